@@ -4,6 +4,8 @@ import TestSupport
 enum ClusterEvent: CaseIterable {
     /// A client publishes a message.
     case message
+    /// A client publishes a message again, in another envelope.
+    case repetition
     /// Messages reach some nodes.
     case arrival
     /// A server does one of the things that wait.
@@ -20,6 +22,8 @@ enum ClusterEvent: CaseIterable {
     /// A server hands its work over and exits, and starts again later.
     case shutdown
     case gorushFault
+    /// An app is deleted from its phone.
+    case deletion
     case pruning
 
     /// The frequency, relative to the others.
@@ -30,8 +34,9 @@ enum ClusterEvent: CaseIterable {
         case .work: 140
         case .time: 30
         case .kill, .pause, .partition: 5
+        case .repetition: 4
         case .shutdown, .gorushFault, .pruning: 3
-        case .outage: 2
+        case .outage, .deletion: 2
         }
     }
 
@@ -39,7 +44,7 @@ enum ClusterEvent: CaseIterable {
     private var isEssential: Bool {
         switch self {
         case .message, .arrival, .work, .time: true
-        case .kill, .pause, .partition, .outage, .shutdown, .gorushFault, .pruning: false
+        case .repetition, .kill, .pause, .partition, .outage, .shutdown, .gorushFault, .deletion, .pruning: false
         }
     }
 

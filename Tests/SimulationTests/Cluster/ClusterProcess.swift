@@ -18,13 +18,48 @@ struct ClusterProcess {
     let speed: Int
     let startedAt: Timestamp
 
+    /// A recorded message that is not opened yet.
+    struct Unopened {
+        var message: RecordedEnvelope
+        var isReadAgain = false
+    }
+
+    struct Undecided {
+        var message: OpenedEnvelope
+        /// The number of the message; nil if it is dropped.
+        var number: Int?
+    }
+
+    /// The result of an attempt.
+    struct Outcome {
+        var push: QueuedPush
+        var change: OutboxUpdate.PushChange
+        var time: Timestamp
+
+        var update: OutboxUpdate.Push { .init(id: push.id, change) }
+
+        /// The device token, if the attempt proved that it is dead.
+        var deadToken: DeadToken? {
+            guard case .finish(.deadToken) = change else { return nil }
+            return DeadToken(
+                token: push.push.deviceToken, type: push.push.tokenType, apnTopic: push.push.apnTopic, tried: push.registration,
+                attemptedAt: time, reason: "Unregistered", route: "")
+        }
+    }
+
     /// The envelopes of the last GET that are not recorded yet.
     var batch: [WakuEnvelope] = []
     /// Rows of undecided messages that it has taken over and not read.
     var unread: [Int64] = []
     /// Rows of replies that it has taken over and not read.
     var unreadReplies: [Int64] = []
-    var undecided: [Server.Undecided] = []
+    var unopened: [Unopened] = []
+    /// The segments of incomplete messages, and their rows.
+    var segments = SegmentAssembler()
+    var incomplete: Set<Int64> = []
+    /// Whether members have come or gone since it last reviewed its segments.
+    var hasSegmentsToReview = false
+    var undecided: [Undecided] = []
     var replies: [PendingReply] = []
     /// Published replies without publication mark.
     var unmarked: [PendingReply] = []
@@ -34,7 +69,7 @@ struct ClusterProcess {
     /// Pushes that it has leased and not posted, and its number before the lease.
     var leased: [(push: QueuedPush, member: Int64)] = []
     /// Changes of attempted pushes that are not recorded.
-    var outcomes: [OutboxUpdate.Push] = []
+    var outcomes: [Outcome] = []
     /// The time of its own clock when it last took part.
     var lastPart = Duration.zero
 
@@ -54,8 +89,8 @@ struct ClusterProcess {
     var steadyNow: Timestamp { startedAt.advanced(by: elapsed) }
 
     var isIdle: Bool {
-        batch.isEmpty && unread.isEmpty && unreadReplies.isEmpty && undecided.isEmpty && replies.isEmpty && unmarked.isEmpty && due.isEmpty
-            && leased.isEmpty && outcomes.isEmpty
+        batch.isEmpty && unread.isEmpty && unreadReplies.isEmpty && unopened.isEmpty && incomplete.isEmpty && undecided.isEmpty
+            && replies.isEmpty && unmarked.isEmpty && due.isEmpty && leased.isEmpty && outcomes.isEmpty
     }
 
     /// Whether it has a message in memory, so that the message gets its decision, or its reply is published.
@@ -63,10 +98,13 @@ struct ClusterProcess {
         // A call that failed half-way leaves what it has taken to the next one.
         let taken = store.taken.withLock { isDecided ? $0.unreplied : $0.undecided }
         let isUnread = (isDecided ? unreadReplies : unread).contains(message) || taken.contains(message)
-        let isUnpublished = (replies + unmarked).contains { $0.id == message }
-        return isUnread || isUnpublished || !isDecided && undecided.contains { $0.row == message }
+        let isUnpublished = (replies + unmarked).contains { $0.id == message || $0.segments.contains(message) }
+        let isUndecided =
+            unopened.contains { $0.message.id == message } || incomplete.contains(message)
+            || undecided.contains { $0.message.id == message || $0.message.segments.contains(message) }
+        return isUnread || isUnpublished || !isDecided && isUndecided
     }
 
     /// Whether it has an attempt of a push in memory.
-    func attempts(push: Int64) -> Bool { leased.contains { $0.push.id == push } || outcomes.contains { $0.id == push } }
+    func attempts(push: Int64) -> Bool { leased.contains { $0.push.id == push } || outcomes.contains { $0.push.id == push } }
 }

@@ -11,7 +11,7 @@ import Wire
 /// The work of the servers: each step does what a stage of the engine or a route does at a time.
 extension ClusterSimulation {
     private enum Step: CaseIterable {
-        case poll, record, read, decide, reply, mark, look, lease, post, settle
+        case poll, record, read, open, review, decide, reply, mark, look, lease, post, settle
     }
 
     /// Does one of the things that wait in a server.
@@ -39,6 +39,8 @@ extension ClusterSimulation {
         case .poll: process.batch.isEmpty && !node.isEmpty
         case .record: !process.batch.isEmpty
         case .read: !process.unread.isEmpty || !process.unreadReplies.isEmpty
+        case .open: !process.unopened.isEmpty
+        case .review: process.hasSegmentsToReview
         case .decide: !process.undecided.isEmpty
         case .reply: !process.replies.isEmpty
         case .mark: !process.unmarked.isEmpty
@@ -58,6 +60,10 @@ extension ClusterSimulation {
             members[index].process?.batch = batch
         case .record: try await record(index)
         case .read: try await read(index)
+        case .open: try await open(index)
+        case .review:
+            members[index].process?.hasSegmentsToReview = false
+            reviewSegments(index)
         case .decide: try await decide(index)
         case .reply: try reply(index)
         case .mark: try await mark(index)
@@ -80,7 +86,10 @@ extension ClusterSimulation {
         guard let process = members[index].process else { return }
         members[index].process?.lastPart = process.elapsed
         if process.store.number != earlier { note("\(process.name) joins again as \(process.store.number)") }
-        guard let work, !work.undecided.isEmpty || !work.unreplied.isEmpty || work.pushCount > 0 else { return }
+        expireSegments(index)
+        guard let work else { return }
+        if work.haveMembersChanged { members[index].process?.hasSegmentsToReview = true }
+        guard !work.undecided.isEmpty || !work.unreplied.isEmpty || work.pushCount > 0 else { return }
         note("\(process.name) takes messages \(work.undecided), replies \(work.unreplied), \(work.pushCount) pushes")
         for row in work.undecided + work.unreplied {
             try expect(rows.messages[row]?.server == process.store.number, "a server gets its own messages: row \(row)")
@@ -93,25 +102,26 @@ extension ClusterSimulation {
         guard let process = members[index].process, !process.batch.isEmpty else { return }
         var wanted: [WakuEnvelope] = []
         for envelope in process.batch {
-            if try await wants(envelope, process) { wanted.append(envelope) } else { losable.insert(Network.testMessage(envelope)) }
+            if try await wants(envelope, process) { wanted.append(envelope) } else { losable.insert(number(of: envelope)) }
         }
         let envelopes = wanted.map { (hash: $0.hash, envelope: $0) }
         guard let recorded = try await call(.record, of: index, { [now] in try await $0.record(envelopes, at: now) }) else { return }
         members[index].process?.batch = []
         for (row, envelope) in zip(recorded, wanted) {
             guard let row else { continue }
-            let message = rows.messages[row]
+            let stored = rows.messages[row]
             try expect(
-                message?.server == process.store.number && message?.isTaken == true && message?.state == .recorded,
+                stored?.server == process.store.number && stored?.isTaken == true && stored?.state == .recorded,
                 "a server gets its own messages: row \(row)")
-            members[index].process?.undecided.append(.init(row: row, testMessage: Network.testMessage(envelope)))
+            let message = RecordedEnvelope(id: row, receivedAt: now, envelope: envelope)
+            members[index].process?.unopened.append(.init(message: message))
             note("row \(row)")
         }
     }
 
     /// Whether a server wants an envelope: a query only if another server may have registered its topic.
     private func wants(_ envelope: WakuEnvelope, _ process: ClusterProcess) async throws -> Bool {
-        guard case .query(let keys) = workload.testMessages[Network.testMessage(envelope)].body,
+        guard case .query(let keys) = workload.testMessages[number(of: envelope)].body,
             let owner = Person.owners.first(where: { $0.keyHash == keys.first })
         else { return true }
         let isRegistered = try await !process.store.registrations(on: [owner.topics.plain]).isEmpty
@@ -122,8 +132,8 @@ extension ClusterSimulation {
 
     private mutating func read(_ index: Int) async throws {
         guard let process = members[index].process else { return }
-        for row in try await process.store.undecided(process.unread) {
-            members[index].process?.undecided.append(.init(row: row.id, testMessage: Network.testMessage(row.envelope)))
+        for message in try await process.store.undecided(process.unread) {
+            members[index].process?.unopened.append(.init(message: message, isReadAgain: true))
         }
         for (id, receivedAt, reply) in try await process.store.unreplied(process.unreadReplies) {
             guard let reply = PendingReply(id: id, receivedAt: receivedAt, stored: reply) else { continue }
@@ -136,14 +146,10 @@ extension ClusterSimulation {
     private mutating func decide(_ index: Int) async throws {
         guard let process = members[index].process else { return }
         let messages = Array(process.undecided.prefix(pick(1..<6)))
-        let work = messages.map { message in
-            let testMessage = workload.testMessages[message.testMessage]
-            return OpenedEnvelope(id: message.row, content: .message(testMessage.body, from: testMessage.origin))
-        }
         var allowances = process.allowances
         allowances.set(process.steadyNow, serverCount: process.store.memberCount)
         let committed = try await call(.decide, of: index) { [allowances, now] store in
-            await store.commit(work, at: now) { messages in
+            await store.commit(messages.map(\.message), at: now) { messages in
                 var lookups = Server.decider.lookups(about: messages)
                 lookups.allowances = allowances
                 return lookups
@@ -157,14 +163,17 @@ extension ClusterSimulation {
         for (message, outcome) in zip(messages, committed.outcomes) {
             switch outcome {
             case .success(let outcome):
-                note("decided \(message.testMessage)")
-                try model.decided(message.testMessage, workload.testMessages[message.testMessage], row: message.row)
+                guard let number = message.number else { continue }
+                note("decided \(number)")
+                try model.decided(number, workload.testMessages[number], row: message.message.id)
                 if let reply = outcome.reply { members[index].process?.replies.append(reply) }
                 for spending in outcome.spendings { allowances.spend(spending) }
             case .failure(StoreError.alreadyDecided):
-                note("not its own \(message.testMessage)")
+                note("not its own: row \(message.message.id)")
+                let rows = message.message.segments.isEmpty ? [] : [message.message.id] + message.message.segments
+                members[index].process?.unread += rows
             case .failure:
-                note("failed \(message.testMessage)")
+                note("failed: row \(message.message.id)")
                 members[index].process?.undecided.append(message)
             }
         }
@@ -186,22 +195,28 @@ extension ClusterSimulation {
 
     private mutating func mark(_ index: Int) async throws {
         guard let process = members[index].process else { return }
-        let marks = process.unmarked.map { ($0.id, $0.completion) }
+        let marks = process.unmarked.map { ($0.id, $0.segments, $0.completion) }
         let committed = try await call(.mark, of: index) { [now] store in
             await store.commit(marks, at: now) { _ in
                 Lookups()
             } deciding: { mark, batch in
-                switch mark.1 {
-                case .reply: batch.markPublished([mark.0])
-                case .erasedReply: batch.eraseReplies([mark.0])
-                case .decision: batch.decide(mark.0, as: .silent)
+                let (row, segments, completion) = mark
+                switch completion {
+                case .reply: batch.markPublished([row])
+                case .erasedReply: batch.eraseReplies([row])
+                case .decision: for row in [row] + segments { batch.decide(row, as: .silent) }
                 }
             }
         }
         guard let committed else { return }
-        members[index].process?.unmarked = zip(process.unmarked, committed.outcomes).compactMap { reply, outcome in
-            guard case .failure(let error) = outcome, !error.isTaken else { return nil }
-            return reply
+        members[index].process?.unmarked = []
+        for (reply, outcome) in zip(process.unmarked, committed.outcomes) {
+            guard case .failure(let error) = outcome else { continue }
+            if !error.isTaken {
+                members[index].process?.unmarked.append(reply)
+            } else if !reply.segments.isEmpty {
+                members[index].process?.unread += [reply.id] + reply.segments
+            }
         }
     }
 
@@ -210,23 +225,35 @@ extension ClusterSimulation {
     /// Records the outcomes of attempts, and leases the pushes that were read.
     private mutating func lease(_ index: Int) async throws {
         guard let process = members[index].process else { return }
-        var update = OutboxUpdate()
-        update.pushes =
-            process.outcomes + process.due.map { .init(id: $0.id, .lease(FixedBytes(repeating: UInt8(truncatingIfNeeded: $0.id)))) }
+        let leases: [OutboxUpdate.Push] = process.due.map {
+            .init(id: $0.id, .lease(FixedBytes(repeating: UInt8(truncatingIfNeeded: $0.id))))
+        }
         members[index].process?.due = []
-        guard try await call(.lease, of: index, { [now, update] in try await $0.update(update, at: now) }) != nil else { return }
+        guard try await recordOutcomes(process.outcomes, .lease, leases, index) else { return }
         note("leased \(process.due.map(\.id))")
-        members[index].process?.outcomes = []
         members[index].process?.leased += process.due.map { ($0, process.store.number) }
     }
 
     private mutating func settle(_ index: Int) async throws {
         guard let process = members[index].process else { return }
+        if try await recordOutcomes(process.outcomes, .settle, [], index) { note("settled \(process.outcomes.map(\.push.id))") }
+    }
+
+    /// Records the outcomes of attempts in one transaction with leases.
+    ///
+    /// - Returns: Whether the transaction has committed.
+    private mutating func recordOutcomes(
+        _ outcomes: [ClusterProcess.Outcome], _ kind: ClusterTransition.Call, _ leases: [OutboxUpdate.Push], _ index: Int
+    ) async throws -> Bool {
         var update = OutboxUpdate()
-        update.pushes = process.outcomes
-        guard try await call(.settle, of: index, { [now, update] in try await $0.update(update, at: now) }) != nil else { return }
-        note("settled \(process.outcomes.map(\.id))")
+        update.pushes = outcomes.map(\.update) + leases
+        update.tokens = outcomes.compactMap(\.deadToken).map { .unregister($0) }
+        guard try await call(kind, of: index, { [now, update] in try await $0.update(update, at: now) }) != nil else { return false }
+        for outcome in outcomes {
+            if case .finish(let end) = outcome.change { model.ended(outcome.push, as: end) }
+        }
         members[index].process?.outcomes = []
+        return true
     }
 
     /// Posts a push, unless the lease of the server has ended.
@@ -235,16 +262,14 @@ extension ClusterSimulation {
         members[index].process?.leased.removeFirst()
         guard process.store.holdsLease(as: member, for: ClusterLimits.postingTime) else {
             note("lease ended before \(push.id)")
-            members[index].process?.outcomes.append(.init(id: push.id, .release(push.state)))
-            return
+            return end(push, .release(push.state), index)
         }
         let row = rows.pushes[push.id]
         try expect(row?.is(.leased) == true && row?.server == process.store.number, "only the owner of a push posts it: push \(push.id)")
+        let retryTime = process.steadyNow.advanced(by: .seconds(2))
         if gorushIsBusy, chance(2) {
             note("not posted \(push.id)")
-            members[index].process?.outcomes.append(
-                .init(id: push.id, .retry(at: process.steadyNow.advanced(by: .seconds(2)), isUnknown: false)))
-            return
+            return end(push, .retry(at: retryTime, isUnknown: false), index)
         }
         note("posted \(push.id)")
         let earlierCount = postCounts[push.id, default: 0]
@@ -252,9 +277,13 @@ extension ClusterSimulation {
             earlierCount <= uncertainCounts[push.id, default: 0], "a push is posted again only after an uncertain attempt: push \(push.id)")
         postCounts[push.id] = earlierCount + 1
         let isLost = gorushLosesAnswers && chance(2)
-        let change: OutboxUpdate.PushChange =
-            isLost ? .retry(at: process.steadyNow.advanced(by: .seconds(2)), isUnknown: true) : .finish(.sent)
-        members[index].process?.outcomes.append(.init(id: push.id, change))
+        let isDead = deadTokens.contains(push.push.deviceToken)
+        end(push, isLost ? .retry(at: retryTime, isUnknown: true) : .finish(isDead ? .deadToken : .sent), index)
+    }
+
+    private mutating func end(_ push: QueuedPush, _ change: OutboxUpdate.PushChange, _ index: Int) {
+        let outcome = ClusterProcess.Outcome(push: push, change: change, time: now)
+        members[index].process?.outcomes.append(outcome)
     }
 
     // MARK: Pruning

@@ -46,8 +46,10 @@ struct ClusterSimulation {
     private var underWay: [(member: Int, envelope: WakuEnvelope)] = []
     /// The messages by the hash of their envelope.
     var testMessages: [Digest32: Int] = [:]
-    /// Messages that were recorded at some time.
-    private var recorded: Set<Int> = []
+    /// The number of envelopes of each message.
+    private var envelopeCounts: [Int: Int] = [:]
+    /// The envelopes of each message that were recorded at some time, and the first time of each.
+    private var recorded: [Int: [Digest32: Duration]] = [:]
     /// Messages that the nodes or the processes may have lost.
     var losable: Set<Int> = []
     /// The number of publications of each message's reply.
@@ -56,12 +58,16 @@ struct ClusterSimulation {
     var postCounts: [Int64: Int] = [:]
     /// The number of attempts of each push that became uncertain.
     var uncertainCounts: [Int64: Int] = [:]
+    /// The tokens of deleted apps.
+    var deadTokens: Set<DeviceToken> = []
     private(set) var trace: [String] = []
 
     private static let owners = Person.owners.prefix(2)
     private static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
     /// 2 s, the longest time between two renewals of a lease in a server that works.
     private static let slice = Duration.seconds(2)
+    /// 9 minutes, in which all segments of a message must arrive. Servers wait for 10.
+    private static let segmentAge = Duration.seconds(9 * 60)
 
     init(seed: UInt64) async throws {
         random = SplitMix64(seed: seed)
@@ -111,6 +117,7 @@ struct ClusterSimulation {
         let index = pick(0..<members.count)
         switch events[pick(0..<events.count)] {
         case .message: publish(testMessage())
+        case .repetition: publish(workload.again(pick(0..<workload.testMessages.count)))
         case .arrival: arrive()
         case .work:
             let running = members.indices.filter(isRunning)
@@ -132,6 +139,9 @@ struct ClusterSimulation {
             gorushIsBusy = chance(3)
             gorushLosesAnswers = chance(3)
             note("gorush is busy: \(gorushIsBusy), loses answers: \(gorushLosesAnswers)")
+        case .deletion:
+            let installation = Self.owners[pick(0..<Self.owners.count)].installation(pick(0..<2))
+            if let token = model.phones[installation]?.deviceToken(of: installation) { deadTokens.insert(token) }
         case .pruning: try await prune(index)
         }
     }
@@ -142,7 +152,7 @@ struct ClusterSimulation {
     /// The server that has most to lose: above all attempts in flight.
     private var busiest: Int {
         func load(_ process: ClusterProcess) -> Int {
-            process.undecided.count + process.replies.count + 4 * (process.leased.count + process.outcomes.count)
+            process.unopened.count + process.undecided.count + process.replies.count + 4 * (process.leased.count + process.outcomes.count)
         }
         let loads = members.map { $0.pausedUntil == nil ? $0.process.map(load) ?? -1 : -1 }
         return loads.indices.max { loads[$0] < loads[$1] } ?? 0
@@ -168,24 +178,31 @@ struct ClusterSimulation {
     }
 
     private mutating func publish(_ number: Int) {
-        var message = WakuMessage()
-        message.payload = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
-        message.contentTopic = workload.topic(of: number).contentTopic
-        message.version = 1
-        message.timestamp = now.nanoseconds
-        let envelope = WakuEnvelope(pubsubTopic: Network.pubsubTopic, message: message)
-        testMessages[envelope.hash] = number
-        note("message \(number), a \(workload.testMessages[number].body.kind)")
-        let first = pick(0..<members.count)
-        for member in members.indices where member == first || chance(2) { underWay.append((member, envelope)) }
+        let payloads = Self.payloads(of: number, isSegmented: chance(4))
+        note("message \(number), a \(workload.testMessages[number].body.kind) in \(payloads.count) envelopes")
+        envelopeCounts[number] = payloads.count
+        for payload in payloads {
+            var message = WakuMessage()
+            message.payload = payload
+            message.contentTopic = workload.topic(of: number).contentTopic
+            message.version = 1
+            message.timestamp = now.nanoseconds
+            let envelope = WakuEnvelope(pubsubTopic: Network.pubsubTopic, message: message)
+            testMessages[envelope.hash] = number
+            let first = pick(0..<members.count)
+            for member in members.indices where member == first || chance(2) { underWay.append((member, envelope)) }
+        }
     }
+
+    /// Returns the number of the message in an envelope, or of which a segment is in it.
+    func number(of envelope: WakuEnvelope) -> Int { testMessages[envelope.hash] ?? -1 }
 
     private mutating func arrive(all: Bool = false) {
         underWay.shuffle(using: &random)
         for _ in 0..<(all ? underWay.count : pick(0..<underWay.count + 1)) {
             let (member, envelope) = underWay.removeLast()
             members[member].node.append(envelope)
-            note("\(Network.testMessage(envelope)) at \(members[member].name)")
+            note("\(number(of: envelope)) at \(members[member].name)")
         }
     }
 
@@ -207,7 +224,7 @@ struct ClusterSimulation {
     }
 
     private mutating func forget(_ index: Int) {
-        losable.formUnion(members[index].process?.batch.map { Network.testMessage($0) } ?? [])
+        losable.formUnion((members[index].process?.batch ?? []).map(number))
         members[index].process = nil
         members[index].pausedUntil = nil
         members[index].downUntil = elapsed + duration()
@@ -312,7 +329,10 @@ struct ClusterSimulation {
         isUnchecked = true
         let before = rows
         rows = try await database.rows()
-        recorded.formUnion(rows.messages.values.compactMap { testMessages[$0.hash] })
+        for message in rows.messages.values {
+            guard let number = testMessages[message.hash], recorded[number]?[message.hash] == nil else { continue }
+            recorded[number, default: [:]][message.hash] = elapsed
+        }
         let uncertain = try ClusterTransition(
             call: call, name: name, earlierNumber: earlierNumber, number: number, before: before, after: rows, now: databaseNow,
             renewableSince: Self.start.advanced(by: renewableSince).nanoseconds / 1_000_000
@@ -392,12 +412,15 @@ struct ClusterSimulation {
             try expect(postCounts[id, default: 0] > 0, "a push that counts as sent was posted: push \(id)")
         }
         for number in workload.testMessages.indices where !losable.contains(number) {
-            try expect(recorded.contains(number), "each message that a node kept is recorded: message \(number)")
+            try expect(
+                recorded[number]?.count == envelopeCounts[number], "each message that a node kept is recorded: message \(number)")
         }
-        for number in recorded {
+        for (number, times) in recorded where times.count == envelopeCounts[number] {
             let testMessage = workload.testMessages[number]
             // A query about a key without registrations has no reply.
             if case .query = testMessage.body { continue }
+            // Segments wait only so long for the others.
+            if let first = times.values.min(), let last = times.values.max(), last - first > Self.segmentAge { continue }
             try expect(
                 replyCounts[number, default: 0] > 0 || model.mayBeSuperseded(number, testMessage),
                 "each reply is published: message \(number)")

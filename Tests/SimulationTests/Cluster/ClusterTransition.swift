@@ -4,7 +4,7 @@ import Store
 struct ClusterTransition {
     /// The calls that change rows.
     enum Call {
-        case open, close, leave, takePart, record, decide, mark, lease, settle, prune
+        case open, close, leave, takePart, record, pass, decide, mark, lease, settle, prune
     }
 
     var call: Call
@@ -82,6 +82,11 @@ struct ClusterTransition {
             try expect(call == .record && message.state == .recorded && message.isUnfinished, "a message begins undecided: row \(id)")
             return try expect(!message.isTaken || message.server == number, "each server takes messages for itself: row \(id)")
         }
+        if call == .pass, message.server != before.server {
+            return try expect(
+                before.server == earlierNumber && before.isTaken && !message.isTaken && message.state == .recorded,
+                "each server passes its own segments: row \(id)")
+        }
         if message.server != before.server {
             let isLate = !before.isTaken && before.recordedAt < now - Self.takingTime
             try expect(
@@ -130,7 +135,10 @@ struct ClusterTransition {
         }
         guard push.state != before.state || push.isOpen != before.isOpen else { return false }
         if push.is(.withdrawn) {
-            try expect(call == .decide && !before.is(.leased), "a push in flight is not withdrawn: push \(id)")
+            // A dead token unregisters its phone.
+            try expect(
+                (call == .decide || call == .lease || call == .settle) && !before.is(.leased),
+                "a push in flight is not withdrawn: push \(id)")
         } else {
             // A process that has just joined owns what its own number had.
             try expect(push.server == (call == .open ? number : earlierNumber), "its owner changes a push: push \(id) of \(before.server)")
