@@ -1,13 +1,12 @@
-/// A multimap from 4-byte query topics to registrations, in one flat array.
+/// A multimap from 4-byte query topics to registrations, in two flat arrays.
 ///
-/// A million registrations have two million query topics, and about 116 pairs of them have the same four bytes (PROTOCOL.md §2). Each entry
-/// is one 64-bit word: the topic in the upper half, the subscriber in the lower. The array uses open addressing with linear probing, so
-/// entries with the same topic are in one probe run. The load is 7/10 after growing and at most 7/8, which is 9.1 to 11.5 bytes an entry.
+/// A million registrations have two million query topics, and about 116 pairs of them have the same four bytes (PROTOCOL.md §2). A slot has
+/// a topic in one array, and its subscriber in the other. The arrays use open addressing with linear probing, so entries with the same
+/// topic are in one probe run. The load is 7/10 after growing and at most 7/8, which is 13.7 to 17.2 bytes an entry.
 package struct TopicTable: Sendable {
     /// A registration, and the form of its query topic.
     package struct Subscriber: Hashable, Sendable {
-        /// The row id of the registration, at most ``maximumRegistration``: the lower half of an entry also holds the form, and the words
-        /// `empty` and `removed` must not equal an entry.
+        /// The row id of the registration, of at most 61 bits.
         package var registration: Int64
         /// Whether the topic name has the specification's `0x` prefix; the reference's name has none.
         package var isPrefixed: Bool
@@ -16,13 +15,22 @@ package struct TopicTable: Sendable {
             self.registration = registration
             self.isPrefixed = isPrefixed
         }
+
+        /// The word of a slot: the row id, the form, and a bit that no other slot has.
+        fileprivate init(word: UInt64) {
+            registration = Int64(bitPattern: word) >> 2
+            isPrefixed = word & 2 != 0
+        }
+
+        fileprivate var word: UInt64 { UInt64(bitPattern: registration << 2) | (isPrefixed ? 3 : 1) }
     }
 
-    package static let maximumRegistration: Int64 = 1 << 30 - 1
-    private static let empty = UInt64.max
-    private static let removed = UInt64.max - 1
+    private static let empty: UInt64 = 0
+    private static let removed: UInt64 = 2
 
-    private var slots: [UInt64]
+    private var topics: [UInt32]
+    /// The word of each slot's subscriber, ``empty`` or ``removed``.
+    private var words: [UInt64]
     /// The number of slots that lengthen a probe run: entries and removed entries.
     private var usedCount = 0
     /// The number of entries.
@@ -30,14 +38,16 @@ package struct TopicTable: Sendable {
 
     /// - Parameter minimumCapacity: The number of entries that fit without growing.
     package init(minimumCapacity: Int = 0) {
-        slots = Array(repeating: Self.empty, count: Self.slotCount(for: minimumCapacity))
+        let slotCount = Self.slotCount(for: minimumCapacity)
+        topics = Array(repeating: 0, count: slotCount)
+        words = Array(repeating: Self.empty, count: slotCount)
     }
 
     /// Returns whether the topic has an entry.
     package func contains(_ topic: UInt32) -> Bool {
         var index = home(of: topic)
-        while slots[index] != Self.empty {
-            if slots[index] != Self.removed, UInt32(truncatingIfNeeded: slots[index] >> 32) == topic { return true }
+        while words[index] != Self.empty {
+            if words[index] != Self.removed, topics[index] == topic { return true }
             index = successor(of: index)
         }
         return false
@@ -47,39 +57,35 @@ package struct TopicTable: Sendable {
     package func subscribers(of topic: UInt32) -> [Subscriber] {
         var found: [Subscriber] = []
         var index = home(of: topic)
-        while slots[index] != Self.empty {
-            if slots[index] != Self.removed, UInt32(truncatingIfNeeded: slots[index] >> 32) == topic {
-                let word = UInt32(truncatingIfNeeded: slots[index])
-                found.append(Subscriber(registration: Int64(word >> 1), isPrefixed: word & 1 == 1))
-            }
+        while words[index] != Self.empty {
+            if words[index] != Self.removed, topics[index] == topic { found.append(Subscriber(word: words[index])) }
             index = successor(of: index)
         }
         return found
     }
 
-    /// Adds an entry unless it exists. Ignores a registration above ``maximumRegistration``.
+    /// Adds an entry unless it exists.
     package mutating func insert(_ subscriber: Subscriber, topic: UInt32) {
-        guard let entry = Self.entry(subscriber, topic: topic) else { return }
-        if (usedCount + 1) * 8 > slots.count * 7 { rebuild() }
+        if (usedCount + 1) * 8 > words.count * 7 { rebuild() }
         var index = home(of: topic)
         var free: Int?
-        while slots[index] != Self.empty {
-            if slots[index] == entry { return }
-            if slots[index] == Self.removed, free == nil { free = index }
+        while words[index] != Self.empty {
+            if words[index] == subscriber.word, topics[index] == topic { return }
+            if words[index] == Self.removed, free == nil { free = index }
             index = successor(of: index)
         }
         if free == nil { usedCount += 1 }
-        slots[free ?? index] = entry
+        topics[free ?? index] = topic
+        words[free ?? index] = subscriber.word
         count += 1
     }
 
     /// Removes an entry if it exists.
     package mutating func remove(_ subscriber: Subscriber, topic: UInt32) {
-        guard let entry = Self.entry(subscriber, topic: topic) else { return }
         var index = home(of: topic)
-        while slots[index] != Self.empty {
-            if slots[index] == entry {
-                slots[index] = Self.removed
+        while words[index] != Self.empty {
+            if words[index] == subscriber.word, topics[index] == topic {
+                words[index] = Self.removed
                 count -= 1
                 return
             }
@@ -91,28 +97,17 @@ package struct TopicTable: Sendable {
     /// multiplication spreads them.
     private func home(of topic: UInt32) -> Int {
         let spread = (UInt64(topic) &* 0x9E37_79B9_7F4A_7C15) >> 32
-        return Int(truncatingIfNeeded: (spread &* UInt64(slots.count)) >> 32)
+        return Int(truncatingIfNeeded: (spread &* UInt64(words.count)) >> 32)
     }
 
     private func successor(of index: Int) -> Int {
-        index + 1 == slots.count ? 0 : index + 1
+        index + 1 == words.count ? 0 : index + 1
     }
 
     private mutating func rebuild() {
-        let old = slots
-        slots = Array(repeating: Self.empty, count: Self.slotCount(for: count + count / 4))
-        usedCount = 0
-        count = 0
-        for word in old where word < Self.removed {
-            let low = UInt32(truncatingIfNeeded: word)
-            insert(
-                Subscriber(registration: Int64(low >> 1), isPrefixed: low & 1 == 1), topic: UInt32(truncatingIfNeeded: word >> 32))
-        }
-    }
-
-    private static func entry(_ subscriber: Subscriber, topic: UInt32) -> UInt64? {
-        guard (0...maximumRegistration).contains(subscriber.registration) else { return nil }
-        return UInt64(topic) << 32 | UInt64(subscriber.registration) << 1 | (subscriber.isPrefixed ? 1 : 0)
+        let old = self
+        self = TopicTable(minimumCapacity: count + count / 4)
+        for (topic, word) in zip(old.topics, old.words) where word & 1 == 1 { insert(Subscriber(word: word), topic: topic) }
     }
 
     /// The number of slots for `count` entries at a load of at most 7/8.

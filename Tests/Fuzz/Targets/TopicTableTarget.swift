@@ -10,7 +10,7 @@
             while let choice = rest.popFirst(), let name = rest.popFirst(), let row = rest.popFirst() {
                 // Neighbours in the table and far ones; few rows, so that the same entry comes again.
                 let topic = choice & 1 == 0 ? UInt32(name) : UInt32(name) &* 0x0100_0193
-                let registration = choice & 2 == 0 ? Int64(row) : TopicTable.maximumRegistration - Int64(row)
+                let registration = choice & 2 == 0 ? Int64(row) : (1 << 60) - Int64(row)
                 let subscriber = TopicTable.Subscriber(registration: registration, isPrefixed: choice & 4 == 0)
                 if choice & 24 == 0 {
                     table.remove(subscriber, topic: topic)
