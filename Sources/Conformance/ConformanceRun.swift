@@ -10,12 +10,12 @@ package struct ConformanceRun: Sendable {
         /// The maximum time for a reply, or for a notification at gorush.
         package var timeout: Duration
         /// The grace period of a proof of silence, after the reply to a later request.
-        package var patience: Duration
+        package var gracePeriod: Duration
         let clock: any Clock<Duration>
 
-        package init(timeout: Duration, patience: Duration, clock: any Clock<Duration> = ContinuousClock()) {
+        package init(timeout: Duration, gracePeriod: Duration, clock: any Clock<Duration> = ContinuousClock()) {
             self.timeout = timeout
-            self.patience = patience
+            self.gracePeriod = gracePeriod
             self.clock = clock
         }
     }

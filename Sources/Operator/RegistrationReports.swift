@@ -34,14 +34,14 @@ package struct RegistrationsReport: Report {
     private struct Summary: Encodable {
         var installationID: String
         var version: UInt64
-        var registered: Bool
+        var isRegistered: Bool
         var tokenType: String?
-        var apnTopic: String?
-        var enabled: Bool?
+        var bundleID: String?
+        var isEnabled: Bool?
 
         var line: String {
-            let details = [tokenType, apnTopic, enabled == false ? "disabled" : nil].compactMap { $0 }
-            return "\(installationID)  version \(version)  " + (registered ? details.joined(separator: ", ") : "unregistered")
+            let details = [tokenType, bundleID, isEnabled == false ? "disabled" : nil].compactMap { $0 }
+            return "\(installationID)  version \(version)  " + (isRegistered ? details.joined(separator: ", ") : "unregistered")
         }
     }
 
@@ -50,9 +50,9 @@ package struct RegistrationsReport: Report {
     package init(of keyHash: Digest64, reading store: any OperatorViews) async throws {
         summaries = try await store.registrationSummaries(of: keyHash).map {
             Summary(
-                installationID: $0.installationID, version: $0.version, registered: $0.isLive,
+                installationID: $0.installationID, version: $0.version, isRegistered: $0.isLive,
                 tokenType: $0.isLive ? ($0.tokenType == .apn ? "apn" : "firebase") : nil,
-                apnTopic: $0.isLive && !$0.apnTopic.isEmpty ? $0.apnTopic : nil, enabled: $0.isLive ? $0.isEnabled : nil)
+                bundleID: $0.isLive && !$0.apnTopic.isEmpty ? $0.apnTopic : nil, isEnabled: $0.isLive ? $0.isEnabled : nil)
         }
     }
 

@@ -33,7 +33,7 @@ package struct TraceReport: Report {
 
 /// A notification of a request, and its push.
 private struct Entry: Encodable {
-    var publicKeyHash: String?
+    var keyHash: String?
     var installationID: String?
     var receivedAt: String?
     /// Whether the reply was published; nil for a push that was found by its device.
@@ -48,7 +48,7 @@ private struct Entry: Encodable {
     var finishedAt: String?
 
     init(_ report: TracedRequest.Report, of request: TracedRequest) {
-        publicKeyHash = report.target?.keyHash.description
+        keyHash = report.target?.keyHash.description
         installationID = report.target?.installationID
         receivedAt = text(request.receivedAt)
         isReplyPublished = request.isPublished
@@ -63,7 +63,7 @@ private struct Entry: Encodable {
     }
 
     init(_ push: TracedPush, to target: Installation) {
-        publicKeyHash = target.keyHash.description
+        keyHash = target.keyHash.description
         installationID = target.installationID
         receivedAt = push.receivedAt.map(text)
         result = "accepted"
@@ -87,7 +87,7 @@ private struct Entry: Encodable {
     }
 
     var lines: [String] {
-        var lines = ["\(publicKeyHash?.prefix(16).appending("…") ?? "no key hash")  \(installationID ?? "")"]
+        var lines = ["\(keyHash?.prefix(16).appending("…") ?? "no key hash")  \(installationID ?? "")"]
         if let receivedAt { lines.append("  received  \(receivedAt)") }
         if let acceptedAt { lines.append("  accepted  \(acceptedAt)\(route.map { $0.isEmpty ? "" : ", route \($0)" } ?? "")") }
         if result != "accepted" { lines.append("  result    \(result)") }

@@ -29,7 +29,7 @@ package enum ImportDecision: Sendable, Equatable {
     /// - Parameter refusal: The reason why the registration cannot serve; nil if the owner had unregistered.
     case tombstone(Installation, version: UInt64, plaintextDigest: Digest32, refusal: ImportRefusal?)
     /// The row is not taken.
-    case leave(ImportObstacle)
+    case skip(ImportObstacle)
 }
 
 /// A check that a new registration fails and an imported one need not pass. The raw value is an interface (JSON.md).
@@ -55,10 +55,10 @@ package enum ImportRefusal: String, Sendable, CaseIterable {
     /// The token type is neither APN nor FIREBASE.
     case tokenType
     /// The token is for APNs, and apn_topic is empty or too long.
-    case apnTopic
+    case bundleID
 }
 
-/// The reason why a row is left: the server can store no version for it. The raw value is an interface (JSON.md).
+/// The reason why a row is skipped: the server can store no version for it. The raw value is an interface (JSON.md).
 package enum ImportObstacle: String, Sendable, CaseIterable {
     /// The public key column is no hash of a key.
     case keyHash
@@ -75,11 +75,11 @@ package enum ImportObstacle: String, Sendable, CaseIterable {
 /// verified, because the row does not contain the owner's key.
 package enum ImportRules {
     package static func decide(_ row: ForeignInstallation) -> ImportDecision {
-        guard let keyHash = Digest64(row.keyHash) else { return .leave(.keyHash) }
+        guard let keyHash = Digest64(row.keyHash) else { return .skip(.keyHash) }
         guard (1...ProtocolLimits.maximumInstallationIDByteCount).contains(row.installationID.utf8.count) else {
-            return .leave(.installationID)
+            return .skip(.installationID)
         }
-        guard row.version > 0 else { return .leave(.version) }
+        guard row.version > 0 else { return .skip(.version) }
         let version = UInt64(row.version)
         let installation = Installation(keyHash: keyHash, installationID: row.installationID)
         guard let plaintext = row.registration else { return tombstone(installation, version: version) }
@@ -122,7 +122,7 @@ package enum ImportRules {
         guard Signature(content.grant) != nil else { return .grant }
         guard RegistrationRules.hasUsableDeviceToken(content) else { return .deviceToken }
         guard content.tokenType == .apn || content.tokenType == .firebase else { return .tokenType }
-        guard content.tokenType != .apn || RegistrationRules.isUsable(content.apnTopic, by: RegistrationPolicy()) else { return .apnTopic }
+        guard content.tokenType != .apn || RegistrationRules.isUsable(content.apnTopic, by: RegistrationPolicy()) else { return .bundleID }
         return nil
     }
 

@@ -29,16 +29,16 @@ func withModel<Result: Sendable>(
 ///
 /// - Parameters:
 ///   - timeout: The time after which a reply is missing. It passes only if one is.
-///   - patience: The model handles one message after the other: what breaks a silence comes before the reply to a later request.
+///   - gracePeriod: The model handles one message after the other: what breaks a silence comes before the reply to a later request.
 func play(
-    _ rules: [Rule], against behaviour: Behaviour, timeout: Duration, patience: Duration = .milliseconds(1)
+    _ rules: [Rule], against behaviour: Behaviour, timeout: Duration, gracePeriod: Duration = .milliseconds(1)
 ) async throws -> [RuleResult] {
     try await GorushStub.serving(host: "127.0.0.1", port: 0) { gorush, address in
         try await withModel(behaviour, gorushURL: "http://\(address)") { key, url in
             try await ConformanceRun(
                 of: PublicKey(compressed: Hex.decode(key) ?? []),
                 through: ConformanceNode(url: url, pubsubTopic: TestNode.topic, reception: .store), rules: rules, gorush: gorush,
-                limits: .init(timeout: timeout, patience: patience), apnTopic: "im.status.ethereum", seed: 1
+                limits: .init(timeout: timeout, gracePeriod: gracePeriod), apnTopic: "im.status.ethereum", seed: 1
             ).run()
         }
     }

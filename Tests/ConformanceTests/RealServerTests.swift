@@ -28,7 +28,7 @@ struct RealServerTests {
             let node = ConformanceNode(url: "http://\(server.addresses.relays[0])", pubsubTopic: TestNode.topic, reception: .store)
             let results = try await ConformanceRun(
                 of: PublicKey(uncompressed: key), through: node, rules: rules, gorush: gorush,
-                limits: .init(timeout: TestNode.patience, patience: .seconds(1)), apnTopic: "im.status.ethereum",
+                limits: .init(timeout: TestNode.patience, gracePeriod: .seconds(1)), apnTopic: "im.status.ethereum",
                 seed: .random(in: 0...UInt64.max)
             ).run()
             #expect(await server.terminate() == 0)

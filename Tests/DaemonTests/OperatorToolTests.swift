@@ -45,18 +45,18 @@ struct OperatorToolTests {
 
             let hash = Hex.encode(world.alice.keyHash.bytes)
             for name in [hash, "0x" + hash, Hex.encode(world.alice.key.publicKey.uncompressed.bytes, prefix: "0x")] {
-                let shown = try await world.pushctl("registrations", "--of", name)
+                let shown = try await world.pushctl("registrations", "--owner", name)
                 #expect(shown.exitCode == 0)
                 #expect(shown.output == "c6ae4fde-bb65-11ea-b3de-0242ac130004  version 1  apn, im.status.ethereum")
             }
-            let summaries = try await world.pushctl("registrations", "--of", hash, "--json").decoded(as: [Summary].self)
-            #expect(summaries.map(\.version) == [1] && summaries.map(\.registered) == [true])
-            let gone = try await world.pushctl("registrations", "--of", Hex.encode(world.carol.keyHash.bytes))
+            let summaries = try await world.pushctl("registrations", "--owner", hash, "--json").decoded(as: [Summary].self)
+            #expect(summaries.map(\.version) == [1] && summaries.map(\.isRegistered) == [true])
+            let gone = try await world.pushctl("registrations", "--owner", Hex.encode(world.carol.keyHash.bytes))
             #expect(gone.exitCode == 0 && gone.output.hasSuffix("version 2  unregistered"))
 
-            let nobody = try await world.pushctl("registrations", "--of", String(repeating: "0", count: 128))
+            let nobody = try await world.pushctl("registrations", "--owner", String(repeating: "0", count: 128))
             #expect(nobody.exitCode == 1 && nobody.error.contains("does not know that key"))
-            #expect(try await world.pushctl("registrations", "--of", "zz").exitCode == 64)
+            #expect(try await world.pushctl("registrations", "--owner", "zz").exitCode == 64)
         }
     }
 
@@ -126,18 +126,18 @@ struct OperatorToolTests {
     @Test func `a key is forgotten after the server has stopped; forget fails while a server runs`() async throws {
         try await withServerWorld { world async throws in
             let key = Hex.encode(world.alice.key.publicKey.uncompressed.bytes, prefix: "0x")
-            let refused = try await world.pushctl("forget", key)
+            let refused = try await world.pushctl("forget", "--owner", key)
             #expect(refused.exitCode == 78 && refused.output.isEmpty && refused.error.contains("Stop it first"))
             #expect(try await world.pushctl("registrations").output.contains("apn           1"))
             #expect(await world.server.terminate() == 0)
 
-            #expect(try await world.pushctl("forget", "zz").exitCode == 64)
-            let forgotten = try await world.pushctl("forget", key, "--json").decoded(as: [String: Int].self)
+            #expect(try await world.pushctl("forget", "--owner", "zz").exitCode == 64)
+            let forgotten = try await world.pushctl("forget", "--owner", key, "--json").decoded(as: [String: Int].self)
             #expect(forgotten["registrations"] == 1 && forgotten["tombstones"] == 1)
             #expect(try await world.pushctl("registrations").output.contains("unregistered  2"))
             #expect(try await world.pushctl("audit").exitCode == 0)
             let stranger = Hex.encode(ProtocolClient(server: world.alice.server).key.publicKey.compressed.bytes)
-            let unknown = try await world.pushctl("forget", stranger)
+            let unknown = try await world.pushctl("forget", "--owner", stranger)
             #expect(unknown.exitCode == 1 && unknown.error.contains("does not know that key"))
         }
     }
@@ -155,7 +155,7 @@ struct OperatorToolTests {
             #expect(traces.map(\.isReplyPublished) == [true] && traces[0].receivedAt != nil)
 
             let device = [
-                "trace", "--public-key", Hex.encode(world.alice.keyHash.bytes), "--installation",
+                "trace", "--owner", Hex.encode(world.alice.keyHash.bytes), "--installation",
                 "c6ae4fde-bb65-11ea-b3de-0242ac130004",
             ]
             let byDevice = try await ChildProcess.run("pushctl", device + ["--database", world.database.path, "--json"])
@@ -296,7 +296,8 @@ struct OperatorToolTests {
         let restored = try await restore()
         #expect(restored.exitCode == 0, "\(restored.error)")
         #expect(try FileManager.default.ownerAndMode(of: place) == [Int(nobody), 0o600])
-        let forgotten = try await ChildProcess.run("pushctl", ["forget", Self.someKey, "--database", place], environment: keyFile)
+        let forgotten = try await ChildProcess.run(
+            "pushctl", ["forget", "--owner", Self.someKey, "--database", place], environment: keyFile)
         #expect(forgotten.exitCode == 1 && forgotten.error.contains("does not know that key"), "\(forgotten.error)")
     }
 
@@ -355,7 +356,7 @@ struct OperatorToolTests {
             let arguments = [
                 "doctor", "--server", world.server.addresses.publicKey, "--node", "http://\(world.server.addresses.relays[0])",
                 "--timeout", "5m", "--admin", "http://\(world.server.addresses.admin)", "--device-token", token, "--token-type", "apn",
-                "--apn-topic", "im.status.ethereum",
+                "--bundle-id", "im.status.ethereum",
             ]
             let healthy = try await ChildProcess.run("pushctl", arguments, environment: [:])
             #expect(healthy.exitCode == 0 && healthy.output.contains("ok      outcome"), "\(healthy.output)\(healthy.error)")
@@ -370,7 +371,7 @@ struct OperatorToolTests {
 
     @Test(arguments: [
         ["audit"], ["registrations"], ["dead-tokens"], ["backup", "copy"],
-        ["forget", "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"],
+        ["forget", "--owner", "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"],
     ])
     func `a file that is not a server's database is a configuration error that names the file`(command: [String]) async throws {
         let folder = try TemporaryFolder()
@@ -398,7 +399,9 @@ struct OperatorToolTests {
             try await world.loseDevice()
             let database = world.database.path
             func look() async throws {
-                for command in [["audit"], ["registrations"], ["dead-tokens"], ["registrations", "--of", world.alice.keyHash.description]] {
+                for command in [
+                    ["audit"], ["registrations"], ["dead-tokens"], ["registrations", "--owner", world.alice.keyHash.description],
+                ] {
                     #expect(try await ChildProcess.run("pushctl", command + ["--database", database]).exitCode == 0)
                 }
             }
@@ -438,7 +441,7 @@ struct OperatorToolTests {
 
     private struct Summary: Decodable {
         var version: UInt64
-        var registered: Bool
+        var isRegistered: Bool
     }
 
     private struct DeadToken: Decodable {

@@ -79,11 +79,11 @@ struct PostgreSQLServerTests {
         let folder = try TemporaryFolder()
         let server = try await ServerProcess.start(in: folder, settings: settings)
         let key = server.addresses.publicKey
-        let running = try await ChildProcess.run("pushctl", ["forget", key, "--database", url])
+        let running = try await ChildProcess.run("pushctl", ["forget", "--owner", key, "--database", url])
         #expect(running.exitCode == 78)
         #expect(running.error.contains("a server uses the database \(url): tested"), "\(running.error)")
         #expect(await server.terminate() == 0)
-        let stopped = try await ChildProcess.run("pushctl", ["forget", key, "--database", url])
+        let stopped = try await ChildProcess.run("pushctl", ["forget", "--owner", key, "--database", url])
         #expect(stopped.exitCode == 1 && stopped.error.contains("The server does not know that key."), "\(stopped.error)")
         let backup = try await ChildProcess.run("pushctl", ["backup", folder.path("copy"), "--database", url])
         #expect(backup.exitCode == 64 && backup.error.contains("PostgreSQL has backups of its own"), "\(backup.error)")

@@ -30,7 +30,7 @@ struct CommandTests {
             let permissions = try FileManager.default.attributesOfItem(atPath: keyFile)[.posixPermissions] as? Int
             #expect(permissions == 0o600)
 
-            let queried = try await pushctl("query", "--of", receipt.publicKey)
+            let queried = try await pushctl("query", "--owner", receipt.publicKey)
             let devices = try queried.decoded(as: [Device].self)
             let expected = Device(
                 installationID: receipt.installationID, accessToken: try #require(receipt.accessToken), version: receipt.version,
@@ -49,7 +49,7 @@ struct CommandTests {
             #expect(unregistered.exitCode == 0)
             #expect(try unregistered.decoded(as: Receipt.self).installationID == receipt.installationID)
 
-            let unknown = try await pushctl("query", "--of", receipt.publicKey, "--timeout", "1ms")
+            let unknown = try await pushctl("query", "--owner", receipt.publicKey, "--timeout", "1ms")
             #expect(unknown.exitCode == 1)
             #expect(unknown.error.contains("The server knows nobody under that key."))
             #expect(unknown.output.isEmpty)
@@ -73,7 +73,7 @@ struct CommandTests {
                 Set(messages.map(\.type)) == [
                     "PUSH_NOTIFICATION_REGISTRATION_RESPONSE", "PUSH_NOTIFICATION_QUERY", "CONTACT_CODE_ADVERTISEMENT",
                 ])
-            let told = try await run(["watch", "--of", key.publicKey, "--since", "1m", "--for", "1ms", "--json"], environment)
+            let told = try await run(["watch", "--public-key", key.publicKey, "--since", "1m", "--for", "1ms", "--json"], environment)
             #expect(try Set(told.lines(as: Watched.self).map(\.topic)) == ["contact code", "query", "query, 0x"])
         }
     }
@@ -148,7 +148,7 @@ struct CommandTests {
             let registered = try await run(["register", "--device-token", "token", "--token-type", "firebase"] + arguments)
             #expect(registered.exitCode == 1 && registered.error.contains("did not answer"))
             #expect(try registered.decoded(as: Receipt.self).accessToken == fake.registrations.first?.accessToken.text)
-            #expect(try await run(["query", "--of", server] + arguments).exitCode == 64)
+            #expect(try await run(["query", "--owner", server] + arguments).exitCode == 64)
             #expect(try await run(["unregister"] + arguments).exitCode == 1)
             #expect(fake.registrations.isEmpty)
         }
@@ -165,7 +165,7 @@ struct CommandTests {
                 ], ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile])
             let receipt = try registered.decoded(as: Receipt.self)
             let environment = ["PUSHCTL_NODE": url, "PUSHCTL_KEY": contact]
-            let queried = try await run(["query", "--of", receipt.publicKey, "--json"], environment)
+            let queried = try await run(["query", "--owner", receipt.publicKey, "--json"], environment)
             #expect(try queried.decoded(as: [Device].self).map(\.accessToken) == [receipt.accessToken])
             let pushed = try await run(["push", "--to", receipt.publicKey, "--json"], environment)
             #expect(try pushed.decoded(as: Pushed.self).reports.map(\.outcome) == ["accepted"])
@@ -192,7 +192,7 @@ struct CommandTests {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let token = String(repeating: "ab", count: 32)
             let ended = try await run([
-                "doctor", "--node", url, "--server", server, "--token-type", "apn", "--apn-topic", "org.example", "--device-token", token,
+                "doctor", "--node", url, "--server", server, "--token-type", "apn", "--bundle-id", "org.example", "--device-token", token,
             ])
             #expect(ended.exitCode == 0)
             #expect(fake.pushes.map(\.deviceToken.text) == [token] && fake.pushes.map(\.apnTopic) == ["org.example"])
@@ -238,9 +238,9 @@ struct CommandTests {
                 ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
             ).decoded(as: Receipt.self)
             let watching = try ChildProcess(
-                "pushctl", ["watch", "--of", receipt.publicKey, "--node", url] + options, environment: [:])
+                "pushctl", ["watch", "--public-key", receipt.publicKey, "--node", url] + options, environment: [:])
             #expect(await watching.standardError.wait { $0.contains("Watching 3 topics") })
-            #expect(try await run(["query", "--of", receipt.publicKey, "--node", url, "--server", server]).exitCode == 0)
+            #expect(try await run(["query", "--owner", receipt.publicKey, "--node", url, "--server", server]).exitCode == 0)
             #expect(await watching.standardOutput.wait { $0.contains("PUSH_NOTIFICATION_QUERY") })
             watching.signal(SIGINT)
             #expect(await watching.exitCode == -SIGINT)
@@ -271,7 +271,7 @@ struct CommandTests {
         #expect(made.exitCode == 0)
         let secret = try String(contentsOfFile: keyFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
         #expect(!made.output.contains(secret))
-        let shown = try await run(["keys", "--of", server, "--json"]).decoded(as: Key.self)
+        let shown = try await run(["keys", "--public-key", server, "--json"]).decoded(as: Key.self)
         #expect(shown.publicKey == PushClient.PublicKey(PrivateKey.test(1).publicKey).hex)
     }
 
@@ -292,7 +292,7 @@ struct CommandTests {
     @Test(
         "wrong usage is 64",
         arguments: [
-            ["query"], ["query", "--of", "zz"], ["nonsense"], ["register", "--token-type", "apn", "--device-token", "token"],
+            ["query"], ["query", "--owner", "zz"], ["nonsense"], ["register", "--token-type", "apn", "--device-token", "token"],
             ["unregister"], ["register", "--device-token", "token", "--token-type", "firebase"],
             ["push", "--to", "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798", "--access-token", "token"],
         ])
@@ -311,15 +311,15 @@ struct CommandTests {
 
     @Test("an unreachable node exits with 69, and the message names its address")
     func unreachable() async throws {
-        let ended = try await run(["query", "--of", server, "--server", server, "--node", "http://127.0.0.1:1"])
+        let ended = try await run(["query", "--owner", server, "--server", server, "--node", "http://127.0.0.1:1"])
         #expect(ended.exitCode == 69)
         #expect(ended.error.contains("http://127.0.0.1:1"))
     }
 
     @Test("a bad environment and an unusable key file are 78")
     func configuration() async throws {
-        #expect(try await run(["query", "--of", server], ["PUSHCTL_SERVER": "zz"]).exitCode == 78)
-        #expect(try await run(["query", "--of", server, "--server", server], ["PUSHCTL_NODE": "zz"]).exitCode == 78)
+        #expect(try await run(["query", "--owner", server], ["PUSHCTL_SERVER": "zz"]).exitCode == 78)
+        #expect(try await run(["query", "--owner", server, "--server", server], ["PUSHCTL_NODE": "zz"]).exitCode == 78)
 
         let unregister = ["unregister", "--server", server, "--key-file", keyFile]
         #expect(try await run(unregister).exitCode == 78)

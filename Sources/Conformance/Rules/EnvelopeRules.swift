@@ -190,7 +190,7 @@ extension Rule {
                 try await play.network.publish(envelope)
             }.expectSuccess()
             try await play.expectControlReply()
-            let refusal = await play.network.first(in: alice.mailbox, after: 0, within: play.limits.patience) { received in
+            let refusal = await play.network.first(in: alice.mailbox, after: 0, within: play.limits.gracePeriod) { received in
                 let response: PushNotificationRegistrationResponse? = received.decoded(as: .pushNotificationRegistrationResponse)
                 return response?.success == false
             }

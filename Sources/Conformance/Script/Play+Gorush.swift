@@ -28,7 +28,7 @@ extension Play {
         }
         try await pushControl()
         for deviceToken in deviceTokens {
-            _ = await withTimeout(limits.patience, clock: limits.clock) { await gorush.wait(for: count + 1, to: deviceToken) }
+            _ = await withTimeout(limits.gracePeriod, clock: limits.clock) { await gorush.wait(for: count + 1, to: deviceToken) }
             let found = gorush.notifications(to: deviceToken).count
             try expect(found == count, "expected \(count) notifications to a device at gorush, found \(found)")
         }

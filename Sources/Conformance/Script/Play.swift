@@ -75,7 +75,9 @@ struct Play: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (sender, mark) in zip(senders, marks) {
                 group.addTask {
-                    guard let received = await network.first(in: sender.mailbox, after: mark, within: limits.patience, where: { _ in true })
+                    guard
+                        let received = await network.first(
+                            in: sender.mailbox, after: mark, within: limits.gracePeriod, where: { _ in true })
                     else { return }
                     if let departure = departure(received) { throw Finding.departs(departure) }
                     throw Finding.fails("expected silence, received \(received.name)")

@@ -188,7 +188,7 @@ extension Checkup.Step {
         ),
         (
             ["DeviceTokenNotForTopic", "TopicDisallowed", "BadTopic"],
-            "--apn-topic must be the app's bundle id, and belong to the team of gorush's key."
+            "--bundle-id must be the app's bundle id, and belong to the team of gorush's key."
         ),
         (
             ["SenderId mismatch", "Requested entity was not found", "The registration token is not"],

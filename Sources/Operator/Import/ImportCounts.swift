@@ -5,14 +5,14 @@ struct ImportCounts: Sendable {
     var registrations = 0
     /// Tombstones of owners who had unregistered.
     var unregistered = 0
-    /// Registrations that the server would refuse today, taken as they are.
+    /// Registrations that the server would reject today, taken as they are.
     var exceptions: [ImportException: Int] = [:]
     /// Registrations whose version alone was taken.
     var tombstones: [ImportRefusal: Int] = [:]
-    var left: [ImportObstacle: Int] = [:]
+    var skipped: [ImportObstacle: Int] = [:]
     var requests = 0
     /// Handled requests that were not taken: older ones, and rows that are no id.
-    var leftRequests = 0
+    var skippedRequests = 0
 
     mutating func add(_ decision: ImportDecision) {
         switch decision {
@@ -21,7 +21,7 @@ struct ImportCounts: Sendable {
             for exception in exceptions { self.exceptions[exception, default: 0] += 1 }
         case .tombstone(_, _, _, refusal: nil): unregistered += 1
         case .tombstone(_, _, _, let refusal?): tombstones[refusal, default: 0] += 1
-        case .leave(let obstacle): left[obstacle, default: 0] += 1
+        case .skip(let obstacle): skipped[obstacle, default: 0] += 1
         }
     }
 }
@@ -44,7 +44,7 @@ extension ImportRefusal {
         case .grant: "malformed grant"
         case .deviceToken: "device token that is empty, too long, or none of APNs"
         case .tokenType: "token type that is neither APN nor FIREBASE"
-        case .apnTopic: "APN without a usable apn_topic"
+        case .bundleID: "APN without a usable apn_topic"
         }
     }
 }

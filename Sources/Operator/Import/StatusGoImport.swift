@@ -51,17 +51,17 @@ struct StatusGoImport {
             let count = min(total, Self.maximumRequestCount)
             report(Progress(step: "importing requests", done: counts.requests, total: count, unit: .rows))
         }
-        counts.leftRequests = total - counts.requests
+        counts.skippedRequests = total - counts.requests
     }
 }
 
 extension ImportDecision {
-    /// The installation to be stored; nil if the row is left.
+    /// The installation to be stored; nil if the row is skipped.
     fileprivate var installation: ImportedInstallation? {
         switch self {
         case .register(let registration, _): .live(registration)
         case .tombstone(let installation, let version, let digest, _): .tombstone(installation, version: version, plaintextDigest: digest)
-        case .leave: nil
+        case .skip: nil
         }
     }
 }

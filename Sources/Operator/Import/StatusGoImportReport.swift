@@ -14,12 +14,12 @@ package struct StatusGoImportReport: Report {
     }
 
     private enum CodingKeys: CodingKey {
-        case database, registrations, exceptions, unregistered, tombstones, left, requests, leftRequests, keyFile, installedKey
+        case database, registrations, exceptions, unregistered, tombstones, skipped, requests, skippedRequests, keyFile, hasInstalledKey
     }
 
     private let database: String
     private let keyFile: String
-    private let installedKey: Bool
+    private let hasInstalledKey: Bool
     private let counts: ImportCounts
 
     /// Takes over the rows of a status-go server as the database of a server that has none yet.
@@ -67,8 +67,8 @@ package struct StatusGoImportReport: Report {
         } catch let error as StoreError {
             throw Failure(error, database: paths.database)
         }
-        installedKey = configured == nil
-        if installedKey { try Self.install(key, at: paths.keyFile) }
+        hasInstalledKey = configured == nil
+        if hasInstalledKey { try Self.install(key, at: paths.keyFile) }
         (database, keyFile) = (paths.database, paths.keyFile)
     }
 
@@ -151,11 +151,11 @@ package struct StatusGoImportReport: Report {
 
     package var lines: [String] {
         let taken = "imported \(database): \(counts.registrations) registrations, \(counts.unregistered) tombstones"
-        var lines = [taken, "handled requests: \(counts.requests), left: \(counts.leftRequests)"]
+        var lines = [taken, "handled requests: \(counts.requests), skipped: \(counts.skippedRequests)"]
         lines += Self.counts(counts.exceptions).map { "taken as it is, \($0.key.text): \($0.count)" }
         lines += Self.counts(counts.tombstones).map { "kept as a tombstone, \($0.key.text): \($0.count)" }
-        lines += Self.counts(counts.left).map { "left, \($0.key.text): \($0.count)" }
-        lines.append(installedKey ? "installed the key in \(keyFile)" : "the key was in \(keyFile) already")
+        lines += Self.counts(counts.skipped).map { "skipped, \($0.key.text): \($0.count)" }
+        lines.append(hasInstalledKey ? "installed the key in \(keyFile)" : "the key was in \(keyFile) already")
         return lines
     }
 
@@ -166,11 +166,11 @@ package struct StatusGoImportReport: Report {
         try container.encode(Self.encodable(counts.exceptions), forKey: .exceptions)
         try container.encode(counts.unregistered, forKey: .unregistered)
         try container.encode(Self.encodable(counts.tombstones), forKey: .tombstones)
-        try container.encode(Self.encodable(counts.left), forKey: .left)
+        try container.encode(Self.encodable(counts.skipped), forKey: .skipped)
         try container.encode(counts.requests, forKey: .requests)
-        try container.encode(counts.leftRequests, forKey: .leftRequests)
+        try container.encode(counts.skippedRequests, forKey: .skippedRequests)
         try container.encode(keyFile, forKey: .keyFile)
-        try container.encode(installedKey, forKey: .installedKey)
+        try container.encode(hasInstalledKey, forKey: .hasInstalledKey)
     }
 
     /// Returns the counts in the order of the cases.

@@ -39,7 +39,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The grace period in which a reply breaks a silence, after the reply to a later request; default 1s.", valueName: "time"),
         transform: TimeArgument.duration)
-    var patience = Duration.seconds(1)
+    var gracePeriod = Duration.seconds(1)
 
     @Option(help: "The weakest rules to play: must, should, or open, which 71 leaves to its makers.")
     var level = Rule.Level.open
@@ -48,7 +48,7 @@ struct ConformanceCommand: AsyncParsableCommand {
     var only: [String] = []
 
     @Option(help: ArgumentHelp("The bundle id of the kit's iOS devices, one that the server serves.", valueName: "bundle"))
-    var apnTopic = "im.status.ethereum"
+    var bundleID = "im.status.ethereum"
 
     @Flag(help: "Print the rules as tables in Markdown, and play none.")
     var list = false
@@ -70,7 +70,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         let results = try await withGorushStub { gorush in
             let run = ConformanceRun(
                 of: key.publicKey, through: node, rules: rules, gorush: gorush,
-                limits: .init(timeout: server.timeout, patience: patience), apnTopic: apnTopic, seed: seed)
+                limits: .init(timeout: server.timeout, gracePeriod: gracePeriod), apnTopic: bundleID, seed: seed)
             do {
                 return try await ProgressBar.whileRunning(json: output.json) { report in
                     let doneCount = Mutex(0)

@@ -27,11 +27,11 @@ struct Doctor: AsyncParsableCommand {
     var tokenType = Register.TokenType.firebase
 
     @Option(help: ArgumentHelp("The app's bundle id; needed for apn.", valueName: "bundle"))
-    var apnTopic: String?
+    var bundleID: String?
 
     func validate() throws {
-        guard (tokenType == .apn) == (apnTopic != nil) else {
-            throw ValidationError("--apn-topic belongs to --token-type apn, which needs it.")
+        guard (tokenType == .apn) == (bundleID != nil) else {
+            throw ValidationError("--bundle-id belongs to --token-type apn, which needs it.")
         }
     }
 
@@ -48,7 +48,7 @@ struct Doctor: AsyncParsableCommand {
 
     private var device: Device {
         var device = Device(
-            deviceToken: deviceToken ?? "pushctl doctor: never to be notified", service: apnTopic.map { .apn(topic: $0) } ?? .firebase)
+            deviceToken: deviceToken ?? "pushctl doctor: never to be notified", service: bundleID.map { .apn(topic: $0) } ?? .firebase)
         device.isEnabled = deviceToken != nil
         return device
     }

@@ -14,14 +14,16 @@ struct Keys: ParsableCommand {
     var new = false
 
     @Option(help: ArgumentHelp("A public key to show instead of that of the key file.", valueName: "key"), transform: HexArgument.key)
-    var of: PublicKey?
+    var publicKey: PublicKey?
 
     func validate() throws {
-        guard !new || of == nil else { throw ValidationError("--new creates a key file, and --of shows another key; choose one.") }
+        guard !new || publicKey == nil else {
+            throw ValidationError("--new creates a key file, and --public-key shows another key; choose one.")
+        }
     }
 
     func run() throws {
-        let key = try of ?? key.identity(createsIfMissing: new).publicKey
+        let key = try publicKey ?? key.identity(createsIfMissing: new).publicKey
         let description = KeyOutput(key)
         try output.print(description) {
             [

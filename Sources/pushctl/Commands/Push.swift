@@ -151,7 +151,7 @@ private struct PushOutput: Encodable {
     let reports: [Report]
 
     struct Report: Encodable {
-        let publicKeyHash: String
+        let keyHash: String
         let installationID: String
         let outcome: String
     }
@@ -159,7 +159,7 @@ private struct PushOutput: Encodable {
     init(messageID: [UInt8], reports: [DeviceReport]) {
         self.messageID = Hex.encode(messageID)
         self.reports = reports.map {
-            Report(publicKeyHash: $0.personHash, installationID: $0.installationID, outcome: Self.name($0.outcome))
+            Report(keyHash: $0.personHash, installationID: $0.installationID, outcome: Self.name($0.outcome))
         }
     }
 
@@ -168,11 +168,11 @@ private struct PushOutput: Encodable {
         self.reports = reports.map { report in
             let outcome =
                 switch report.outcome {
-                case .noAnswer: "no answer"
+                case .noAnswer: "no reply"
                 case .unknown: "unknown"
                 case let outcome: Self.name(outcome.refusal ?? .accepted)
                 }
-            return Report(publicKeyHash: report.person.hash.hex, installationID: report.installationID ?? "", outcome: outcome)
+            return Report(keyHash: report.person.hash.hex, installationID: report.installationID ?? "", outcome: outcome)
         }
     }
 

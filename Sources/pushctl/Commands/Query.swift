@@ -25,7 +25,7 @@ struct Query: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp("The person's public key, or its hash, with which grants cannot be checked.", valueName: "key"),
         transform: HexArgument.person)
-    var of: Person
+    var owner: Person
 
     func run() async throws {
         let devices = try await devices()
@@ -36,13 +36,13 @@ struct Query: AsyncParsableCommand {
         let identity = try key.identityIfThere()
         guard !server.namesServer else {
             let answer = try await server.withServer(silence: Self.silence) { server throws in
-                try await server.query(of, as: identity)
+                try await server.query(owner, as: identity)
             }
             Self.warn(ofRejected: answer)
             guard !answer.devices.isEmpty || answer.rejectedCount > 0 else { throw Failure.failed(Self.unknownKey) }
             return answer.devices
         }
-        guard let person = of.publicKey else {
+        guard let person = owner.publicKey else {
             throw Failure.usage("Without --server, pushctl needs the person's key, not its hash: name a server with --server.")
         }
         let devices = try await server.node.withNode(silence: "") { node throws in

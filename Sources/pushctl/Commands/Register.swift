@@ -28,7 +28,7 @@ struct Register: AsyncParsableCommand {
     var tokenType: TokenType
 
     @Option(help: ArgumentHelp("The app's bundle id; needed for apn.", valueName: "bundle"))
-    var apnTopic: String?
+    var bundleID: String?
 
     @Option(help: ArgumentHelp("The installation id of the device. Default: a UUID derived from the key.", valueName: "id"))
     var installation: String?
@@ -71,8 +71,8 @@ struct Register: AsyncParsableCommand {
     var contact: [PushClient.PublicKey] = []
 
     func validate() throws {
-        guard (tokenType == .apn) == (apnTopic != nil) else {
-            throw ValidationError("--apn-topic belongs to --token-type apn, which needs it.")
+        guard (tokenType == .apn) == (bundleID != nil) else {
+            throw ValidationError("--bundle-id belongs to --token-type apn, which needs it.")
         }
     }
 
@@ -103,7 +103,7 @@ struct Register: AsyncParsableCommand {
     }
 
     private var device: Device {
-        let service = apnTopic.map { Device.Service.apn(topic: $0) } ?? .firebase
+        let service = bundleID.map { Device.Service.apn(topic: $0) } ?? .firebase
         var device = Device(deviceToken: deviceToken, service: service)
         device.isEnabled = !disabled
         device.blockedChats = Set(blockChat.map(ChatID.init))

@@ -11,7 +11,7 @@ struct Watch: AsyncParsableCommand {
         abstract: "Show live the messages that arrive for a key, decrypted.",
         discussion: """
             With a key file, shows messages encrypted to the key (replies of servers; requests, if it is a server's), and advertisements \
-            of and queries for the key. With --of, a public key, shows advertisements and queries only. Ends with Ctrl-C or --for.
+            of and queries for the key. With --public-key, shows advertisements and queries only. Ends with Ctrl-C or --for.
             """)
 
     @OptionGroup var node: NodeOptions
@@ -21,7 +21,7 @@ struct Watch: AsyncParsableCommand {
     var json = false
 
     @Option(help: ArgumentHelp("A public key whose advertisements and queries to show.", valueName: "key"), transform: HexArgument.key)
-    var of: PushClient.PublicKey?
+    var publicKey: PushClient.PublicKey?
 
     @Option(
         help: ArgumentHelp("The age of the oldest messages to show, like 10m. Default: only new messages.", valueName: "time"),
@@ -39,8 +39,8 @@ struct Watch: AsyncParsableCommand {
 
     func run() async throws {
         _ = try node.access()
-        let identity = try of == nil ? key.identity() : nil
-        guard let key = of ?? identity?.publicKey else { return }
+        let identity = try publicKey == nil ? key.identity() : nil
+        guard let key = publicKey ?? identity?.publicKey else { return }
         let topics = Self.topics(of: key, identity)
         StandardError.print("Watching \(topics.count) topics of \(key.hex); Ctrl-C ends it.")
         try await node.withNode(silence: "") { node throws in

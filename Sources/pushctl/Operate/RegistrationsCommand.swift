@@ -9,8 +9,8 @@ struct RegistrationsCommand: AsyncParsableCommand {
         commandName: "registrations",
         abstract: "Count the registrations of a server, or show those of one key, without tokens.")
 
-    @Option(help: "A public key (0x04… or compressed) or the 128 hex digits of its hash.", transform: HexArgument.person)
-    var of: Person?
+    @Option(help: "The owner's public key (0x04… or compressed) or the 128 hex digits of its hash.", transform: HexArgument.person)
+    var owner: Person?
 
     @Option(
         help: ArgumentHelp(
@@ -23,15 +23,17 @@ struct RegistrationsCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard of == nil || since == nil else { throw ValidationError("--since counts installations, and --of shows those of one key.") }
+        guard owner == nil || since == nil else {
+            throw ValidationError("--since counts installations, and --owner shows those of one key.")
+        }
     }
 
     func run() async throws {
         let database = try database.serverDatabase()
-        guard let of else {
+        guard let owner else {
             return try output.print(try await database.read { try await RegistrationCountsReport(since: since, reading: $0) })
         }
-        let keyHash = of.keyHash.bytes
+        let keyHash = owner.keyHash.bytes
         try output.print(try await database.read { try await RegistrationsReport(of: keyHash, reading: $0) })
     }
 }

@@ -23,7 +23,7 @@ struct TraceCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp("The owner's public key (0x04… or compressed) or the 128 hex digits of its hash.", valueName: "key"),
         transform: HexArgument.person)
-    var publicKey: Person?
+    var owner: Person?
 
     @Option(help: ArgumentHelp("The installation id of the device.", valueName: "id"))
     var installation: String?
@@ -32,8 +32,8 @@ struct TraceCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (publicKey == nil) == (installation == nil), (message == nil) != (publicKey == nil) else {
-            throw ValidationError("Give --message, or --public-key together with --installation.")
+        guard (owner == nil) == (installation == nil), (message == nil) != (owner == nil) else {
+            throw ValidationError("Give --message, or --owner together with --installation.")
         }
     }
 
@@ -41,8 +41,8 @@ struct TraceCommand: AsyncParsableCommand {
         let database = try database.serverDatabase()
         if let message {
             try output.print(try await database.read { try await TraceReport(ofMessage: message, reading: $0) })
-        } else if let publicKey, let installation {
-            let target = Installation(keyHash: publicKey.keyHash.bytes, installationID: installation)
+        } else if let owner, let installation {
+            let target = Installation(keyHash: owner.keyHash.bytes, installationID: installation)
             try output.print(try await database.read { try await TraceReport(to: target, reading: $0) })
         }
     }

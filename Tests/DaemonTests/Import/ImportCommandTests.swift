@@ -51,14 +51,14 @@ struct ImportCommandTests {
         let ended = try await world.runImport("link.db")
         #expect(ended.exitCode == 0 && ended.error.isEmpty, "\(ended.error)")
         let output = try ImportOutput(ended)
-        #expect(output.registrations == 5 && output.unregistered == 2 && output.requests == 2 && output.leftRequests == 0)
+        #expect(output.registrations == 5 && output.unregistered == 2 && output.requests == 2 && output.skippedRequests == 0)
         #expect(output.exceptions == [.init(reason: "accessToken", count: 1)])
         #expect(
             output.tombstones == [
                 .init(reason: "unreadable", count: 1), .init(reason: "deviceToken", count: 2), .init(reason: "tokenType", count: 1),
-                .init(reason: "apnTopic", count: 1),
+                .init(reason: "bundleID", count: 1),
             ])
-        #expect(output.left == [.init(reason: "keyHash", count: 1)] && output.installedKey)
+        #expect(output.skipped == [.init(reason: "keyHash", count: 1)] && output.hasInstalledKey)
 
         #expect(try ["copy.db", "copy.db-wal"].map { try Data(contentsOf: world.folder.url.appending(path: $0)) } == before)
         #expect(!FileManager.default.fileExists(atPath: world.folder.path("copy.db-shm")))
@@ -96,7 +96,7 @@ struct ImportCommandTests {
         #expect(
             ended.output == """
                 imported \(world.database.path): 1 registrations, 0 tombstones
-                handled requests: 0, left: 0
+                handled requests: 0, skipped: 0
                 kept as a tombstone, token type that is neither APN nor FIREBASE: 1
                 installed the key in \(world.folder.path("identity.key"))
                 """)
@@ -119,7 +119,7 @@ struct ImportCommandTests {
         try queue.close()
         try fixture.close()
         let output = try ImportOutput(await world.runImport())
-        #expect(output.requests == count && output.leftRequests == 7)
+        #expect(output.requests == count && output.skippedRequests == 7)
         let oldest = try world.database.text("SELECT CAST(status_message_id AS TEXT) FROM message ORDER BY id LIMIT 1")
         #expect(Int(oldest) == 8)
         #expect(try world.database.count("message") == count)
@@ -187,7 +187,7 @@ struct ImportCommandTests {
         let key = "0x" + Hex.encode(world.key.withExposedBytes { [UInt8](copying: $0) })
         try world.folder.write(key, to: "identity.key")
         let same = try await world.runImport()
-        #expect(try ImportOutput(same).installedKey == false, "\(same.error)")
+        #expect(try ImportOutput(same).hasInstalledKey == false, "\(same.error)")
         #expect(try String(contentsOf: world.folder.url.appending(path: "identity.key"), encoding: .utf8) == key)
 
         let missing = try await world.runImport(keyFile: "none.key")

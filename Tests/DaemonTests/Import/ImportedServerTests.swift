@@ -146,7 +146,7 @@ struct ImportedServerTests {
         #expect(try Data(contentsOf: world.folder.url.appending(path: "push.sqlite")).isEmpty)
 
         let output = try ImportOutput(await world.runImport())
-        #expect(output.registrations == 1 && output.unregistered == tombstoneCount && output.installedKey)
+        #expect(output.registrations == 1 && output.unregistered == tombstoneCount && output.hasInstalledKey)
         #expect(try world.files() == ["identity.key", "push.sqlite"])
         #expect(try world.database.count("registration") == tombstoneCount + 1)
     }
@@ -170,7 +170,7 @@ struct ImportedServerTests {
         let refused = try await world.runImport()
         #expect(refused.exitCode == 78 && refused.error.contains("move \(world.database.path)"), "\(refused.error)")
         try FileManager.default.removeItem(atPath: world.database.path)
-        #expect(try ImportOutput(await world.runImport()).installedKey)
+        #expect(try ImportOutput(await world.runImport()).hasInstalledKey)
         let server = try await ServerProcess.start(in: world.folder)
         #expect(await server.terminate() == 0)
     }

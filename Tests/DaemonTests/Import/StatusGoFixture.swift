@@ -167,10 +167,10 @@ struct ImportOutput: Decodable {
     var exceptions: [Count]
     var unregistered: Int
     var tombstones: [Count]
-    var left: [Count]
+    var skipped: [Count]
     var requests: Int
-    var leftRequests: Int
-    var installedKey: Bool
+    var skippedRequests: Int
+    var hasInstalledKey: Bool
 }
 
 extension ImportOutput {

@@ -99,7 +99,7 @@ struct NodeCrashTests {
                 if testMessage.client == index, case .registration(let version) = testMessage.content { version } else { nil as UInt64? }
             }
             let shown = try await ChildProcess.run(
-                "pushctl", ["registrations", "--database", campaign.database.path, "--json", "--of", Hex.encode(client.keyHash.bytes)])
+                "pushctl", ["registrations", "--database", campaign.database.path, "--json", "--owner", Hex.encode(client.keyHash.bytes)])
             let registrations = try JSONDecoder().decode([Shown].self, from: Data(shown.output.utf8))
             #expect(registrations.map(\.version) == [versions.max()], context)
         }
