@@ -107,7 +107,8 @@ struct Composition {
             readiness: { readiness.observation }, figures: files.store.figures,
             engine: {
                 .init(
-                    messagesInFlight: engine.inFlightCount, waitingReplies: engine.waitingReplyCount, queryTopics: engine.queryTopicCount)
+                    messagesInFlight: engine.inFlightCount, waitingReplies: engine.waitingReplyCount,
+                    topicDirectoryEntries: engine.queryTopicCount)
             },
             canary: {
                 canary.map {

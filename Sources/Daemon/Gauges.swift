@@ -53,7 +53,7 @@ extension Gauges {
     private static let wallClock = Metric(
         .gauge, "pushserver_wall_clock_seconds", help: "Time of the system's clock at the scrape, since 1970.")
     private static let topics = Metric(
-        .gauge, "pushserver_query_topics", help: "Entries in the topic directory, two for each registration.")
+        .gauge, "pushserver_topic_directory_entries", help: "Entries in the topic directory, two for each registration.")
     private static let inFlight = Metric(
         .gauge, "pushserver_messages_in_flight",
         help: "Messages and replies in memory, and published replies without a publication mark.")

@@ -36,7 +36,7 @@ enum FinishedPush: String, MetricLabels {
 /// The result of an attempt after which a push waits for another one.
 enum RetryCause: String, MetricLabels {
     case failed
-    case unknown
+    case uncertain
     case notSent = "not_sent"
 
     static let labelNames = ["attempt"]
@@ -47,13 +47,13 @@ enum GorushResult: String, MetricLabels {
     case accepted
     case short
     case overLimit = "over_limit"
-    case refused
+    case rejected
     case tooLarge = "too_large"
     case misconfigured
     case wantsTLS = "wants_tls"
     case unavailable
     case timedOut = "timed_out"
-    case unknown
+    case uncertain
 
     static let labelNames = ["result"]
 
@@ -62,13 +62,13 @@ enum GorushResult: String, MetricLabels {
         case .accepted: self = .accepted
         case .short: self = .short
         case .overLimit: self = .overLimit
-        case .refused: self = .refused
+        case .refused: self = .rejected
         case .tooLarge: self = .tooLarge
         case .misconfigured: self = .misconfigured
         case .wantsTLS: self = .wantsTLS
         case .unavailable: self = .unavailable
         case .timedOut: self = .timedOut
-        case .unknown: self = .unknown
+        case .unknown: self = .uncertain
         }
     }
 }
@@ -84,7 +84,7 @@ enum PushFailure: String, MetricLabels {
     case tooLong = "too_long"
     case invalid
     case unknownText = "unknown_text"
-    case noAnswer = "no_answer"
+    case noResponse = "no_response"
     case wrongCount = "wrong_count"
     case unavailable
     case misconfigured
@@ -92,8 +92,8 @@ enum PushFailure: String, MetricLabels {
     case overLimit = "over_limit"
     case leaseEnded = "lease_ended"
     case bodyTooLarge = "body_too_large"
-    case refusedByGorush = "refused_by_gorush"
-    case lifetime
+    case rejectedByGorush = "rejected_by_gorush"
+    case expired
     case unregistered
     case unsendable
     case queueFull = "queue_full"
@@ -107,10 +107,10 @@ enum PushFailure: String, MetricLabels {
     private static let byReason: [String: PushFailure] = {
         let texts = FailureTaxonomy.rows.map { ($0.reason, PushFailure($0.kind)) }
         let own: [(String, PushFailure)] = [
-            (Failure.unknownText.reason, .unknownText), ("no answer", .noAnswer), ("no answer in time", .noAnswer),
+            (Failure.unknownText.reason, .unknownText), ("no answer", .noResponse), ("no answer in time", .noResponse),
             ("wrong count", .wrongCount), ("unavailable", .unavailable), ("configuration", .misconfigured),
             ("platform disabled", .platformDisabled), ("over limit", .overLimit), ("status 413", .bodyTooLarge),
-            ("refused by gorush", .refusedByGorush), ("lease ended", .leaseEnded),
+            ("refused by gorush", .rejectedByGorush), ("lease ended", .leaseEnded),
         ]
         return Dictionary(texts + own) { first, _ in first }
     }()

@@ -43,7 +43,7 @@ package struct RouteMetrics: Sendable {
 
     /// Counts the pushes of a plan that finish without an attempt.
     func count(_ plan: DeliveryPlan) {
-        finished(.expired, .lifetime, by: plan.expired.count)
+        finished(.expired, .expired, by: plan.expired.count)
         finished(.withdrawn, .unregistered, by: plan.withdrawn.count)
         finished(.refused, .unsendable, by: plan.unsendable.count)
     }
@@ -57,7 +57,7 @@ package struct RouteMetrics: Sendable {
             if let reason = decision.reason { failures[PushFailure(reason: reason)]?.increment() }
             switch decision.disposition {
             case .finish(let outcome): pushes[outcome]?.increment()
-            case .retry(_, let isUnknown): retries[isUnknown ? .unknown : .failed]?.increment()
+            case .retry(_, let isUnknown): retries[isUnknown ? .uncertain : .failed]?.increment()
             case .releaseLease: retries[.notSent]?.increment()
             }
         }
@@ -122,6 +122,6 @@ extension RouteMetrics {
         .gauge, "pushserver_route_failing", configuredLabels: ["route"],
         help: "Whether Apple or Google delivers nothing through the route.")
     private static let credentials = Metric(
-        .gauge, "pushserver_route_credentials_refused", configuredLabels: ["route"],
-        help: "Whether Apple or Google refuses gorush itself.")
+        .gauge, "pushserver_route_credentials_rejected", configuredLabels: ["route"],
+        help: "Whether Apple or Google rejects gorush itself.")
 }

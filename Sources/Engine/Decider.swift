@@ -150,7 +150,7 @@ struct Decider: Sendable {
         let spending = Allowances.Spending.response(
             message: id, query: origin.messageID, digest: digest, byteCounts: answer.byteCounts)
         batch.spend(spending)
-        return Outcome(category: .queryAnswered, reply: reply, spendings: [spending])
+        return Outcome(category: .queryReplied, reply: reply, spendings: [spending])
     }
 
     /// PROTOCOL.md §9.

@@ -64,7 +64,7 @@ enum MessageOutcome: String, MetricLabels {
     case registrationOverStorage = "registration over_storage"
     case registrationNotAccepted = "registration not_accepted"
     case registrationInternalError = "registration internal_error"
-    case queryAnswered = "query answered"
+    case queryReplied = "query replied"
     case queryUnknown = "query unknown"
     /// A query whose sender got the same response less than 2 s ago (`ProtocolLimits.equalAnswerInterval`).
     case queryRepeated = "query repeated"

@@ -95,7 +95,7 @@ package struct StatusScreen {
         func hour(_ name: String, _ flow: StatusSnapshot.HourFlow?) -> String {
             guard let flow else { return "\(name): not known yet" }
             return "\(name): \(StatusText.count(flow.received)) received, \(StatusText.count(flow.accepted)) accepted, "
-                + "\(StatusText.count(flow.sent)) sent, \(StatusText.count(flow.dead)) dead, \(StatusText.count(flow.expired)) expired"
+                + "\(StatusText.count(flow.sent)) sent, \(StatusText.count(flow.deadToken)) dead, \(StatusText.count(flow.expired)) expired"
         }
         var lines = [hour("last hour", snapshot.flow.lastHour), hour("yesterday", snapshot.flow.hourYesterday)]
         if let store = snapshot.store {

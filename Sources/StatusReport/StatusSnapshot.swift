@@ -17,7 +17,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     /// The number of messages in memory, and of published replies without a publication mark.
     package var messagesInFlight: Int
     package var waitingReplies: Int
-    package var queryTopics: Int
+    package var topicDirectoryEntries: Int
     /// The Waku nodes in the order of the settings; empty with the embedded transport.
     package var nodes: [Node]
     /// The routes of the delivery in the order of the settings; empty in a dry run.
@@ -92,7 +92,8 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         }
     }
 
-    /// The ledger's counts since the database was created. `accepted` is the sum of `sent`, `dead`, `expired`, `other` and the open pushes.
+    /// The ledger's counts since the database was created. `accepted` is the sum of `sent`, `deadToken`, `expired`, `other` and the open
+    /// pushes.
     package struct Ledger: Codable, Equatable, Sendable {
         /// Received messages.
         package var received: Int
@@ -100,18 +101,18 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         package var accepted: Int
         package var sent: Int
         /// Pushes that ended because their device token is dead.
-        package var dead: Int
+        package var deadToken: Int
         package var expired: Int
         /// Pushes that were merged, coalesced, refused, discarded or withdrawn.
         package var other: Int
         /// Whether the ledger agrees with itself and with the rows.
         package var balances: Bool
 
-        package init(received: Int, accepted: Int, sent: Int, dead: Int, expired: Int, other: Int, balances: Bool) {
+        package init(received: Int, accepted: Int, sent: Int, deadToken: Int, expired: Int, other: Int, balances: Bool) {
             self.received = received
             self.accepted = accepted
             self.sent = sent
-            self.dead = dead
+            self.deadToken = deadToken
             self.expired = expired
             self.other = other
             self.balances = balances
@@ -123,14 +124,14 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         package var received: Int
         package var accepted: Int
         package var sent: Int
-        package var dead: Int
+        package var deadToken: Int
         package var expired: Int
 
-        package init(received: Int, accepted: Int, sent: Int, dead: Int, expired: Int) {
+        package init(received: Int, accepted: Int, sent: Int, deadToken: Int, expired: Int) {
             self.received = received
             self.accepted = accepted
             self.sent = sent
-            self.dead = dead
+            self.deadToken = deadToken
             self.expired = expired
         }
     }
@@ -256,7 +257,8 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
 
     package init(
         isReady: Bool, stateSeconds: Int, issues: [Finding], warnings: [Finding], canary: Canary?, store: Store?, flow: Flow,
-        replies: Replies, messagesInFlight: Int, waitingReplies: Int, queryTopics: Int, nodes: [Node], routes: [Route], files: Files,
+        replies: Replies, messagesInFlight: Int, waitingReplies: Int, topicDirectoryEntries: Int, nodes: [Node], routes: [Route],
+        files: Files,
         newestBackupSeconds: Int?, sealedPercent: Int?, histories: Histories, serverName: String, version: String, uptimeSeconds: Int,
         publicKey: String
     ) {
@@ -270,7 +272,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         self.replies = replies
         self.messagesInFlight = messagesInFlight
         self.waitingReplies = waitingReplies
-        self.queryTopics = queryTopics
+        self.topicDirectoryEntries = topicDirectoryEntries
         self.nodes = nodes
         self.routes = routes
         self.files = files

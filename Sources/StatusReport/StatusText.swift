@@ -57,7 +57,7 @@ extension StatusSnapshot.Ledger {
     ///
     /// - Parameter openPushes: The number of open pushes at the same moment.
     package func line(openPushes: Int) -> String {
-        let terms = [(sent, "sent"), (dead, "dead"), (expired, "expired"), (other, "other"), (openPushes, "waiting")]
+        let terms = [(sent, "sent"), (deadToken, "dead"), (expired, "expired"), (other, "other"), (openPushes, "waiting")]
         return "\(StatusText.count(accepted)) accepted = " + terms.map { "\(StatusText.count($0.0)) \($0.1)" }.joined(separator: " + ")
     }
 }

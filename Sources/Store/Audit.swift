@@ -21,8 +21,8 @@ package struct Audit: Sendable, Equatable {
         func rows(_ milestone: Milestone) -> Int64 { facts.rowCounts[milestone, default: 0] + facts.prunedCounts[milestone, default: 0] }
 
         self.init(ledgerOf: facts)
-        for milestone in [Milestone.invalid, .ignored, .processed, .sent, .expired, .dead, .refused, .discarded, .withdrawn] {
-            add("\(milestone): counted = rows + pruned", facts.counts[milestone, default: 0], rows(milestone))
+        for milestone in [Milestone.invalid, .ignored, .processed, .sent, .expired, .deadToken, .refused, .discarded, .withdrawn] {
+            add("\(milestone.rawValue): counted = rows + pruned", facts.counts[milestone, default: 0], rows(milestone))
         }
         add("rows in a state that does not exist", 0, facts.damagedRowCount)
         add("ended pushes that still hold secrets", 0, facts.leakyRowCount)
@@ -36,8 +36,8 @@ package struct Audit: Sendable, Equatable {
             "received = duplicate + invalid + ignored + processed + undecided", ledger(.received),
             ledger(.duplicate, .invalid, .ignored, .processed) + facts.undecidedCount)
         add(
-            "accepted = merged + coalesced + sent + expired + dead + refused + discarded + withdrawn + open", ledger(.accepted),
-            ledger(.merged, .coalesced, .sent, .expired, .dead, .refused, .discarded, .withdrawn) + facts.openCount)
+            "accepted = merged + coalesced + sent + expired + dead_token + refused + discarded + withdrawn + open", ledger(.accepted),
+            ledger(.merged, .coalesced, .sent, .expired, .deadToken, .refused, .discarded, .withdrawn) + facts.openCount)
         if let messageRowsEver = facts.messageRowsEver {
             add("messages ever recorded = received - duplicate", Self.rowsEver(facts).messages, messageRowsEver)
         }

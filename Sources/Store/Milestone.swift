@@ -8,7 +8,7 @@ package enum Milestone: String, Sendable, CaseIterable {
     case ignored
     case processed
 
-    // Pushes reported as success and not filtered: accepted = merged + coalesced + sent + expired + dead + refused + discarded +
+    // Pushes reported as success and not filtered: accepted = merged + coalesced + sent + expired + dead_token + refused + discarded +
     // withdrawn + open.
 
     case accepted
@@ -18,7 +18,7 @@ package enum Milestone: String, Sendable, CaseIterable {
     case coalesced
     case sent
     case expired
-    case dead
+    case deadToken = "dead_token"
     case refused
     case discarded
     case withdrawn

@@ -7,14 +7,14 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
     /// The node sent no usable response; it may still have sent the message.
     case unreachable(String)
     /// The RLN quota of every node is exhausted until its epoch ends (WAKU_REST.md §2.3).
-    case quotaUsedUp
+    case quotaExhausted
     /// The envelope's timestamp is too far from now for any archive to keep it: seal the message again. Earlier attempts may have sent it.
     case outdated
 
     init(_ error: NodeError) {
         self =
             switch error {
-            case _ where error.isQuotaUsedUp: .quotaUsedUp
+            case _ where error.isQuotaExhausted: .quotaExhausted
             case .refused(let status, let text): .refused(status: status, text: text)
             case .unreachable, .unintelligible, .tooLarge: .unreachable("\(error)")
             }
@@ -24,7 +24,7 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
     package var isPassing: Bool {
         switch self {
         case .refused(let status, let text): PublishAttempts.mayPass(.refused(status: status, text: text))
-        case .unreachable, .quotaUsedUp: true
+        case .unreachable, .quotaExhausted: true
         case .outdated: false
         }
     }
@@ -33,7 +33,7 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .refused(let status, let text): "\(NodeError.refused(status: status, text: text))"
         case .unreachable(let reason): reason
-        case .quotaUsedUp: "the RLN quota is exhausted"
+        case .quotaExhausted: "the RLN quota is exhausted"
         case .outdated: "the envelope is too old to be archived"
         }
     }

@@ -11,7 +11,7 @@ package enum NodeError: Error, Equatable, CustomStringConvertible {
     case tooLarge
 
     /// Whether the node's RLN quota for this epoch is exhausted (WAKU_REST.md §1.2).
-    package var isQuotaUsedUp: Bool {
+    package var isQuotaExhausted: Bool {
         guard case .refused(_, let text) = self else { return false }
         let words = text.lowercased()
         return ["noncelimit", "nonce limit"].contains { words.contains($0) }

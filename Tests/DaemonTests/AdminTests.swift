@@ -19,7 +19,7 @@ struct AdminTests {
         try await network.publish(alice.envelope(alice.registration()))
         #expect(try await registrationResponse(to: alice, from: network).success)
         #expect(try await network.admin.metric("pushserver_registrations") == 1)
-        #expect(try await network.admin.metric("pushserver_query_topics") == 2)
+        #expect(try await network.admin.metric("pushserver_topic_directory_entries") == 2)
         #expect(try await network.admin.get("/nothing").status == 404)
         #expect(await server.terminate() == 0)
         // The log says what happens, and no secret.

@@ -15,7 +15,7 @@ struct DeadTokenRestoreTests {
 
             #expect(try await world.restore("{\"ids\":[1]}") == (200, "{\"restored\":1}\n"))
             #expect(try await world.request() == nil)
-            #expect(try await world.network.admin.metric("pushserver_query_topics") == 2)
+            #expect(try await world.network.admin.metric("pushserver_topic_directory_entries") == 2)
             // What lives is not brought back once more.
             #expect(try await world.restore("{\"ids\":[1]}").status == 404)
             #expect(try await world.restore("{\"ids\":null}") == (200, "{\"restored\":0}\n"))

@@ -21,7 +21,7 @@ struct StatusSamplerTests {
         }
         await world.clock.sleepers(dueIn: .seconds(60))
         let snapshot = await world.sampler.snapshot()
-        let hour = StatusSnapshot.HourFlow(received: 1_200, accepted: 600, sent: 480, dead: 60, expired: 60)
+        let hour = StatusSnapshot.HourFlow(received: 1_200, accepted: 600, sent: 480, deadToken: 60, expired: 60)
         #expect(snapshot.flow == .init(lastHour: hour, hourYesterday: hour))
         #expect(snapshot.histories.sent == .init(hour: Array(repeating: 8, count: 60), day: Array(repeating: 80, count: 144)))
         #expect(snapshot.histories.openPushes.hour.count == 60 && snapshot.histories.registrations.day.count == 144)
@@ -117,11 +117,11 @@ private struct World: Sendable {
                 var figures = StoreFigures()
                 figures.oldestOpenPush = parts.oldestOpenPush.withLock { $0 }
                 figures.ledger.counts = [
-                    .received: 20 * minute, .accepted: 10 * minute, .sent: 8 * minute, .dead: minute, .expired: minute,
+                    .received: 20 * minute, .accepted: 10 * minute, .sent: 8 * minute, .deadToken: minute, .expired: minute,
                 ]
                 return figures
             },
-            engine: { .init(messagesInFlight: 1, waitingReplies: 2, queryTopics: 3) }, canary: { nil },
+            engine: { .init(messagesInFlight: 1, waitingReplies: 2, topicDirectoryEntries: 3) }, canary: { nil },
             replyTimes: { ReplyTimes(bounds: [1], counts: [parts.minute.withLock { $0 }, 0]) }, nodes: { [] }, routes: { [] },
             files: { .init(databaseBytes: 1, walBytes: nil, freeBytes: nil) }, backupAge: { nil }, sealing: { .sealed })
         sampler = StatusSampler(

@@ -35,7 +35,7 @@ import Wire
                 stub.fail(token: iosToken(1), with: reason)
                 try await running.accept([iosPush(1), iosPush(3)])
                 try await running.settle()
-                #expect(try await running.outcomes() == [.dead: 1, .sent: 1])
+                #expect(try await running.outcomes() == [.deadToken: 1, .sent: 1])
                 #expect(try await !isRegistered(iosPush(1), in: running.store))
                 #expect(try await !isRegistered(twin, in: running.store))
                 #expect(try await isRegistered(iosPush(3), in: running.store))
@@ -57,7 +57,7 @@ import Wire
                 stub.fail(token: iosToken(1), with: "Unregistered")
                 try await running.accept([iosPush(1)])
                 try await running.settle()
-                #expect(try await running.outcomes() == [.dead: 1])
+                #expect(try await running.outcomes() == [.deadToken: 1])
                 #expect(try await isRegistered(now, in: running.store))
             }
         }
@@ -92,7 +92,7 @@ import Wire
                 // Whatever waits for it, the target is tried every ten minutes.
                 for message in 4...9 { try await running.accept([pushes[0]], message: Int64(message)) }
                 let count = stub.notifications.all.count
-                #expect(try await running.pass { try await running.outcomes()[.dead] != nil } >= .seconds(598))
+                #expect(try await running.pass { try await running.outcomes()[.deadToken] != nil } >= .seconds(598))
                 #expect(stub.notifications.all.count == count + 1)
                 #expect(try await !isRegistered(pushes[0], in: running.store))
                 #expect(try await isRegistered(pushes[1], in: running.store))
@@ -292,7 +292,7 @@ import Wire
                     try await running.settle()
                     #expect(running.loop.healthIssues == [] && running.loop.warnings == [])
                 }
-                #expect(try await running.outcomes() == [.sent: 28 + 43, .dead: 12])
+                #expect(try await running.outcomes() == [.sent: 28 + 43, .deadToken: 12])
                 #expect(stub.notifications.all.count == 28 + 43 + 12)
                 // Those that went come back, if an operator wants.
                 let dead = try await running.store.deadRegistrations(limit: 100)

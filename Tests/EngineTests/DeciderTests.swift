@@ -105,7 +105,7 @@ struct DeciderTests {
         ]) { $0.queryable = [keyHash: []] }
         #expect(
             outcomes.map(\.category) == [
-                .pushRequest, .registered, .registered, .pushRequest, .queryAnswered, .registrationVersionMismatch,
+                .pushRequest, .registered, .registered, .pushRequest, .queryReplied, .registrationVersionMismatch,
             ])
         #expect(outcomes.map(\.acceptedPushCount) == [0, 0, 0, 1, 0, 0])
         #expect(batch.pushes.map(\.push.deviceToken) == ["device token 2"])
@@ -172,7 +172,7 @@ struct DeciderTests {
         let batch = [lookups[0], lookups[1], lookups[0], other, registration(6, version: 1), lookups[2]]
         let (_, outcomes) = decide(batch) { $0.queryable = [keyHash: [QueryableRegistration()]] }
         #expect(
-            outcomes.map(\.category) == [.queryAnswered, .queryRepeated, .queryAnswered, .queryAnswered, .registered, .queryAnswered])
+            outcomes.map(\.category) == [.queryReplied, .queryRepeated, .queryReplied, .queryReplied, .registered, .queryReplied])
         let first = outcomes.first?.spendings.first
         guard case .response(1, Digest32(repeating: 1), _, [:]) = first else {
             Issue.record("\(String(describing: first))")
@@ -185,7 +185,7 @@ struct DeciderTests {
         large.allowedKeyList = [[UInt8](repeating: 1, count: 256 << 10)]
         let (batch, outcomes) = decide((1...40).map { message($0, .query([keyHash])) }) { $0.queryable = [keyHash: [large]] }
         let categories = outcomes.map(\.category)
-        let answerCount = categories.count { $0 == .queryAnswered }
+        let answerCount = categories.count { $0 == .queryReplied }
         #expect(24...28 ~= answerCount)
         #expect(categories.dropFirst(answerCount).allSatisfy { $0 == .queryLimited })
         #expect(batch.decisions.count == 40 - answerCount)

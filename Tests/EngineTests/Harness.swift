@@ -211,7 +211,7 @@ final class FailingPublisher: Sendable {
     /// What was to be published, in order.
     let offered = Recorder<WakuEnvelope>()
     private let willPublish: @Sendable () -> Void
-    private let remaining = Mutex((count: 0, error: TransportError.quotaUsedUp))
+    private let remaining = Mutex((count: 0, error: TransportError.quotaExhausted))
     /// What was refused, in order.
     let refused = Recorder<WakuEnvelope>()
 

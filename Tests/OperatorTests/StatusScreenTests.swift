@@ -12,10 +12,10 @@ struct StatusScreenTests {
         isReady: true, stateSeconds: 3_599, issues: [], warnings: [], canary: .init(ageSeconds: 42, hasSucceeded: true, isLate: false),
         store: .init(
             openPushes: 14, oldestPushSeconds: 21, undecidedMessages: 2, unpublishedReplies: 5, registrations: 18_250,
-            ledger: .init(received: 9_423_187, accepted: 104, sent: 80, dead: 4, expired: 1, other: 5, balances: true)),
-        flow: .init(lastHour: .init(received: 31_204, accepted: 9, sent: 8, dead: 1, expired: 0), hourYesterday: nil),
+            ledger: .init(received: 9_423_187, accepted: 104, sent: 80, deadToken: 4, expired: 1, other: 5, balances: true)),
+        flow: .init(lastHour: .init(received: 31_204, accepted: 9, sent: 8, deadToken: 1, expired: 0), hourYesterday: nil),
         replies: .init(count: 801, lateCount: 12, p50Milliseconds: 25, p99Milliseconds: 2_500), messagesInFlight: 3, waitingReplies: 5,
-        queryTopics: 36_500, nodes: [.init(name: "127.0.0.1:8645", isUsable: true, lastMessageSeconds: 1, gaps: 2)],
+        topicDirectoryEntries: 36_500, nodes: [.init(name: "127.0.0.1:8645", isUsable: true, lastMessageSeconds: 1, gaps: 2)],
         routes: [
             .init(
                 name: "ios", platform: "ios", gorush: "http://127.0.0.1:8088", isDelivering: true, isBreakerOpen: false, sent: 81_022,

@@ -54,7 +54,7 @@ enum Checks {
         }
         let lost = promised.subtracting(try committed.outcomes[0].get())
         let facts = try await store.auditFacts()
-        let ends: [Milestone] = [.sent, .expired, .dead, .refused, .discarded, .withdrawn]
+        let ends: [Milestone] = [.sent, .expired, .deadToken, .refused, .discarded, .withdrawn]
         let explained = facts.counts[.coalesced, default: 0] + ends.reduce(0) { $0 + facts.prunedCounts[$1, default: 0] }
         try expect(lost.count <= explained, "what a sender was told of is in the outbox (I1): \(lost.count) are not, \(explained) may be")
     }

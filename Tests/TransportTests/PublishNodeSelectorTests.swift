@@ -62,7 +62,7 @@ import WakuREST
     @Test mutating func `a node without quota pauses, and is not broken`() {
         for _ in 1...5 {
             _ = acquire(besides: [1, 2])
-            selector.release(0, after: .quotaUsedUp, at: Self.now)
+            selector.release(0, after: .quotaExhausted, at: Self.now)
         }
         #expect(selector.withoutQuota == [0])
         #expect(!selector.isBroken(0))

@@ -36,7 +36,7 @@ import Wire
     ])
     func `an exhausted quota is distinguished from other failures`(status: Int, text: String, isQuota: Bool) {
         let error = TransportError(.refused(status: status, text: text))
-        #expect((error == .quotaUsedUp) == isQuota)
+        #expect((error == .quotaExhausted) == isQuota)
         #expect(error.isPassing)
     }
 

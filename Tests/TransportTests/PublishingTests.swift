@@ -57,11 +57,11 @@ struct PublishingTests {
     }
 
     @Test func `a used-up quota stops echoes, and is a warning until the node accepts a message`() async throws {
-        world.control.faults.publishing = .quotaUsedUp
+        world.control.faults.publishing = .quotaExhausted
         try await withTransport { transport async throws in
             try await world.whileRunning(transport) { () async throws in
                 for _ in 1...5 {
-                    await #expect(throws: TransportError.quotaUsedUp) { try await transport.publish(world.envelope(5)) }
+                    await #expect(throws: TransportError.quotaExhausted) { try await transport.publish(world.envelope(5)) }
                 }
                 #expect(!transport.canEcho)
                 #expect(transport.healthIssues == [])

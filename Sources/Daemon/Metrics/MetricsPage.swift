@@ -16,7 +16,7 @@ package enum MetricsPage {
           no age or interval of a canary.
         - `pushserver_ledger_total` is read from the database, so it does not start again with the process. The ledger balances:
           `received = duplicate + invalid + ignored + processed` + `pushserver_journal_rows{state="undecided"}`, and
-          `accepted = merged + coalesced + sent + expired + dead + refused + discarded + withdrawn` + all `pushserver_outbox_rows`.
+          `accepted = merged + coalesced + sent + expired + dead_token + refused + discarded + withdrawn` + all `pushserver_outbox_rows`.
 
         | metric | type | labels | meaning |
         |---|---|---|---|

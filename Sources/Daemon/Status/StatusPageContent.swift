@@ -124,7 +124,7 @@ struct StatusPageContent {
         }
         return [
             row("received", \.received, \.received), row("accepted", \.accepted, \.accepted),
-            row("sent", \.sent, \.sent), row("dead", \.dead, \.dead), row("expired", \.expired, \.expired),
+            row("sent", \.sent, \.sent), row("dead", \.deadToken, \.deadToken), row("expired", \.expired, \.expired),
         ]
     }
 

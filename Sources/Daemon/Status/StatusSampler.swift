@@ -16,7 +16,7 @@ final class StatusSampler: Service {
         var received = StatusHistory()
         var accepted = StatusHistory()
         var sent = StatusHistory()
-        var dead = StatusHistory()
+        var deadToken = StatusHistory()
         var expired = StatusHistory()
         var openPushes = StatusHistory()
         var registrations = StatusHistory()
@@ -28,7 +28,7 @@ final class StatusSampler: Service {
             received.record(ledger?.count(.received), minute: minute)
             accepted.record(ledger?.count(.accepted), minute: minute)
             sent.record(ledger?.count(.sent), minute: minute)
-            dead.record(ledger?.count(.dead), minute: minute)
+            deadToken.record(ledger?.count(.deadToken), minute: minute)
             expired.record(ledger?.count(.expired), minute: minute)
             openPushes.record(figures.map { Int($0.ledger.openCount) }, minute: minute)
             registrations.record(figures?.registrationCount, minute: minute)
@@ -40,9 +40,9 @@ final class StatusSampler: Service {
 
         private func flow(_ increase: (StatusHistory) -> Int?) -> StatusSnapshot.HourFlow? {
             guard let received = increase(received), let accepted = increase(accepted), let sent = increase(sent),
-                let dead = increase(dead), let expired = increase(expired)
+                let deadToken = increase(deadToken), let expired = increase(expired)
             else { return nil }
-            return .init(received: received, accepted: accepted, sent: sent, dead: dead, expired: expired)
+            return .init(received: received, accepted: accepted, sent: sent, deadToken: deadToken, expired: expired)
         }
 
         var all: StatusSnapshot.Histories {
@@ -105,7 +105,7 @@ final class StatusSampler: Service {
             store: figures.map { .init($0, at: now) },
             flow: .init(lastHour: histories.lastHour, hourYesterday: histories.hourYesterday),
             replies: times.since(histories.replyTimes.first ?? .init()).summary, messagesInFlight: engine.messagesInFlight,
-            waitingReplies: engine.waitingReplies, queryTopics: engine.queryTopics,
+            waitingReplies: engine.waitingReplies, topicDirectoryEntries: engine.topicDirectoryEntries,
             nodes: sources.nodes().map { .init($0, at: now) }, routes: sources.routes().map { .init($0, at: now) },
             files: files, newestBackupSeconds: sources.backupAge().map(\.wholeSeconds),
             sealedPercent: sealing == .off ? nil : Int(100 * sealing.fraction), histories: histories.all,
@@ -139,7 +139,8 @@ extension StatusSnapshot.Store {
 extension StatusSnapshot.Ledger {
     fileprivate init(_ facts: AuditFacts) {
         self.init(
-            received: facts.count(.received), accepted: facts.count(.accepted), sent: facts.count(.sent), dead: facts.count(.dead),
+            received: facts.count(.received), accepted: facts.count(.accepted), sent: facts.count(.sent),
+            deadToken: facts.count(.deadToken),
             expired: facts.count(.expired),
             other: [Milestone.merged, .coalesced, .refused, .discarded, .withdrawn].reduce(0) { $0 + facts.count($1) },
             balances: Audit(ledgerOf: facts).balances)

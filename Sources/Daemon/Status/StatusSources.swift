@@ -9,7 +9,7 @@ struct StatusSources: Sendable {
     struct Engine: Sendable {
         var messagesInFlight: Int
         var waitingReplies: Int
-        var queryTopics: Int
+        var topicDirectoryEntries: Int
     }
 
     var readiness: @Sendable () -> ReadinessObservation

@@ -136,7 +136,7 @@ final class Route: Sendable {
         let now = dependencies.wallClock.now()
         let oldest = now.advanced(by: .zero - dependencies.configuration.lifetime)
         let count = try await dependencies.outbox.expire(route: name, acceptedBefore: oldest, at: now)
-        metrics.finished(.expired, .lifetime, by: count)
+        metrics.finished(.expired, .expired, by: count)
     }
 
     private func retryNow(after row: Int64) async throws {

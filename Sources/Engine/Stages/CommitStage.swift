@@ -213,7 +213,7 @@ extension CommitStage.Work {
 
     /// Whether the work has certainly changed the database. A query with a reply changes nothing before the reply is published.
     fileprivate func hasWritten(_ outcome: Decider.Outcome?) -> Bool {
-        if case .supersede = self { false } else { outcome?.category != .queryAnswered }
+        if case .supersede = self { false } else { outcome?.category != .queryReplied }
     }
 
     /// The estimated writer time, as measured on a slow core: lookups and writes.

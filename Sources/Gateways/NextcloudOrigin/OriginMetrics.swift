@@ -4,10 +4,10 @@ package import MetricDeclarations
 /// The metrics of the Nextcloud origin.
 package struct OriginMetrics: Sendable {
     enum PushOutcome: String, MetricLabels {
-        /// The push proxy took the push.
-        case taken
-        /// The push proxy refused the push.
-        case refused
+        /// The push proxy accepted the push.
+        case accepted
+        /// The push proxy rejected the push.
+        case rejected
         case expired
         /// The payload is too long for the key of the device.
         case tooLong = "too_long"

@@ -142,12 +142,12 @@ package final class ProxyDelivery: Service {
         }
         switch ProxyResponse(response) {
         case .taken(let unknown):
-            metrics.count(.taken, pushes.count)
+            metrics.count(.accepted, pushes.count)
             return unknown
         case .refused(let status):
             logger.warning("a push proxy refuses pushes", metadata: ["proxy": "\(proxy)", "status": "\(status)"])
             if status == 429 { limitedAt.withLock { $0[proxy] = wallClock.now() } }
-            metrics.count(.refused, pushes.count)
+            metrics.count(.rejected, pushes.count)
             return []
         case .away:
             logger.notice("a push proxy is unavailable; its pushes wait", metadata: ["proxy": "\(proxy)"])

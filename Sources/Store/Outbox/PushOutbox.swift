@@ -87,7 +87,7 @@ package enum PushOutcome: Int64, Sendable, CaseIterable {
         switch self {
         case .sent: .sent
         case .expired: .expired
-        case .deadToken: .dead
+        case .deadToken: .deadToken
         case .refused: .refused
         case .discarded: .discarded
         case .withdrawn: .withdrawn

@@ -10,16 +10,16 @@ enum PublishFailure: String, MetricLabels {
     case timedOut = "timed_out"
     /// The node did not respond in time, and another node got the message as well.
     case silent
-    case quotaUsedUp = "quota_used_up"
-    case refused
+    case quotaExhausted = "quota_exhausted"
+    case rejected
     case outdated
 
     static let labelNames = ["reason"]
 
     init(_ error: NodeError) {
         switch error {
-        case _ where error.isQuotaUsedUp: self = .quotaUsedUp
-        case .refused(_, let text): self = text.contains("timedout") ? .timedOut : .refused
+        case _ where error.isQuotaExhausted: self = .quotaExhausted
+        case .refused(_, let text): self = text.contains("timedout") ? .timedOut : .rejected
         case .unreachable, .unintelligible, .tooLarge: self = .unreachable
         }
     }
@@ -43,7 +43,7 @@ enum PublishAttempts {
     /// Whether the failure is of the node and not of the message.
     static func mayPass(_ error: NodeError) -> Bool {
         switch error {
-        case _ where error.isQuotaUsedUp: true
+        case _ where error.isQuotaExhausted: true
         case .unreachable, .unintelligible, .tooLarge: true
         case .refused(400, let text): text.contains("not subscribed")  // the poll is about to subscribe
         case .refused(let status, _): [404, 408, 429].contains(status) || status >= 500

@@ -18,7 +18,7 @@ struct PublishNodeSelector {
         case failed
         /// The node has sent as many messages as RLN permits in this epoch. It pauses like a node that failed, because no response tells
         /// whether an epoch lasts one second or ten minutes.
-        case quotaUsedUp
+        case quotaExhausted
         /// The task was cancelled, for example because another node accepted the message first.
         case cancelled
         /// The message was not posted.
@@ -32,7 +32,7 @@ struct PublishNodeSelector {
         /// The number of consecutive failures.
         var failureCount = 0
         var pauseEnd: Timestamp?
-        var isQuotaUsedUp = false
+        var isQuotaExhausted = false
         /// Whether a POST had no response in time, and none has succeeded since.
         var isSilent = false
         /// The moving average of the time until the node accepts a message.
@@ -75,11 +75,11 @@ struct PublishNodeSelector {
             nodes[node].limit = limit ?? kind.concurrentPostCount
             nodes[node].failureCount = 0
             nodes[node].pauseEnd = nil
-            nodes[node].isQuotaUsedUp = false
+            nodes[node].isQuotaExhausted = false
             nodes[node].isSilent = false
             nodes[node].usualTime = nodes[node].usualTime == .zero ? time : (nodes[node].usualTime * 7 + time) / 8
-        case .failed, .quotaUsedUp:
-            nodes[node].isQuotaUsedUp = outcome == .quotaUsedUp
+        case .failed, .quotaExhausted:
+            nodes[node].isQuotaExhausted = outcome == .quotaExhausted
             pause(node, at: now)
         case .cancelled:
             if nodes[node].isSilent { pause(node, at: now) }
@@ -100,9 +100,9 @@ struct PublishNodeSelector {
 
     /// Whether the node failed too often in a row for a short disturbance. A node without quota works.
     func isBroken(_ node: Int) -> Bool {
-        nodes[node].failureCount >= PublishAttempts.maximumCount && !nodes[node].isQuotaUsedUp
+        nodes[node].failureCount >= PublishAttempts.maximumCount && !nodes[node].isQuotaExhausted
     }
 
     /// The nodes whose quota is used up.
-    var withoutQuota: [Int] { nodes.indices.filter { nodes[$0].isQuotaUsedUp } }
+    var withoutQuota: [Int] { nodes.indices.filter { nodes[$0].isQuotaExhausted } }
 }

@@ -4,7 +4,7 @@ package import MetricDeclarations
 /// The metrics of the Waku transport, created once. Labels are a fixed set: no text of a peer or node becomes one.
 package struct WakuMetrics: Sendable {
     enum PollOutcome: String, MetricLabels {
-        case taken
+        case succeeded
         case notSubscribed = "not_subscribed"
         case failed
 
@@ -67,7 +67,7 @@ extension WakuMetrics {
         .counter, "pushserver_node_polls_total", by: PollOutcome.self, help: "Polls of the nodes, by outcome.")
     private static let pollSeconds = Metric(
         .histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]), "pushserver_node_poll_seconds",
-        help: "Duration of a poll that the node answered.")
+        help: "Duration of a poll that the node responded to.")
     private static let lastPollAge = Metric(
         .gauge, "pushserver_node_last_poll_age_seconds",
         help: "Time since the last poll of the topic that was polled longest ago, at the best node.")

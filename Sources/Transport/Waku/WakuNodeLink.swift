@@ -110,7 +110,7 @@ final class WakuNodeLink: Sendable {
             base.metrics.count(.notSubscribed)
             return .notSubscribed
         }
-        base.metrics.count(.taken)
+        base.metrics.count(.succeeded)
         base.metrics.countFetched(envelopes.count, from: .relay)
         status.polled(topic, messageCount: envelopes.count, at: base.wallClock.now())
         let isDiscovered = await receiver.discover { Set(envelopes.map(\.message.contentTopic)).union(foreign.withLock(\.contentTopics)) }

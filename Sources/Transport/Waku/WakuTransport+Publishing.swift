@@ -109,7 +109,7 @@ extension WakuTransport {
                 release(node, after: .cancelled)
             } else {
                 base.metrics.count(PublishFailure(error))
-                release(node, after: error.isQuotaUsedUp ? .quotaUsedUp : .failed)
+                release(node, after: error.isQuotaExhausted ? .quotaExhausted : .failed)
             }
             if selector.read({ $0.isBroken(node) }) || !PublishAttempts.mayPass(error) {
                 link.status.report("\(error)", about: "publishing")

@@ -16,12 +16,13 @@ extension StatusSnapshot {
             store: .init(
                 openPushes: 14, oldestPushSeconds: 21, undecidedMessages: 2, unpublishedReplies: 5, registrations: 18_250,
                 ledger: .init(
-                    received: 9_423_187, accepted: 2_104_951, sent: 2_051_320, dead: 1_204, expired: 310, other: 52_103, balances: true)),
+                    received: 9_423_187, accepted: 2_104_951, sent: 2_051_320, deadToken: 1_204, expired: 310, other: 52_103, balances: true
+                )),
             flow: .init(
-                lastHour: .init(received: 31_204, accepted: 7_310, sent: 7_198, dead: 4, expired: 0),
-                hourYesterday: .init(received: 29_950, accepted: 7_022, sent: 7_011, dead: 2, expired: 1)),
+                lastHour: .init(received: 31_204, accepted: 7_310, sent: 7_198, deadToken: 4, expired: 0),
+                hourYesterday: .init(received: 29_950, accepted: 7_022, sent: 7_011, deadToken: 2, expired: 1)),
             replies: .init(count: 23_801, lateCount: 12, p50Milliseconds: 25, p99Milliseconds: 250), messagesInFlight: 3,
-            waitingReplies: 5, queryTopics: 36_500,
+            waitingReplies: 5, topicDirectoryEntries: 36_500,
             nodes: [.init(name: "127.0.0.1:8645", isUsable: true, lastMessageSeconds: 1, gaps: 2)],
             routes: [
                 .init(

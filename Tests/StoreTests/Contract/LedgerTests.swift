@@ -18,7 +18,7 @@ struct LedgerTests {
             #expect(
                 facts.counts == [
                     .received: 8, .duplicate: 2, .invalid: 1, .ignored: 1, .processed: 2, .accepted: 15, .merged: 3, .filtered: 2, .sent: 2,
-                    .expired: 1, .dead: 1, .refused: 1, .discarded: 1, .uncertain: 1, .coalesced: 1, .withdrawn: 1,
+                    .expired: 1, .deadToken: 1, .refused: 1, .discarded: 1, .uncertain: 1, .coalesced: 1, .withdrawn: 1,
                 ])
             #expect(facts.undecidedCount == 2)
             #expect(facts.openCount == 4)

@@ -22,7 +22,7 @@ struct TamperedRowsTests {
                 + "device_token, chat_id, ciphertext, notification, registration, trust, secrets FROM push WHERE id = 9",
             "DELETE FROM message WHERE id = 1", "DELETE FROM message WHERE id = 5", "UPDATE message SET ignore_reason = 2 WHERE id = 2",
             "UPDATE message SET state = 1 WHERE id = 5", "UPDATE ledger SET count = count + 1 WHERE milestone = 'sent'",
-            "DELETE FROM ledger WHERE milestone = 'merged'", "UPDATE ledger SET pruned = 1 WHERE milestone = 'dead'",
+            "DELETE FROM ledger WHERE milestone = 'merged'", "UPDATE ledger SET pruned = 1 WHERE milestone = 'dead_token'",
         ])
     func tampered(sql: String) async throws {
         try await withSQLiteStore { store in

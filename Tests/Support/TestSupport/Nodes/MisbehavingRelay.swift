@@ -202,7 +202,7 @@ extension RelayFaults {
         return switch publishing {
         case .refused: .error(400, "Failed to publish: RLN validation failed")
         case .timedOut: .error(500, "Failed to publish: timedout")
-        case .quotaUsedUp:
+        case .quotaExhausted:
             .error(
                 500,
                 "Failed to publish: could not get new message id to generate an rln proof: NonceLimitReached: Nonce limit reached. "

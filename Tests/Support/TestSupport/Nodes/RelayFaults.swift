@@ -10,7 +10,7 @@ package struct RelayFaults: Codable, Sendable, Equatable {
         /// 500 and `timedout`, although the message was sent (WAKU_REST.md §1.2).
         case timedOutButSent
         /// Nothing is sent: RLN lets the node send no more in this epoch (WAKU_REST.md §1.2).
-        case quotaUsedUp
+        case quotaExhausted
         /// The node reads the message, publishes nothing, and does not respond until the fault ends.
         case silent
     }
