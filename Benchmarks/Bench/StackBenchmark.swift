@@ -64,7 +64,7 @@ package enum StackBenchmark {
         let client = HTTPClient()
         defer { client.shutdown() }
         let node = WakuNode(url: try StandInNode(kind).listen(), client: client)
-        let posterCount = (kind == .nwaku ? NodeKind.nwaku : .goWaku).concurrentPostCount
+        let posterCount = (kind == .nwaku ? NodeKind.nwaku : .goWaku).maximumPostsInFlight
         let start = ContinuousClock.now
         try await withThrowingTaskGroup { group in
             for poster in 0..<posterCount {

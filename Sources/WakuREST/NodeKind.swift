@@ -10,7 +10,7 @@ package enum NodeKind: Sendable, CaseIterable {
     }
 
     /// The maximum number of message POSTs in flight at the node (WAKU_REST.md §1.2).
-    package var concurrentPostCount: Int {
+    package var maximumPostsInFlight: Int {
         switch self {
         case .nwaku: 1
         case .goWaku: 4

@@ -38,7 +38,6 @@ struct MistakeTests {
         Mistake("gorush.pushLifetime=48h", "gorush.pushLifetime: expected a duration like 500ms, 5s, 10m or 24h, from 1m to 24h", 78),
         Mistake("gorush.apnsEnvironment=test", "gorush.apnsEnvironment: expected one of production, sandbox, found test", 78),
         Mistake("gorush.dataFormat=xml", "gorush.dataFormat: expected one of rfc71, status-go, found xml", 78),
-        Mistake("gorush.deadTokenWaveShare=2", "gorush.deadTokenWaveShare: this setting no longer exists; delete the line", 78),
         Mistake("gorush.maximumNotifications=0", "gorush.maximumNotifications: expected a whole number from 1 to 10000, found 0", 78),
         Mistake("transport.kind=nwaku", "transport.kind: expected one of embedded, waku, found nwaku", 78),
         Mistake("transport.pubsubTopics=32", "transport.pubsubTopics: expected a list of topics like /waku/2/rs/16/32, found 32", 78),

@@ -38,8 +38,8 @@ struct SettingsTests {
             yaml: "transport: { waku: { urls: ['http://b', 'c'] } }\n",
             problem: "transport.waku.urls: expected a list of URLs, each an http or https URL"),
         Case(
-            yaml: "transport: { waku: { concurrentPosts: 0 } }\n",
-            problem: "transport.waku.concurrentPosts: expected a whole number from 1 to 64, found 0 (FILE, line 1)"),
+            yaml: "transport: { waku: { maximumPostsInFlight: 0 } }\n",
+            problem: "transport.waku.maximumPostsInFlight: expected a whole number from 1 to 64, found 0 (FILE, line 1)"),
         Case(
             yaml: "registration: { apnTopics: [] }\n",
             problem: "registration.apnTopics: expected at least one bundle id, or none of the setting to serve every app"),
@@ -155,17 +155,6 @@ struct SettingsTests {
     func `default paths are absolute in every environment`(environment: [String: String]) throws {
         let settings = try Settings(SettingsSource(yaml: nil, environment: environment, flags: [:]), environment: environment)
         #expect(settings.identityKeyFile.hasPrefix("/") && settings.storagePath.hasPrefix("/"))
-    }
-
-    @Test(arguments: ["feedbackSecret", "feedbackSecretFile", "deadTokenWaveShare"])
-    func `a setting of an earlier release is an error with the advice to delete the line`(name: String) async throws {
-        let folder = try TemporaryFolder()
-        try folder.write("gorush:\n  url: http://host\n  \(name): hush\n", to: "pushserver.yaml")
-        let result = try await checkConfig("--config", folder.path("pushserver.yaml"))
-        #expect(result.exitCode == 78)
-        let problem = "gorush.\(name): this setting no longer exists; delete the line (\(folder.path("pushserver.yaml")), line 3)"
-        #expect(result.error.split(separator: "\n").map { $0.hasSuffix(problem) } == [true], "\(result.error)")
-        #expect(!result.error.contains("hush"))
     }
 
     @Test func `a problem of a variable or flag names it`() async throws {

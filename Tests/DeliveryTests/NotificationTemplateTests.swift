@@ -165,7 +165,6 @@ import Testing
             ),
             ("android: { data: { google_x: y } }", "gorush.android.data.google_x:"),
             ("android: { data: { gcm: y } }", "gorush.android.data.gcm:"),
-            ("feedbackSecret: a", "gorush.feedbackSecret: this setting no longer exists"),
             ("routes: { a: { apnTopics: [x], android: { title: x } } }", "gorush.routes.a.android.title:"),
             ("routes: { a: { apnTopics: [x], ios: { badge: x } } }", "gorush.routes.a.ios.badge:"),
             ("routes: { a: { apnTopics: [x], apnsEnvironment: sandbox } }", "gorush.routes.a.apnsEnvironment:"),

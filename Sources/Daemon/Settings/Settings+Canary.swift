@@ -17,7 +17,7 @@ extension Settings {
     static func canary(_ reader: inout SettingsReader) -> CanarySettings? {
         let interval = reader.duration("canary.interval", default: .zero, in: .zero...Duration.seconds(86_400))
         let token = reader.secret("canary.deviceToken")
-        let bundleID = reader.optionalString("canary.topic")
+        let bundleID = reader.optionalString("canary.bundleID")
         guard interval != .zero else {
             if token != nil || bundleID != nil { reader.report("canary.interval: expected a duration, because canary has other settings") }
             return nil
@@ -25,7 +25,7 @@ extension Settings {
         if interval < minimumCanaryInterval {
             reader.report("canary.interval: expected 0s, or at least \(minimumCanaryInterval.settingText)")
         }
-        if bundleID != nil, token == nil { reader.report("canary.topic: has no effect without canary.deviceToken") }
+        if bundleID != nil, token == nil { reader.report("canary.bundleID: has no effect without canary.deviceToken") }
         let device = token.map { Device(deviceToken: $0, service: bundleID.map { .apn(topic: $0) } ?? .firebase) }
         return CanarySettings(interval: interval, device: device)
     }

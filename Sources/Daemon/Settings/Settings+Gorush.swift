@@ -24,7 +24,6 @@ extension Settings {
             "gorush.maximumNotificationsInFlight", default: delivery.maximumNotificationsInFlight, in: 1...100_000)
         delivery.maximumQueuedPushCount = reader.integer(
             "gorush.maximumQueuedPushes", default: delivery.maximumQueuedPushCount, in: 1_000...100_000_000)
-        for key in ["deadTokenWaveShare", "feedbackSecret", "feedbackSecretFile"] { reader.removed("gorush.\(key)") }
 
         var notifications = NotificationSettings()
         notifications.read(below: "gorush", for: [.ios, .android], &reader)

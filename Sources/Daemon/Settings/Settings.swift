@@ -103,7 +103,7 @@ package struct Settings: HoldsSecret, Sendable {
         waku.confirmsPublishing = reader.bool("transport.waku.confirmPublishing", default: waku.confirmsPublishing)
         wakuHeaders = reader.headers("transport.waku.headers")
         wakuCertificateAuthorityFile = reader.existingFile("transport.waku.certificateAuthorityFile")
-        waku.concurrentPostCount = reader.optionalInteger("transport.waku.concurrentPosts", in: 1...64)
+        waku.maximumPostsInFlight = reader.optionalInteger("transport.waku.maximumPostsInFlight", in: 1...64)
 
         delivery = Self.gorush(&reader)
 

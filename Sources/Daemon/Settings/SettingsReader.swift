@@ -14,7 +14,6 @@ struct SettingsReader {
     private let source: SettingsSource
     private(set) var problems: [String]
     private(set) var effective: [Effective] = []
-    private var removedKeys: Set<String> = []
 
     init(_ source: SettingsSource) {
         self.source = source
@@ -288,16 +287,9 @@ struct SettingsReader {
         problems.append(problem)
     }
 
-    /// Reports a setting of an earlier release that no longer has an effect.
-    mutating func removed(_ key: String) {
-        guard let found = source.find(key) else { return }
-        removedKeys.insert(key)
-        report("\(found.name): this setting no longer exists; delete the line" + (found.line.map { " (\($0))" } ?? ""))
-    }
-
     /// Reports settings that exist in the source and were not read. Call this function after reading all settings.
     mutating func finish() {
-        problems += source.unusable(besides: removedKeys.union(effective.map(\.key)))
+        problems += source.unusable(besides: Set(effective.map(\.key)))
     }
 
     /// Reads a text; nil if it is not set or invalid.

@@ -72,7 +72,7 @@ struct PublishNodeSelector {
         nodes[node].inFlightCount -= 1
         switch outcome {
         case .accepted(let kind, let time):
-            nodes[node].limit = limit ?? kind.concurrentPostCount
+            nodes[node].limit = limit ?? kind.maximumPostsInFlight
             nodes[node].failureCount = 0
             nodes[node].pauseEnd = nil
             nodes[node].isQuotaExhausted = false

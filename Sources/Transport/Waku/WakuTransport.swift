@@ -22,11 +22,11 @@ package final class WakuTransport: MessageTransport {
         /// Whether published messages are looked up in the store, and published again if they are missing.
         package var confirmsPublishing: Bool
         /// The maximum number of POSTs in flight at a node; nil uses the limit of the kind of node.
-        package var concurrentPostCount: Int?
+        package var maximumPostsInFlight: Int?
 
         package init(
             pubsubTopics: [String], pollInterval: Duration = .milliseconds(500), cacheCapacity: Int = 4_096, usesHistory: Bool = true,
-            storePeerAddress: String? = nil, confirmsPublishing: Bool = false, concurrentPostCount: Int? = nil
+            storePeerAddress: String? = nil, confirmsPublishing: Bool = false, maximumPostsInFlight: Int? = nil
         ) {
             self.pubsubTopics = pubsubTopics
             self.pollInterval = pollInterval
@@ -34,7 +34,7 @@ package final class WakuTransport: MessageTransport {
             self.usesHistory = usesHistory
             self.storePeerAddress = storePeerAddress
             self.confirmsPublishing = confirmsPublishing
-            self.concurrentPostCount = concurrentPostCount
+            self.maximumPostsInFlight = maximumPostsInFlight
         }
     }
 
@@ -58,7 +58,7 @@ package final class WakuTransport: MessageTransport {
             jitter: jitter, logger: logger)
         self.base = base
         links = nodes.map { WakuNodeLink(node: $0, isOnly: nodes.count == 1, base: base) }
-        selector = Monitor(PublishNodeSelector(count: nodes.count, limit: configuration.concurrentPostCount))
+        selector = Monitor(PublishNodeSelector(count: nodes.count, limit: configuration.maximumPostsInFlight))
     }
 
     package func run(receiver: any EnvelopeReceiver) async throws {
