@@ -107,10 +107,10 @@ enum PushFailure: String, MetricLabels {
     private static let byReason: [String: PushFailure] = {
         let texts = FailureTaxonomy.rows.map { ($0.reason, PushFailure($0.kind)) }
         let own: [(String, PushFailure)] = [
-            (Failure.unknownText.reason, .unknownText), ("no answer", .noResponse), ("no answer in time", .noResponse),
+            (Failure.unknownText.reason, .unknownText), ("no response", .noResponse), ("no response in time", .noResponse),
             ("wrong count", .wrongCount), ("unavailable", .unavailable), ("configuration", .misconfigured),
             ("platform disabled", .platformDisabled), ("over limit", .overLimit), ("status 413", .bodyTooLarge),
-            ("refused by gorush", .rejectedByGorush), ("lease ended", .leaseEnded),
+            ("rejected by gorush", .rejectedByGorush), ("lease ended", .leaseEnded),
         ]
         return Dictionary(texts + own) { first, _ in first }
     }()

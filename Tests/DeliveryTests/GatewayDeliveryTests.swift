@@ -10,7 +10,7 @@ import Testing
 /// A gateway's push whose sender waits for the first attempt (GATEWAY_PROTOCOLS.md, Decisions 4).
 @Suite(.safetyNet)
 struct GatewayDeliveryTests {
-    @Test func `what has no answer after 25 s has failed, and is never delivered later`() async throws {
+    @Test func `a push without a response after 25 s has failed, and is never delivered later`() async throws {
         try await withStubGorush { stub in
             let (world, url) = (try World(), await stub.url)
             stub.breakDown(.hang)

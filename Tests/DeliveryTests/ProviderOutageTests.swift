@@ -65,7 +65,7 @@ import Testing
                 let postCount = stub.posts.all.count
                 var hasFailed = false
                 let passed = try await running.pass {
-                    if running.loop.healthIssues.contains(where: { $0.contains("have worked: no answer in time") }) { hasFailed = true }
+                    if running.loop.healthIssues.contains(where: { $0.contains("have worked: no response in time") }) { hasFailed = true }
                     return try await running.isAllDone()
                 }
                 #expect(passed >= lifetime && passed <= lifetime + .seconds(60))

@@ -124,13 +124,13 @@ struct OutcomeRules: Sendable {
         }
     }
 
-    private static let timeOutReason = "no answer in time"
+    private static let timeOutReason = "no response in time"
 
     /// The reasons for which a push may wait because of the route. TooManyRequests is excluded, because it concerns one device.
     /// Suspected targets wait in any case (``BatchPlanner``).
     static let reasonsOfRoute: Set<String> = Set(
         FailureTaxonomy.reasons(of: .transient, .credentials, .operatorFault, .topic, .ambiguous)
-            + [Failure.unknownText.reason, timeOutReason, "no answer", "wrong count", UnprovenBundleIDBudget.reason]
+            + [Failure.unknownText.reason, timeOutReason, "no response", "wrong count", UnprovenBundleIDBudget.reason]
     ).subtracting(["TooManyRequests"])
 
     private func isConfirmed(_ target: TargetHistory, at now: Timestamp) -> Bool {

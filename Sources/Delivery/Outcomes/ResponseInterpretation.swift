@@ -34,18 +34,18 @@ enum ResponseInterpretation: Sendable, Equatable {
         case .accepted(let failures):
             self = .outcomes(Self.outcomes(failures, batch: batch, retriesItself: retriesItself), .healthy)
         case .short(let expected, 0):
-            self = nothingSent("gorush took 0 of \(expected) pushes: the platform is disabled there", reason: "platform disabled")
+            self = nothingSent("gorush accepted 0 of \(expected) pushes: the platform is disabled there", reason: "platform disabled")
         case .short(let expected, let counted):
-            let issue = "gorush took \(counted) of \(expected) pushes and does not say which"
+            let issue = "gorush accepted \(counted) of \(expected) pushes and does not say which"
             self = all(.unknown(reason: "wrong count"), .failing(issue: issue, retryAfter: nil))
         case .overLimit(let limit) where batch.count > 1:
             self = .limit(min(limit, batch.count - 1))
         case .overLimit:
-            self = nothingSent("gorush does not take a single notification", reason: "over limit")
+            self = nothingSent("gorush rejects even a single notification", reason: "over limit")
         case .refused where pushCount > 1, .tooLarge where pushCount > 1:
             self = .divide
         case .refused:
-            self = all(.refused(reason: "refused by gorush"), .healthy)
+            self = all(.refused(reason: "rejected by gorush"), .healthy)
         case .tooLarge:
             self = nothingSent("a body of one push is too large for what is in front of gorush", reason: "status 413")
         case .misconfigured(let status):
@@ -57,10 +57,10 @@ enum ResponseInterpretation: Sendable, Equatable {
         case .timedOut:
             self = .outcomes(
                 batch.flatMap { $0.pushes.map { .timedOut(count: timeouts[$0] + (routeDelivered ? 1 : 0)) } },
-                .failing(issue: "gorush gave no answer in time", retryAfter: nil))
+                .failing(issue: "gorush sent no response in time", retryAfter: nil))
         case .unknown:
             self = all(
-                .unknown(reason: "no answer"), .failing(issue: "gorush gave no answer that can be relied on", retryAfter: nil))
+                .unknown(reason: "no response"), .failing(issue: "gorush sent no reliable response", retryAfter: nil))
         }
     }
 

@@ -71,7 +71,7 @@ struct Evidence: Sendable {
         case .sent: return delivered(attempt, at: now)
         case .failed(let failure): failed(attempt.push, failure.words, failure.kind, at: now)
         case .refused(let reason), .unknown(let reason): failed(attempt.push, reason, nil, at: now)
-        case .timedOut: failed(attempt.push, "no answer in time", nil, at: now)
+        case .timedOut: failed(attempt.push, "no response in time", nil, at: now)
         case .notSent: break
         }
         return false

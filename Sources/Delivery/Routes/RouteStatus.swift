@@ -34,6 +34,6 @@ struct RouteStatus: Sendable, Equatable {
     /// The reasons why pushes are not delivered; empty when they are.
     var healthIssues: [String] {
         let healthIssues = deliveryIssues + [storeIssue].compactMap { $0.map { "the outbox cannot be used: \($0)" } }
-        return healthIssues.isEmpty && !hasProbed ? ["gorush has not answered yet"] : healthIssues
+        return healthIssues.isEmpty && !hasProbed ? ["gorush has not responded yet"] : healthIssues
     }
 }

@@ -28,7 +28,7 @@ import Testing
         arguments: [
             AttemptOutcome.failed(FailureTaxonomy.classify("BadDeviceToken")), .failed(FailureTaxonomy.classify("ServiceUnavailable")),
             .failed(FailureTaxonomy.classify("TopicDisallowed")), .failed(FailureTaxonomy.classify("words of tomorrow")),
-            .timedOut(count: 0), .unknown(reason: "no answer"), .refused(reason: "refused by gorush"),
+            .timedOut(count: 0), .unknown(reason: "no response"), .refused(reason: "rejected by gorush"),
         ])
     func failure(outcome: AttemptOutcome) {
         var evidence = evidence()

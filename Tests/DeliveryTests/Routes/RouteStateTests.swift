@@ -17,8 +17,8 @@ import Testing
     @Test func `Nothing goes out before gorush was asked how it is set up`() {
         var route = route()
         #expect(route.next(at: .zero) == .probe)
-        #expect(RouteStatus(route, at: .zero).healthIssues == ["gorush has not answered yet"])
-        #expect(report(route, at: .zero).issues == [.gorush("gorush has not answered yet")])
+        #expect(RouteStatus(route, at: .zero).healthIssues == ["gorush has not responded yet"])
+        #expect(report(route, at: .zero).issues == [.gorush("gorush has not responded yet")])
         route.handle(.woken, at: .zero)
         #expect(route.next(at: .zero) == .wait(until: Schedule.longestPause))
         route.handle(.probed(.unreachable), at: .seconds(5))
@@ -356,6 +356,6 @@ import Testing
     private func unknown(_ number: Int64) -> Outbox.Attempt {
         Outbox.Attempt(
             push: QueuedPush(id: number, message: 1, push: androidPush(Int(number)), acceptedAt: World.start),
-            outcome: .unknown(reason: "no answer"), at: World.start)
+            outcome: .unknown(reason: "no response"), at: World.start)
     }
 }
