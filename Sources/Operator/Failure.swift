@@ -49,7 +49,7 @@ extension Failure {
             case .nodeUnreachable:
                 .unavailable("\(error.description) Is a node running at \(node.url)? Choose another with --node or PUSHCTL_NODE.")
             // The node has no store and knows no other one (WAKU_REST.md §1.5); go-waku: 500 "no suitable peers found".
-            case .nodeRefused
+            case .nodeRejected
             where node.reception == .store
                 && ([404, 412].contains(error.status) || error.status == 500 && error.reason.contains("no suitable")):
                 .unavailable(
@@ -59,9 +59,9 @@ extension Failure {
                     If the node has no store and no other reader, add --own-node: pushctl then reads its relay cache.
                     """)
             // The node rejected a message. go-waku gives no other reason (WAKU_REST.md §1.2).
-            case .nodeRefused where error.status == 500: .unavailable("\(error.description)\n\(Self.unpublished)")
-            case .nodeRefused: .unavailable(error.description)
-            case .noAnswer: .failed("\(error.description) \(silence)")
+            case .nodeRejected where error.status == 500: .unavailable("\(error.description)\n\(Self.unpublished)")
+            case .nodeRejected: .unavailable(error.description)
+            case .noReply: .failed("\(error.description) \(silence)")
             case .stateUnusable: .configuration(error.description)
             default: .failed(error.description)
             }

@@ -5,7 +5,7 @@ public struct ChatID: Hashable, Sendable, Codable {
     /// The id in the messenger's form.
     public let text: String
 
-    /// Accepts any text. The id of a one-to-one chat is the other person's public key, `0x04…`.
+    /// Accepts any text. The id of a one-to-one chat is the other user's public key, `0x04…`.
     public init(_ text: String) {
         self.text = text
     }

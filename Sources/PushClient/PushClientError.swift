@@ -12,11 +12,11 @@ public struct PushClientError: LocalizedError, Hashable, Sendable {
         /// The node does not respond. The state of the request is unknown.
         public static let nodeUnreachable = Code(description: "nodeUnreachable")
         /// The node responded with an error. Retry later if its ``PushClientError/status`` is 500 or more.
-        public static let nodeRefused = Code(description: "nodeRefused")
+        public static let nodeRejected = Code(description: "nodeRejected")
         /// The server did not reply within the time. It may have performed the request.
-        public static let noAnswer = Code(description: "noAnswer")
-        /// The server refused to register or unregister; see ``PushClientError/refusal``.
-        public static let registrationRefused = Code(description: "registrationRefused")
+        public static let noReply = Code(description: "noReply")
+        /// The server rejected the registration or unregistration; see ``PushClientError/rejection``.
+        public static let registrationRejected = Code(description: "registrationRejected")
         /// The device, its lists or the installation id are not what servers accept. Nothing was sent.
         public static let invalidRegistration = Code(description: "invalidRegistration")
         /// The request is longer than any node accepts. Nothing was sent.
@@ -29,12 +29,12 @@ public struct PushClientError: LocalizedError, Hashable, Sendable {
     public let code: Code
     /// The reason in words of the node, the state or this client; empty if the code is the whole reason.
     public private(set) var reason = ""
-    /// The node's HTTP status, or a number with the same meaning; nil unless the node refused.
+    /// The node's HTTP status, or a number with the same meaning; nil unless the node rejected the request.
     public private(set) var status: Int?
     /// The time in which the server did not reply; nil for other errors.
     public private(set) var timeout: Duration?
-    /// The server's reason; nil unless it refused to register or unregister.
-    public private(set) var refusal: RegistrationRefusal?
+    /// The server's reason; nil unless it rejected the registration or unregistration.
+    public private(set) var rejection: RegistrationRejection?
 
     private init(_ code: Code, reason: String = "") {
         self.code = code
@@ -54,8 +54,8 @@ extension PushClientError {
     ///   - status: The HTTP status, or a number with the same meaning. The client publishes again after 500 and more, which is a failure
     ///     that passes within seconds.
     ///   - text: The node's text, perhaps empty.
-    public static func nodeRefused(status: Int, text: String) -> PushClientError {
-        var error = PushClientError(.nodeRefused, reason: text)
+    public static func nodeRejected(status: Int, text: String) -> PushClientError {
+        var error = PushClientError(.nodeRejected, reason: text)
         error.status = status
         return error
     }
@@ -65,15 +65,15 @@ extension PushClientError {
     /// - Parameter reason: The reason without a full stop.
     public static func stateUnusable(reason: String) -> PushClientError { PushClientError(.stateUnusable, reason: reason) }
 
-    package static func noAnswer(after timeout: Duration) -> PushClientError {
-        var error = PushClientError(.noAnswer)
+    package static func noReply(after timeout: Duration) -> PushClientError {
+        var error = PushClientError(.noReply)
         error.timeout = timeout
         return error
     }
 
-    package static func registrationRefused(_ refusal: RegistrationRefusal) -> PushClientError {
-        var error = PushClientError(.registrationRefused)
-        error.refusal = refusal
+    package static func registrationRejected(_ rejection: RegistrationRejection) -> PushClientError {
+        var error = PushClientError(.registrationRejected)
+        error.rejection = rejection
         return error
     }
 
@@ -88,11 +88,11 @@ extension PushClientError: CustomStringConvertible {
         switch code {
         case .nodeUnreachable: "The node cannot be reached: \(reason)."
         // go-waku gives no reason if it cannot publish.
-        case .nodeRefused where status == 500 && reason.isEmpty:
-            "The node refused with status 500 and no reason: it has no peers on this shard, most likely."
-        case .nodeRefused: "The node refused with status \(status ?? 0)" + (reason.isEmpty ? "." : ": \(reason)")
-        case .noAnswer: "The server did not answer within \((timeout ?? .zero).formattedSeconds)."
-        case .registrationRefused: refusal?.description ?? "The server refused."
+        case .nodeRejected where status == 500 && reason.isEmpty:
+            "The node rejected the request with status 500 and no reason: it has no peers on this shard, most likely."
+        case .nodeRejected: "The node rejected the request with status \(status ?? 0)" + (reason.isEmpty ? "." : ": \(reason)")
+        case .noReply: "The server did not reply within \((timeout ?? .zero).formattedSeconds)."
+        case .registrationRejected: rejection?.description ?? "The server rejected the registration."
         case .requestTooLong: "The request is too long to be sent."
         case .stateUnusable: "The state cannot be used: \(reason)."
         default: reason

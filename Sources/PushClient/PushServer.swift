@@ -41,7 +41,7 @@ public struct PushServer: Sendable {
     ///   - version: A version higher than that of any earlier registration of the installation; nil uses the milliseconds since 1970.
     ///   - identity: The owner, who signs the registration and the server's grant.
     /// - Returns: The server's confirmation. The server delivers to the device from now on.
-    /// - Throws: ``PushClientError``, or `CancellationError`. After `noAnswer` the server may have stored the registration.
+    /// - Throws: ``PushClientError``, or `CancellationError`. After `noReply` the server may have stored the registration.
     public func register(
         _ device: Device, installationID: String, accessToken: String? = nil, version: UInt64? = nil, as identity: Identity
     ) async throws -> RegistrationReceipt {
@@ -59,7 +59,7 @@ public struct PushServer: Sendable {
     ///   - installationID: The installation id of the device.
     ///   - version: A version higher than that of the registration; nil uses the milliseconds since 1970.
     ///   - identity: The owner that registered.
-    /// - Throws: ``PushClientError``, or `CancellationError`. After `noAnswer` the server may have unregistered the installation.
+    /// - Throws: ``PushClientError``, or `CancellationError`. After `noReply` the server may have unregistered the installation.
     public func unregister(
         installationID: String, version: UInt64? = nil, as identity: Identity
     ) async throws -> RegistrationReceipt {
@@ -67,27 +67,27 @@ public struct PushServer: Sendable {
             PushNotificationRegistration(unregistering: installationID, version: version ?? presentVersion), as: identity)
     }
 
-    /// Queries the devices of a person.
+    /// Queries the devices of an owner.
     ///
     /// - Parameters:
-    ///   - person: The owner of the devices.
-    ///   - identity: The caller, who may be a contact of the person: decrypts the access token. The request does not reveal it.
-    /// - Throws: ``PushClientError``, or `CancellationError`. `noAnswer` also means that the server does not know the person: servers reply
+    ///   - owner: The owner of the devices.
+    ///   - identity: The caller, who may be a contact of the owner: decrypts the access token. The request does not reveal it.
+    /// - Throws: ``PushClientError``, or `CancellationError`. `noReply` also means that the server does not know the owner: servers reply
     ///   to a query for an unknown key with an empty list, or not at all.
-    public func query(_ person: Person, as identity: Identity? = nil) async throws -> QueryResult {
+    public func query(_ owner: Owner, as identity: Identity? = nil) async throws -> QueryResult {
         let request = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)
             return try SealedQuery(
-                about: person.keyHash, of: key.publicKey, asker: ephemeral, segmenter: node.segmenter, using: &random)
+                about: owner.keyHash, of: key.publicKey, asker: ephemeral, segmenter: node.segmenter, using: &random)
         }
         let reply = try await node.exchange.ask(request, timeout: timeout)
-        return QueryResult(reply.response, about: person, by: reply.server, to: identity?.privateKey)
+        return QueryResult(reply.response, about: owner, by: reply.server, to: identity?.privateKey)
     }
 
     /// Requests pushes to devices.
     ///
     /// - Returns: A report for each device, in the same order.
-    /// - Throws: ``PushClientError``, or `CancellationError`. After `noAnswer` the server may have accepted the push.
+    /// - Throws: ``PushClientError``, or `CancellationError`. After `noReply` the server may have accepted the push.
     public func push(_ message: PushMessage, to devices: [PushDevice]) async throws -> [DeviceReport] {
         let request = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)
@@ -113,7 +113,7 @@ public struct PushServer: Sendable {
                 registration, from: identity.privateKey, to: key.publicKey, segmenter: node.segmenter, using: &random)
         }
         let response = try await node.exchange.ask(request, timeout: timeout)
-        guard response.success else { throw PushClientError.registrationRefused(RegistrationRefusal(rawValue: response.error.rawValue)) }
+        guard response.success else { throw PushClientError.registrationRejected(RegistrationRejection(rawValue: response.error.rawValue)) }
         return RegistrationReceipt(
             installationID: registration.installationID, version: registration.version,
             accessToken: registration.unregister ? nil : registration.accessToken.text, requestID: request.requestID.description)

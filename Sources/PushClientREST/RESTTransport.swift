@@ -133,7 +133,7 @@ extension PushClientError {
     fileprivate init(_ error: NodeError) {
         self =
             switch error {
-            case .refused(let status, let text): .nodeRefused(status: status, text: text)
+            case .refused(let status, let text): .nodeRejected(status: status, text: text)
             case .unreachable(let reason): .nodeUnreachable(reason: reason)
             case .unintelligible, .tooLarge: .nodeUnreachable(reason: error.description)
             }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// The advertisements of a person's devices, and their use by other clients.
+/// The advertisements of an owner's devices, and their use by other clients.
 @Suite(.safetyNet)
 struct AdvertisingTests {
     private let network = FakeNetwork()
@@ -134,7 +134,7 @@ struct AdvertisingTests {
         func wait(for isExpected: ([DeviceInfo]) -> Bool) async {
             await network.time.pass {
                 for await event in events {
-                    if event.kind == .learned, event.person == alice.publicKey, isExpected(event.devices) { return }
+                    if event.kind == .learned, event.owner == alice.publicKey, isExpected(event.devices) { return }
                 }
             }
         }

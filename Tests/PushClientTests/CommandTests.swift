@@ -154,7 +154,7 @@ struct CommandTests {
         }
     }
 
-    @Test("without a server being named, a person is found and notified as by an app; contacts with their own key")
+    @Test("without a server being named, an owner is found and notified as by an app; contacts with their own key")
     func anywhere() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let contact = String(repeating: "7a", count: 32)

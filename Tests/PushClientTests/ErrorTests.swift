@@ -6,8 +6,8 @@ import Testing
 /// The texts of errors, as an app shows them.
 @Suite(.safetyNet) struct ErrorTests {
     @Test(arguments: [
-        PushClientError.nodeUnreachable(reason: "no network"), .nodeRefused(status: 503, text: "no peers."), .noAnswer(after: .seconds(10)),
-        .registrationRefused(.internalError), .requestTooLong, .stateUnusable(reason: "disk full"),
+        PushClientError.nodeUnreachable(reason: "no network"), .nodeRejected(status: 503, text: "no peers."), .noReply(after: .seconds(10)),
+        .registrationRejected(.internalError), .requestTooLong, .stateUnusable(reason: "disk full"),
     ])
     func `localizedDescription is the sentence that describes the error`(error: PushClientError) {
         #expect(error.localizedDescription == error.description && error.description.hasSuffix("."))

@@ -99,7 +99,7 @@ struct FlowTests {
         defer { following.cancel() }
         var iterator = events.makeAsyncIterator()
         let event = try #require(await iterator.next())
-        #expect(event.kind == .learned && event.person == alice.publicKey && event.devices.map(\.server) == [first.identity])
+        #expect(event.kind == .learned && event.owner == alice.publicKey && event.devices.map(\.server) == [first.identity])
         _ = try await registering.register(device, with: both)
         await network.time.pass {
             while let event = await iterator.next() {
@@ -199,7 +199,7 @@ struct FlowTests {
 
         device.contacts.remove(bob.publicKey)
         _ = try await client.register(device, with: both)
-        #expect(try await sender.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.refused(.wrongToken)])
+        #expect(try await sender.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.rejected(.wrongToken)])
         #expect(pushCount == 1)
         let other = try await sending(Identity(.test(9))).push(message, to: [Recipient(alice.publicKey)])
         #expect(other.count == 1 && pushCount == 2)
@@ -285,7 +285,7 @@ struct FlowTests {
         _ = try await registering(alice).register(device, with: both)
         _ = try await registering(bob).register(device, with: both)
         let reports = try await sending().push(message, to: [Recipient(alice.publicKey), Recipient(bob.publicKey)])
-        #expect(reports.map(\.person) == [alice.publicKey, bob.publicKey])
+        #expect(reports.map(\.owner) == [alice.publicKey, bob.publicKey])
         #expect(pushCount == 2)
     }
 

@@ -35,7 +35,7 @@ struct GoldenClientTests {
             isNew: true)
         let client = try await RegisteringClient(
             identity: identity, node: node.node(version: sent.version), state: state, advertisingInterval: nil)
-        let device = Device(deviceToken: sent.deviceToken.text, service: sent.apnTopic.isEmpty ? .firebase : .apn(topic: sent.apnTopic))
+        let device = Device(deviceToken: sent.deviceToken.text, service: sent.apnTopic.isEmpty ? .firebase : .apn(bundleID: sent.apnTopic))
         return (client, device, node, sent.version)
     }
 
@@ -105,7 +105,7 @@ struct GoldenClientTests {
         let client = try sending("eph1", key)
         let recipient = Recipient(PushClient.PublicKey(alice.publicKey), installationIDs: [firstInstallation])
         let reports = try await client.push(message(as: note), to: [recipient])
-        #expect(try reports.map(\.outcome) == [isAccepted ? .accepted(by: server) : .refused(.notRegistered)])
+        #expect(try reports.map(\.outcome) == [isAccepted ? .accepted(by: server) : .rejected(.notRegistered)])
         // The client does not notify a device again that the server does not know any more.
         let known = try await client.devices(of: PushClient.PublicKey(alice.publicKey)).map(\.installationID)
         #expect(known == (isAccepted ? [firstInstallation, secondInstallation] : [secondInstallation]))

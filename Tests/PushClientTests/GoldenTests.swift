@@ -39,7 +39,7 @@ struct GoldenTests {
         let step = try golden.step("valid registration")
         let server = FakeServer(key: try golden.key("server"))
         let client = PushServer(server.identity, node: TestTime().node(server))
-        let device = Device(deviceToken: String(repeating: "ab", count: 32), service: .apn(topic: "im.status.ethereum"))
+        let device = Device(deviceToken: String(repeating: "ab", count: 32), service: .apn(bundleID: "im.status.ethereum"))
         _ = try await client.register(
             device, installationID: "c6ae4fde-bb65-11ea-b3de-0242ac130004", accessToken: "b6ae4fde-bb65-11ea-b3de-0242ac130004",
             version: 1, as: Identity(try golden.key("alice")))

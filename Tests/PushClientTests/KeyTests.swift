@@ -38,17 +38,17 @@ import Testing
             }
             #expect(try Identity(privateKeyHex: key.privateKey).publicKey.hex == key.identity)
             #expect(try Identity(privateKeyHex: key.privateKey).privateKeyHex == key.privateKey)
-            #expect(try Person(hex: key.hash).keyHash.hex == key.hash)
-            #expect(try Person(hex: key.identity) == .key(PublicKey(hex: key.identity)))
+            #expect(try Owner(hex: key.hash).keyHash.hex == key.hash)
+            #expect(try Owner(hex: key.identity) == .key(PublicKey(hex: key.identity)))
         }
     }
 
     @Test(
         "what is no key is refused",
         arguments: ["", "0x", "04", "zz", "0x02" + String(repeating: "ff", count: 32), "06" + String(repeating: "11", count: 64)])
-    func refused(text: String) {
+    func rejected(text: String) {
         #expect(throws: InvalidKey.self) { try PublicKey(hex: text) }
-        #expect(throws: InvalidKey.self) { try Person(hex: text) }
+        #expect(throws: InvalidKey.self) { try Owner(hex: text) }
         #expect(throws: InvalidKey.self) { try Identity(privateKeyHex: text) }
     }
 

@@ -24,7 +24,7 @@ struct NodeTests {
             let answer = try await client.query(.key(identity.publicKey))
             #expect(answer.devices.map(\.accessToken) == [receipt.accessToken])
             let target = PushDevice(
-                person: .key(identity.publicKey), installationID: "phone", accessToken: try #require(receipt.accessToken))
+                owner: .key(identity.publicKey), installationID: "phone", accessToken: try #require(receipt.accessToken))
             let reports = try await client.push(PushMessage(kind: .message, messageID: [1]), to: [target])
             #expect(reports.map(\.outcome) == [.accepted])
             _ = try await client.unregister(installationID: "phone", version: receipt.version + 1, as: identity)
@@ -65,17 +65,17 @@ struct NodeTests {
     @Test("an unreachable node and an unsupported shard are distinct errors")
     func noNode() async throws {
         let server = PushClient.PublicKey(PrivateKey.test(1).publicKey)
-        let person = Person.key(server)
+        let owner = Owner.key(server)
         // Port 1, tcpmux: nobody listens.
         let nowhere = PushServer(server, node: Node(url: "http://127.0.0.1:1"))
         await #expect(throws: PushClientError.nodeUnreachable(reason: "there is no such host, or nobody listens there")) {
-            try await nowhere.query(person)
+            try await nowhere.query(owner)
         }
 
         try await withNode(subscribedTo: []) { url, _ in
             let client = PushServer(server, node: Node(url: url, pubsubTopic: "/no/shard"))
-            let error = await #expect(throws: PushClientError.self) { try await client.query(person) }
-            #expect(error?.code == .nodeRefused && error?.status == 400)
+            let error = await #expect(throws: PushClientError.self) { try await client.query(owner) }
+            #expect(error?.code == .nodeRejected && error?.status == 400)
         }
     }
 

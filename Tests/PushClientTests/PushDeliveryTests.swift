@@ -5,22 +5,22 @@ import Testing
 
 /// Which server is asked when: no network, no clock.
 @Suite(.safetyNet) struct PushDeliveryTests {
-    private let person = PushClient.PublicKey(PrivateKey.test(7).publicKey)
+    private let owner = PushClient.PublicKey(PrivateKey.test(7).publicKey)
     private let first = PushDelivery.Route(server: PushClient.PublicKey(PrivateKey.test(1).publicKey), accessToken: "one")
     private let second = PushDelivery.Route(server: PushClient.PublicKey(PrivateKey.test(2).publicKey), accessToken: "two")
 
     private func delivery(_ routes: [PushDelivery.Route], installations: [String] = ["phone"]) -> PushDelivery {
-        PushDelivery(to: installations.map { .init(person: person, installationID: $0, routes: routes) })
+        PushDelivery(to: installations.map { .init(owner: owner, installationID: $0, routes: routes) })
     }
 
     private func request(_ route: PushDelivery.Route, _ installations: [String] = ["phone"]) -> PushDelivery.Action {
         .request(
             server: route.server,
-            devices: installations.map { PushDevice(person: .key(person), installationID: $0, accessToken: route.accessToken) })
+            devices: installations.map { PushDevice(owner: .key(owner), installationID: $0, accessToken: route.accessToken) })
     }
 
     private func report(_ outcome: DeviceReport.Outcome, _ installation: String = "phone") -> DeviceReport {
-        DeviceReport(personHash: person.hash.hex, installationID: installation, outcome: outcome)
+        DeviceReport(keyHash: owner.hash.hex, installationID: installation, outcome: outcome)
     }
 
     @Test("devices of one server go into one request, and are asked for once")
@@ -45,13 +45,13 @@ import Testing
     }
 
     @Test("when no server answers, the last one is given 10 seconds")
-    func noAnswer() {
+    func noReply() {
         var delivery = delivery([first, second])
         _ = delivery.next(at: .zero)
         _ = delivery.next(at: .seconds(3))
         #expect(delivery.next(at: .seconds(12.9)) == [] && delivery.reports == nil)
         _ = delivery.next(at: .seconds(13))
-        #expect(delivery.reports?.map(\.outcome) == [.noAnswer])
+        #expect(delivery.reports?.map(\.outcome) == [.noReply])
     }
 
     @Test("a wrong token is looked up once, and the same server asked again with the present one")
@@ -59,17 +59,17 @@ import Testing
         var delivery = delivery([first, second])
         _ = delivery.next(at: .zero)
         delivery.received([report(.wrongToken)], from: first.server, at: .seconds(1))
-        #expect(delivery.next(at: .seconds(1)) == [.query(person: person)])
+        #expect(delivery.next(at: .seconds(1)) == [.query(owner: owner)])
         #expect(delivery.next(at: .seconds(1)) == [])
         let renewed = PushDelivery.Route(server: first.server, accessToken: "new")
-        delivery.learned([info(renewed)], of: person, at: .seconds(2))
+        delivery.learned([info(renewed)], of: owner, at: .seconds(2))
         #expect(delivery.next(at: .seconds(2)) == [request(renewed)])
         delivery.received([report(.wrongToken)], from: first.server, at: .seconds(3))
         #expect(delivery.next(at: .seconds(4.9)) == [])
         #expect(delivery.next(at: .seconds(5)) == [request(second)])
         delivery.received([report(.wrongToken)], from: second.server, at: .seconds(6))
         #expect(delivery.next(at: .seconds(6)) == [])
-        #expect(delivery.reports?.map(\.outcome) == [.refused(.wrongToken)])
+        #expect(delivery.reports?.map(\.outcome) == [.rejected(.wrongToken)])
     }
 
     @Test("an echo of the first refusal is not a response to the current token")
@@ -79,7 +79,7 @@ import Testing
         delivery.received([report(.wrongToken)], from: first.server, at: .seconds(1))
         _ = delivery.next(at: .seconds(1))
         let renewed = PushDelivery.Route(server: first.server, accessToken: "new")
-        delivery.learned([info(renewed)], of: person, at: .seconds(2))
+        delivery.learned([info(renewed)], of: owner, at: .seconds(2))
         _ = delivery.next(at: .seconds(2))
         delivery.received([report(.wrongToken)], from: first.server, at: .seconds(2.5))
         #expect(delivery.next(at: .seconds(2.5)) == [] && delivery.reports == nil)
@@ -93,12 +93,12 @@ import Testing
         _ = delivery.next(at: .zero)
         delivery.received([report(.wrongToken)], from: first.server, at: .zero)
         _ = delivery.next(at: .zero)
-        delivery.learned([info(PushDelivery.Route(server: first.server, accessToken: "new"))], of: person, at: .zero)
+        delivery.learned([info(PushDelivery.Route(server: first.server, accessToken: "new"))], of: owner, at: .zero)
         _ = delivery.next(at: .zero)
         delivery.received([report(.wrongToken)], from: first.server, at: .seconds(1))
         #expect(delivery.next(at: .seconds(9.9)) == [] && delivery.reports == nil)
         _ = delivery.next(at: .seconds(10))
-        #expect(delivery.reports?.map(\.outcome) == [.refused(.wrongToken)])
+        #expect(delivery.reports?.map(\.outcome) == [.rejected(.wrongToken)])
     }
 
     @Test("a wrong token that is still the only known one is not shown again")
@@ -107,9 +107,9 @@ import Testing
         _ = delivery.next(at: .zero)
         delivery.received([report(.wrongToken)], from: first.server, at: .zero)
         _ = delivery.next(at: .zero)
-        delivery.learned([info(first)], of: person, at: .seconds(3))
+        delivery.learned([info(first)], of: owner, at: .seconds(3))
         #expect(delivery.next(at: .seconds(3)) == [])
-        #expect(delivery.reports?.map(\.outcome) == [.refused(.wrongToken)])
+        #expect(delivery.reports?.map(\.outcome) == [.rejected(.wrongToken)])
     }
 
     @Test("a server that has trouble is followed by another, or asked again after a while, twice")
@@ -124,7 +124,7 @@ import Testing
         delivery.received([report(.internalError)], from: second.server, at: .seconds(3))
         #expect(delivery.next(at: .seconds(5)) == [request(second)])
         delivery.received([report(.internalError)], from: second.server, at: .seconds(6))
-        #expect(delivery.reports?.map(\.outcome) == [.refused(.internalError)])
+        #expect(delivery.reports?.map(\.outcome) == [.rejected(.internalError)])
     }
 
     @Test("a server that does not know the device is followed by another")

@@ -17,7 +17,7 @@ struct PushServerTests {
     }
 
     var device: Device {
-        Device(deviceToken: String(repeating: "ab", count: 32), service: .apn(topic: "im.status.ethereum"))
+        Device(deviceToken: String(repeating: "ab", count: 32), service: .apn(bundleID: "im.status.ethereum"))
     }
 
     // MARK: Registering
@@ -101,10 +101,10 @@ struct PushServerTests {
     func refusals() async throws {
         let client = client(of: FakeServer())
         _ = try await client.register(device, installationID: "phone", as: identity)
-        await #expect(throws: PushClientError.registrationRefused(.versionMismatch)) {
+        await #expect(throws: PushClientError.registrationRejected(.versionMismatch)) {
             try await client.register(device, installationID: "phone", version: 1, as: identity)
         }
-        await #expect(throws: PushClientError.registrationRefused(.malformedMessage)) {
+        await #expect(throws: PushClientError.registrationRejected(.malformedMessage)) {
             try await client.register(device, installationID: "other", accessToken: "no UUID", as: identity)
         }
     }
@@ -114,7 +114,7 @@ struct PushServerTests {
         let server = FakeServer()
         let client = client(of: server)
         let registered = try await client.register(device, installationID: "phone", as: identity)
-        await #expect(throws: PushClientError.registrationRefused(.versionMismatch)) {
+        await #expect(throws: PushClientError.registrationRejected(.versionMismatch)) {
             try await client.unregister(installationID: "phone", version: registered.version, as: identity)
         }
         let receipt = try await client.unregister(installationID: "phone", version: registered.version + 1, as: identity)
@@ -173,7 +173,7 @@ struct PushServerTests {
         #expect(answer.rejectedCount == 3)
     }
 
-    @Test("a device of another person in the response is rejected")
+    @Test("a device of another owner in the response is rejected")
     func somebodyElse() throws {
         var info = PushNotificationQueryInfo()
         info.publicKey = PrivateKey.test(9).publicKey.hash.bytes
@@ -209,7 +209,7 @@ struct PushServerTests {
         let reports = try await client(of: server).push(message, to: [target(receipt)])
         #expect(reports.map(\.outcome) == [.accepted])
         #expect(reports.map(\.installationID) == ["phone"])
-        #expect(reports.map(\.personHash) == [identity.publicKey.hash.hex])
+        #expect(reports.map(\.keyHash) == [identity.publicKey.hash.hex])
 
         let request = try PushNotificationRequest.decode(try #require(server.requests.last).payload)
         #expect(request.messageID == [1, 2, 3])
@@ -234,7 +234,7 @@ struct PushServerTests {
 
     private func target(_ receipt: RegistrationReceipt) throws -> PushDevice {
         PushDevice(
-            person: .key(identity.publicKey), installationID: receipt.installationID, accessToken: try #require(receipt.accessToken))
+            owner: .key(identity.publicKey), installationID: receipt.installationID, accessToken: try #require(receipt.accessToken))
     }
 
     // MARK: Waiting
@@ -242,7 +242,7 @@ struct PushServerTests {
     @Test("what is not the server's answer to this request counts as no answer", arguments: FakeServer.Fault.allCases)
     func faults(fault: FakeServer.Fault) async throws {
         let server = FakeServer(fault: fault)
-        await #expect(throws: PushClientError.noAnswer(after: .seconds(10))) {
+        await #expect(throws: PushClientError.noReply(after: .seconds(10))) {
             try await client(of: server).register(device, installationID: "phone", as: identity)
         }
         #expect(server.requests.count == 1)
@@ -254,7 +254,7 @@ struct PushServerTests {
         network.delayReplies(of: network.servers[0], by: .milliseconds(9_900))
         #expect(try await client.register(device, installationID: "phone", as: identity).installationID == "phone")
         network.delayReplies(of: network.servers[0], by: .milliseconds(10_100))
-        await #expect(throws: PushClientError.noAnswer(after: .seconds(10))) {
+        await #expect(throws: PushClientError.noReply(after: .seconds(10))) {
             try await client.register(device, installationID: "phone", as: identity)
         }
     }
@@ -267,9 +267,9 @@ struct PushServerTests {
         #expect(pauses.dropLast().reduce(.zero, +) > PushServer.defaultTimeout)
     }
 
-    @Test("an unknown person is answered with silence")
+    @Test("an unknown owner is answered with silence")
     func unknownPerson() async throws {
-        await #expect(throws: PushClientError.noAnswer(after: .seconds(10))) {
+        await #expect(throws: PushClientError.noReply(after: .seconds(10))) {
             try await client(of: FakeServer()).query(.key(identity.publicKey))
         }
     }
@@ -277,7 +277,7 @@ struct PushServerTests {
     @Test("nothing is published through a node that cannot receive")
     func noReception() async throws {
         let node = DeafNode()
-        await #expect(throws: PushClientError.nodeRefused(status: 412, text: "no store")) {
+        await #expect(throws: PushClientError.nodeRejected(status: 412, text: "no store")) {
             try await client(of: node).register(device, installationID: "phone", as: identity)
         }
         // `publish` fails otherwise.
@@ -295,7 +295,7 @@ struct PushServerTests {
     @Test("a node that goes on failing is given up after four times, and one that refuses at once", arguments: [(500, 4), (400, 1)])
     func publishingGivenUp(status: Int, count: Int) async {
         let node = PeerlessNode(status: status, failing: 100)
-        await #expect(throws: PushClientError.nodeRefused(status: status, text: "")) {
+        await #expect(throws: PushClientError.nodeRejected(status: status, text: "")) {
             try await client(of: node).register(device, installationID: "phone", as: identity)
         }
         #expect(node.attempts.count == count)
@@ -321,7 +321,7 @@ private final class PeerlessNode: FakeNode {
             attempts.append(envelope)
             return attempts.count
         }
-        guard attemptCount > failureCount else { throw PushClientError.nodeRefused(status: status, text: "") }
+        guard attemptCount > failureCount else { throw PushClientError.nodeRejected(status: status, text: "") }
         try await server.publish(envelope)
     }
 
@@ -337,6 +337,6 @@ private struct DeafNode: FakeNode {
     }
 
     func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
-        throw PushClientError.nodeRefused(status: 412, text: "no store")
+        throw PushClientError.nodeRejected(status: 412, text: "no store")
     }
 }

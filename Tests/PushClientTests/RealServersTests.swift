@@ -8,7 +8,7 @@ import Testing
 /// Two real servers on one relay, two users, real time: the first server contains the relay, the second uses it as its node.
 @Suite(.fewAtATime)
 struct RealServersTests {
-    @Test("a person registers with two servers, is found and notified, also when one was killed and comes back, and when one leaves")
+    @Test("an owner registers with two servers, is found and notified, also when one was killed and comes back, and when one leaves")
     func everything() async throws {
         let (firstFolder, secondFolder) = (try TemporaryFolder(), try TemporaryFolder())
         let first = try await ServerProcess.start(in: firstFolder, settings: ["transport.replyEcho": "true"])
@@ -169,24 +169,24 @@ struct RealTroubleTests {
 }
 
 extension SendingClient {
-    /// The devices of a person as all these servers tell. A query waits only a second for the others.
-    fileprivate func devices(of person: PublicKey, at servers: Set<PublicKey>) async throws -> [DeviceInfo] {
+    /// The devices of an owner as all these servers tell. A query waits only a second for the others.
+    fileprivate func devices(of owner: PublicKey, at servers: Set<PublicKey>) async throws -> [DeviceInfo] {
         while true {
-            let devices = try await devices(of: person, refreshes: true)
+            let devices = try await devices(of: owner, refreshes: true)
             if Set(devices.filter { $0.accessToken != nil }.map(\.server)) == servers { return devices }
         }
     }
 
-    /// Pushes to the one device of a person. A message that is asked for again is pushed once.
+    /// Pushes to the one device of an owner. A message that is asked for again is pushed once.
     ///
     /// - Returns: which server accepted it.
     @discardableResult
-    fileprivate func pushUntilAccepted(_ message: PushMessage, to person: PublicKey) async throws -> PublicKey {
+    fileprivate func pushUntilAccepted(_ message: PushMessage, to owner: PublicKey) async throws -> PublicKey {
         while true {
-            let reports = try await push(message, to: [Recipient(person)])
+            let reports = try await push(message, to: [Recipient(owner)])
             #expect(reports.count == 1)
             if let server = reports.first?.outcome.server { return server }
-            try #require(reports.first?.outcome == .noAnswer)
+            try #require(reports.first?.outcome == .noReply)
         }
     }
 }

@@ -192,18 +192,18 @@ struct RegisteringTests {
     func endlessMismatch() async throws {
         let client = try await client()
         first.refuseRegistrations(with: Array(repeating: .versionMismatch, count: 100))
-        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.refused(.versionMismatch)])
+        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.rejected(.versionMismatch)])
         #expect(first.requests.count == 4)
     }
 
     @Test(
         "what a server calls malformed is not sent again until it changes",
         arguments: [RegistrationError.malformedMessage, .unsupportedTokenType])
-    func refused(error: RegistrationError) async throws {
+    func rejected(error: RegistrationError) async throws {
         let client = try await client()
         first.refuseRegistrations(with: [error])
         let statuses = try await client.register(device, with: both)
-        #expect(statuses.first?.phase.refusal?.rawValue == error.rawValue)
+        #expect(statuses.first?.phase.rejection?.rawValue == error.rawValue)
         #expect(statuses.last?.phase == .registered)
         network.time.advance(by: .seconds(100_000))
         try await client.unregister(from: second.identity)
@@ -243,7 +243,7 @@ struct RegisteringTests {
         _ = try await client.register(device, with: [first.identity])
         let running = Task { await client.run() }
         for await event in events {
-            if event.kind == .stopped, event.error?.code == .noAnswer { break }
+            if event.kind == .stopped, event.error?.code == .noReply { break }
         }
         running.cancel()
         await running.value
@@ -274,9 +274,9 @@ struct RegisteringTests {
         #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.registering])
         network.delayReplies(of: first, by: .zero)
         first.refuseRegistrations(with: [.malformedMessage, .malformedMessage])
-        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.refused(.malformedMessage)])
+        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.rejected(.malformedMessage)])
         network.time.advance(by: .seconds(2))
-        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.refused(.malformedMessage)])
+        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.rejected(.malformedMessage)])
         #expect(first.requests.count == 3)
     }
 
@@ -302,7 +302,7 @@ struct RegisteringTests {
         var changed = device
         changed.deviceToken = "changed"
         let statuses = try await client.register(changed, with: [first.identity])
-        #expect(statuses.map(\.phase) == [.refused(.malformedMessage)] && statuses.map(\.version) == [version])
+        #expect(statuses.map(\.phase) == [.rejected(.malformedMessage)] && statuses.map(\.version) == [version])
         #expect(try await client.register(changed, with: [first.identity]).map(\.phase) == [.registered])
         #expect(first.requests.count == 3)
     }
@@ -526,8 +526,8 @@ struct RegisteringTests {
 
     @Test func `a device that servers refuse is an error before anything is sent or saved`() async throws {
         let devices = [
-            Device(apnsToken: Data(repeating: 1, count: 31), topic: "org.example"), Device(firebaseToken: ""),
-            Device(apnsToken: Data(repeating: 1, count: 32), topic: ""), Device(firebaseToken: String(repeating: "a", count: 4_097)),
+            Device(apnsToken: Data(repeating: 1, count: 31), bundleID: "org.example"), Device(firebaseToken: ""),
+            Device(apnsToken: Data(repeating: 1, count: 32), bundleID: ""), Device(firebaseToken: String(repeating: "a", count: 4_097)),
         ]
         let client = try await client()
         for device in devices {
@@ -538,7 +538,7 @@ struct RegisteringTests {
     }
 
     @Test func `an APNs token of any bytes reaches the server as hex digits`() async throws {
-        let device = Device(apnsToken: Data([0x0f] + [UInt8](repeating: 0xab, count: 31)), topic: "org.example")
+        let device = Device(apnsToken: Data([0x0f] + [UInt8](repeating: 0xab, count: 31)), bundleID: "org.example")
         _ = try await client().register(device, with: [first.identity])
         #expect(try stored(first).deviceToken.text == "0f" + String(repeating: "ab", count: 31))
         #expect(try stored(first).apnTopic == "org.example")

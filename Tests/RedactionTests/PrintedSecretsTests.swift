@@ -86,7 +86,7 @@ import Wire
             let key = try PrivateKey(key32)
             var device = Device(deviceToken: secret, service: .firebase)
             device.mutedChats = [ChatID(secret)]
-            let person = Person.key(Identity(key).publicKey)
+            let owner = Owner.key(Identity(key).publicKey)
             let info71 = DeviceInfo(
                 server: Identity(key).publicKey, installationID: "phone", accessToken: secret, encryptedTokenCount: 0, version: 1,
                 authorization: .verified)
@@ -119,7 +119,7 @@ import Wire
                 Holder(endpoint), Holder(DeliveryConfiguration(endpoint: endpoint)), Holder(source),
                 Holder(try Settings(source, environment: [:])), Holder(key), Holder(key.sharedSecret(with: key.publicKey)),
                 Holder(Identity(key)), Holder(device), Holder(info71), Holder(pushMessage),
-                Holder(PushDevice(person: person, installationID: "phone", accessToken: secret)),
+                Holder(PushDevice(owner: owner, installationID: "phone", accessToken: secret)),
                 Holder(RegistrationPlan(installationID: "phone", accessToken: secret)), Holder(http),
                 Holder(HTTPResponse(status: 200, headers: http.headersAsAnswered, body: bytes)),
                 Holder(opened), Holder(MessageDecision.answered(reply)), Holder(DeviceToken(secret)), Holder(AccessToken(secret)),

@@ -31,7 +31,7 @@ struct Account {
     ///   - contacts: The only people who may notify the device.
     ///   - chats: The chats in which a mention notifies the device.
     func updateRegistration(token: Data, contacts: Set<PublicKey>, chats: Set<ChatID>) async throws {
-        var device = Device(apnsToken: token, topic: "org.example.messenger")
+        var device = Device(apnsToken: token, bundleID: "org.example.messenger")
         device.isForContactsOnly = true
         device.contacts = contacts
         device.mentionChats = chats

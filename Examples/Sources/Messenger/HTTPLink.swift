@@ -52,7 +52,7 @@ struct HTTPLink: Link {
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         let (data, response) = try await URLSession.shared.data(for: request)
         let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-        guard status == 200 else { throw PushClientError.nodeRefused(status: status, text: String(decoding: data, as: UTF8.self)) }
+        guard status == 200 else { throw PushClientError.nodeRejected(status: status, text: String(decoding: data, as: UTF8.self)) }
         return data
     }
 }

@@ -14,7 +14,7 @@ struct Quickstart {
         do {
             try await run()
         } catch {
-            // The error as a sentence: a wrong key, an unreachable node, a refusal by the server.
+            // The error as a sentence: a wrong key, an unreachable node, a rejection by the server.
             FileHandle.standardError.write(Data("Quickstart: \(error)\n".utf8))
             exit(1)
         }

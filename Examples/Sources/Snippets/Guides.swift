@@ -35,7 +35,7 @@ func registeringADevice(
     let client = try await RegisteringClient(identity: identity, node: node, state: try FileState(path: "push.sqlite"))
     let keeping = Task { await client.run() }
 
-    var device = Device(apnsToken: token, topic: "org.example.app")
+    var device = Device(apnsToken: token, bundleID: "org.example.app")
     device.mutedChats = [ChatID("noise")]
     device.mentionChats = [ChatID("noise"), ChatID("family")]
     device.contacts = contacts

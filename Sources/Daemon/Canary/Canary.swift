@@ -90,7 +90,7 @@ final class Canary: Service {
         guard found.map(\.version) == [receipt.version], let token = found.first?.accessToken, token == receipt.accessToken else {
             return "the response to a query is not what was registered"
         }
-        let target = PushDevice(person: .key(owner.publicKey), installationID: owner.derivedInstallationID, accessToken: token)
+        let target = PushDevice(owner: .key(owner.publicKey), installationID: owner.derivedInstallationID, accessToken: token)
         let reports = try await server.push(PushMessage(kind: .message, messageID: PushMessage.randomMessageID()), to: [target])
         guard reports.map(\.outcome) == [.accepted] else {
             return "the push was not accepted: \(reports.map(\.outcome.description).joined(separator: ", "))"

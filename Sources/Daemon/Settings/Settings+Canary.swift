@@ -26,7 +26,7 @@ extension Settings {
             reader.report("canary.interval: expected 0s, or at least \(minimumCanaryInterval.settingText)")
         }
         if bundleID != nil, token == nil { reader.report("canary.bundleID: has no effect without canary.deviceToken") }
-        let device = token.map { Device(deviceToken: $0, service: bundleID.map { .apn(topic: $0) } ?? .firebase) }
+        let device = token.map { Device(deviceToken: $0, service: bundleID.map { .apn(bundleID: $0) } ?? .firebase) }
         return CanarySettings(interval: interval, device: device)
     }
 }

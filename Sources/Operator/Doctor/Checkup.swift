@@ -127,7 +127,7 @@ package struct Checkup {
     }
 
     private func push(_ message: PushMessage, _ receipt: RegistrationReceipt) async throws -> Problem? {
-        let target = PushDevice(person: .key(identity.publicKey), installationID: installationID, accessToken: receipt.accessToken ?? "")
+        let target = PushDevice(owner: .key(identity.publicKey), installationID: installationID, accessToken: receipt.accessToken ?? "")
         let reports = try await server.push(message, to: [target])
         guard reports.map(\.outcome) == [.accepted] else {
             return .wrong("The push was not accepted: \(reports.map(\.outcome.description).joined(separator: ", "))")
@@ -145,23 +145,23 @@ extension Checkup.Step {
             "Compare the key with `pushserver identity` on the server's machine, and name that server's admin endpoints with --admin."
         case (_, _, .some(.nodeUnreachable)):
             "nwaku has a REST API with --rest=true; `pushserver serve` has a node inside, unless it is set to use another one."
-        case (.node, _, .some(.nodeRefused)):
+        case (.node, _, .some(.nodeRejected)):
             "nwaku has a store with --store=true. Check the shard too (--pubsub-topic)."
-        case (_, _, .some(.nodeRefused)):
+        case (_, _, .some(.nodeRejected)):
             Failure.unpublished
-        case (.register, _, .some(.noAnswer)):
+        case (.register, _, .some(.noReply)):
             """
             No reply arrived. Possible causes: the server is not running (look at its /health/ready); the key is another server's \
             (compare with `pushserver identity`); server and node are on different shards, or have no peers in between; or replies do not \
             get into the store of this node (its clock may be off by more than 20 seconds).
             """
-        case (.query, _, .some(.noAnswer)):
+        case (.query, _, .some(.noReply)):
             "The server registered a device, but does not reply on its query topic. It may not have subscribed in time: look at its log."
-        case (_, _, .some(.noAnswer)):
+        case (_, _, .some(.noReply)):
             "The server replied before. It may be overloaded or stopping: look at its /health/ready and its log, and try again."
-        case (_, _, .some(.registrationRefused)) where error?.refusal == .versionMismatch:
+        case (_, _, .some(.registrationRejected)) where error?.rejection == .versionMismatch:
             "The version is the time in milliseconds: is this machine's clock right?"
-        case (_, _, .some(.registrationRefused)) where error?.refusal == .internalError:
+        case (_, _, .some(.registrationRejected)) where error?.rejection == .internalError:
             "The server cannot write to its database: look at its /health/ready, its log and its disk."
         case (.delivery, _, _):
             "Accepted pushes wait in the server until this is corrected. docs/RUNBOOK.md explains each reason."

@@ -2,7 +2,7 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// A person's own list of registrations: `ContactCodeAdvertisement`, on the contact-code topic (71/STATUS-PUSH-NOTIFICATION-SERVER,
+/// An owner's own list of registrations: `ContactCodeAdvertisement`, on the contact-code topic (71/STATUS-PUSH-NOTIFICATION-SERVER,
 /// PROTOCOL.md §6).
 enum Advertisement {
     /// The maximum age of an advertisement: advertisers repeat theirs twice a day, and nodes keep messages for some days.

@@ -31,14 +31,14 @@ package struct Exchange: Sendable {
 
     /// Publishes the request once and returns the first reply to it.
     ///
-    /// - Throws: `noAnswer` after the timeout. A published request may have taken effect nevertheless.
+    /// - Throws: `noReply` after the timeout. A published request may have taken effect nevertheless.
     package func ask<Request: SealedRequest>(_ request: Request, timeout: Duration) async throws -> Request.Answer {
         var first: Request.Answer?
         try await listen(for: request, timeout: timeout, clock: clock) { answer in
             first = answer
             return false
         }
-        guard let first else { throw PushClientError.noAnswer(after: timeout) }
+        guard let first else { throw PushClientError.noReply(after: timeout) }
         return first
     }
 

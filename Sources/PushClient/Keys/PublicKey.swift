@@ -1,7 +1,7 @@
 public import FoundationEssentials
 package import StatusCrypto
 
-/// The public key of a person or of a push server.
+/// The public key of an owner or of a push server.
 public struct PublicKey: Hashable, Sendable {
     package let publicKey: StatusCrypto.PublicKey
 
@@ -53,7 +53,7 @@ extension PublicKey: Codable {
     }
 }
 
-/// The SHAKE-256 of a compressed public key, 64 bytes: names a person to a server that need not know the key.
+/// The SHAKE-256 of a compressed public key, 64 bytes: names an owner to a server that need not know the key.
 public struct KeyHash: Hashable, Sendable {
     package let bytes: Digest64
 
@@ -65,18 +65,18 @@ public struct KeyHash: Hashable, Sendable {
     public var hex: String { bytes.description }
 }
 
-/// The person that a query is about or a push is for.
-public struct Person: Hashable, Sendable {
-    /// The person's key; nil if only its hash is known. A server's statements about the person can be verified with the key only.
+/// The owner that a query is about or a push is for.
+public struct Owner: Hashable, Sendable {
+    /// The owner's key; nil if only its hash is known. A server's statements about the owner can be verified with the key only.
     public let publicKey: PublicKey?
-    /// The hash of the person's key.
+    /// The hash of the owner's key.
     public let keyHash: KeyHash
 
-    /// Returns a person known by the key.
-    public static func key(_ key: PublicKey) -> Person { Person(publicKey: key, keyHash: key.hash) }
+    /// Returns an owner known by the key.
+    public static func key(_ key: PublicKey) -> Owner { Owner(publicKey: key, keyHash: key.hash) }
 
-    /// Returns a person known only by the hash of the key.
-    public static func hash(_ hash: KeyHash) -> Person { Person(publicKey: nil, keyHash: hash) }
+    /// Returns an owner known only by the hash of the key.
+    public static func hash(_ hash: KeyHash) -> Owner { Owner(publicKey: nil, keyHash: hash) }
 
     private init(publicKey: PublicKey?, keyHash: KeyHash) {
         self.publicKey = publicKey

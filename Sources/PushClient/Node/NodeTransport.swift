@@ -1,7 +1,7 @@
 /// A node as clients use it. An app that embeds a node implements these three functions; `PushClientREST` implements them for a node behind
 /// its REST API.
 ///
-/// Each function may throw any error. ``PushClientError/nodeRefused(status:text:)`` with a status of 500 or more makes the client publish
+/// Each function may throw any error. ``PushClientError/nodeRejected(status:text:)`` with a status of 500 or more makes the client publish
 /// again. Each function ends with `CancellationError` when its task is cancelled.
 public protocol NodeTransport: Sendable {
     /// The messages of a subscription. The sequence ends when its task is cancelled. If it ends otherwise, the client subscribes again.

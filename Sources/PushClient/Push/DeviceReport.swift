@@ -21,14 +21,14 @@ public struct DeviceReport: Hashable, Sendable {
     }
 
     /// The hash of the owner's key, 128 hex digits, as the server gave it.
-    public let personHash: String
+    public let keyHash: String
     /// The installation id of the device.
     public let installationID: String
     /// The server's report.
     public let outcome: Outcome
 
-    package init(personHash: String, installationID: String, outcome: Outcome) {
-        self.personHash = personHash
+    package init(keyHash: String, installationID: String, outcome: Outcome) {
+        self.keyHash = keyHash
         self.installationID = installationID
         self.outcome = outcome
     }
@@ -42,7 +42,7 @@ extension DeviceReport.Outcome: CustomStringConvertible {
         case .wrongToken: "wrong access token (WRONG_TOKEN); query the current one"
         case .internalError: "internal error of the server (INTERNAL_ERROR); retry later"
         case .notRegistered: "not registered at this server (NOT_REGISTERED)"
-        default: "refused without a known reason (error \(errorCode ?? 0))"
+        default: "rejected without a known reason (error \(errorCode ?? 0))"
         }
     }
 }

@@ -55,15 +55,15 @@ extension PushMessage: CustomStringConvertible, CustomReflectable {
 /// A device to notify, and the access token that permits it.
 public struct PushDevice: Hashable, Sendable {
     /// The owner of the device.
-    public var person: Person
+    public var owner: Owner
     /// The installation id of the device.
     public var installationID: String
-    /// The access token as the person or the server gave it.
+    /// The access token as the owner or the server gave it.
     public var accessToken: String
 
     /// Creates a device to notify.
-    public init(person: Person, installationID: String, accessToken: String) {
-        self.person = person
+    public init(owner: Owner, installationID: String, accessToken: String) {
+        self.owner = owner
         self.installationID = installationID
         self.accessToken = accessToken
     }
@@ -71,7 +71,7 @@ public struct PushDevice: Hashable, Sendable {
 
 extension PushDevice: CustomStringConvertible, CustomReflectable {
     /// A description without the access token.
-    public var description: String { "<installation \(installationID) of \(person.keyHash.hex)>" }
+    public var description: String { "<installation \(installationID) of \(owner.keyHash.hex)>" }
     /// A mirror without content.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

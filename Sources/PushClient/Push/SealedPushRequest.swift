@@ -38,7 +38,7 @@ extension PushNotification {
     fileprivate init(_ message: PushMessage, to device: PushDevice) {
         self.init()
         accessToken = AccessToken(device.accessToken)
-        publicKey = device.person.keyHash.bytes.bytes
+        publicKey = device.owner.keyHash.bytes.bytes
         installationID = device.installationID
         chatID = message.chat?.hash ?? []
         // The hash of an author's key is that of the text which names a one-to-one chat with the key (PROTOCOL.md §6).
@@ -50,7 +50,7 @@ extension PushNotification {
 
 extension DeviceReport {
     package init(_ report: PushNotificationReport) {
-        personHash = Hex.encode(report.publicKey)
+        keyHash = Hex.encode(report.publicKey)
         installationID = report.installationID
         outcome = Outcome(errorCode: report.success ? nil : report.error.rawValue)
     }

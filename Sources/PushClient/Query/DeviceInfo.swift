@@ -1,6 +1,6 @@
-/// A person's device, as a push server describes it to senders.
+/// An owner's device, as a push server describes it to senders.
 public struct DeviceInfo: Hashable, Sendable, Codable {
-    /// The result of verifying the person's grant for the server.
+    /// The result of verifying the owner's grant for the server.
     public struct Authorization: RawRepresentable, Hashable, Sendable, Codable {
         /// The name of the constant.
         public let rawValue: String
@@ -10,7 +10,7 @@ public struct DeviceInfo: Hashable, Sendable, Codable {
             self.rawValue = rawValue
         }
 
-        /// The grant is the person's, for this server and this access token.
+        /// The grant is the owner's, for this server and this access token.
         public static let verified = Authorization(rawValue: "verified")
         /// The grant covers an access token that only contacts receive: other clients cannot verify it.
         public static let tokenHidden = Authorization(rawValue: "tokenHidden")
@@ -20,7 +20,7 @@ public struct DeviceInfo: Hashable, Sendable, Codable {
 
     /// The server that notifies the device.
     public let server: PublicKey
-    /// The id that distinguishes the devices of a person.
+    /// The id that distinguishes the devices of an owner.
     public let installationID: String
     /// The access token to present when notifying the device, or nil if only contacts receive it and the caller is not one.
     public let accessToken: String?
@@ -28,7 +28,7 @@ public struct DeviceInfo: Hashable, Sendable, Codable {
     public let encryptedTokenCount: Int
     /// The version of the registration.
     public let version: UInt64
-    /// Whether the person has authorised the server, as far as this client can verify.
+    /// Whether the owner has authorised the server, as far as this client can verify.
     public let authorization: Authorization
 
     package init(
@@ -55,6 +55,6 @@ extension DeviceInfo: CustomStringConvertible, CustomReflectable {
 public struct QueryResult: Hashable, Sendable {
     /// The devices whose description is acceptable.
     public let devices: [DeviceInfo]
-    /// The number of rejected descriptions: of another person, or with a grant that is not the person's.
+    /// The number of rejected descriptions: of another owner, or with a grant that is not the owner's.
     public let rejectedCount: Int
 }

@@ -2,7 +2,7 @@ package import Envelope
 package import StatusCrypto
 package import Wire
 
-/// A sealed query for the devices of one person (PROTOCOL.md §8), which every server that knows the person receives.
+/// A sealed query for the devices of one owner (PROTOCOL.md §8), which every server that knows the owner receives.
 package struct SealedQuery: SealedRequest {
     /// The response of one server.
     package struct Reply: Sendable {
@@ -22,17 +22,17 @@ package struct SealedQuery: SealedRequest {
     ///   - form: The form of the query topic. Reference servers listen only on the plain one.
     ///   - asker: An ephemeral key, so that the server does not learn the sender.
     package init(
-        about person: KeyHash, of server: StatusCrypto.PublicKey?, form: TopicName.QueryForm = .plain, asker: PrivateKey,
+        about owner: KeyHash, of server: StatusCrypto.PublicKey?, form: TopicName.QueryForm = .plain, asker: PrivateKey,
         segmenter: Segmenter,
         using random: inout some RandomNumberGenerator
     ) throws(RFC26.DataTooLong) {
         var query = PushNotificationQuery()
-        query.publicKeys = [person.bytes.bytes]
+        query.publicKeys = [owner.bytes.bytes]
         let sealing = Sealing(segmenter: segmenter, signer: asker)
         let data = sealing.sign(query.encoded(), type: .pushNotificationQuery)
         self.asker = asker
         self.server = server
-        topic = .query(person.bytes, form)
+        topic = .query(owner.bytes, form)
         payloads = try sealing.encrypt(data, for: topic, using: &random)
         messageID = ApplicationMetadata.messageID(sender: asker.publicKey, data)
     }
@@ -46,23 +46,23 @@ package struct SealedQuery: SealedRequest {
 }
 
 extension QueryResult {
-    /// Keeps the infos that are about the person and authorised by the person.
+    /// Keeps the infos that are about the owner and authorised by the owner.
     ///
-    /// - Parameter contact: The caller, for whom an access token may be encrypted if the person lists it as a contact.
+    /// - Parameter contact: The caller, for whom an access token may be encrypted if the owner lists it as a contact.
     package init(
-        _ response: PushNotificationQueryResponse, about person: Person, by server: StatusCrypto.PublicKey, to contact: PrivateKey? = nil
+        _ response: PushNotificationQueryResponse, about owner: Owner, by server: StatusCrypto.PublicKey, to contact: PrivateKey? = nil
     ) {
-        devices = response.info.compactMap { DeviceInfo($0, of: person, at: server, to: contact) }
+        devices = response.info.compactMap { DeviceInfo($0, of: owner, at: server, to: contact) }
         rejectedCount = response.info.count - devices.count
     }
 }
 
 extension DeviceInfo {
-    /// - Returns: The device, or nil if the info is about another person, or its grant is not the person's for this server and token.
-    init?(_ info: PushNotificationQueryInfo, of person: Person, at server: StatusCrypto.PublicKey, to contact: PrivateKey?) {
-        guard info.publicKey == person.keyHash.bytes.bytes else { return nil }
+    /// - Returns: The device, or nil if the info is about another owner, or its grant is not the owner's for this server and token.
+    init?(_ info: PushNotificationQueryInfo, of owner: Owner, at server: StatusCrypto.PublicKey, to contact: PrivateKey?) {
+        guard info.publicKey == owner.keyHash.bytes.bytes else { return nil }
         var token = info.accessToken
-        if let key = person.publicKey {
+        if let key = owner.publicKey {
             if token.isEmpty, let contact, let decrypted = AllowedKeys.decrypt(info.allowedKeyList, of: key.publicKey, for: contact) {
                 token = AccessToken(decrypted)
             }

@@ -9,14 +9,14 @@ public struct Device: Hashable, Sendable, Codable {
         /// The token type on the wire.
         private let code: Int32
         /// The app's bundle id for Apple's service; nil for Google's.
-        public let topic: String?
+        public let bundleID: String?
 
         var tokenType: TokenType { TokenType(rawValue: code) }
 
         /// Apple's service, for the app with that bundle id.
-        public static func apn(topic: String) -> Service { Service(code: TokenType.apn.rawValue, topic: topic) }
+        public static func apn(bundleID: String) -> Service { Service(code: TokenType.apn.rawValue, bundleID: bundleID) }
         /// Google's service.
-        public static let firebase = Service(code: TokenType.firebase.rawValue, topic: nil)
+        public static let firebase = Service(code: TokenType.firebase.rawValue, bundleID: nil)
     }
 
     /// The device token of the service as servers get it; for Apple hex digits.
@@ -46,9 +46,9 @@ public struct Device: Hashable, Sendable, Codable {
     ///
     /// - Parameters:
     ///   - apnsToken: The token of `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)`, unchanged.
-    ///   - topic: The app's bundle id.
-    public init(apnsToken: Data, topic: String) {
-        self.init(deviceToken: Hex.encode([UInt8](apnsToken)), service: .apn(topic: topic))
+    ///   - bundleID: The app's bundle id.
+    public init(apnsToken: Data, bundleID: String) {
+        self.init(deviceToken: Hex.encode([UInt8](apnsToken)), service: .apn(bundleID: bundleID))
     }
 
     /// Creates a device of Google's service. All other properties have a default.
@@ -66,7 +66,7 @@ public struct Device: Hashable, Sendable, Codable {
 
 extension Device: CustomStringConvertible, CustomReflectable {
     /// A description without the device token, the contacts and the chats.
-    public var description: String { service.topic.map { "<device of \($0) at APNs>" } ?? "<device at Firebase>" }
+    public var description: String { service.bundleID.map { "<device of \($0) at APNs>" } ?? "<device at Firebase>" }
     /// A mirror without content.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

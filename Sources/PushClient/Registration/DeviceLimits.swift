@@ -1,29 +1,29 @@
 import StatusCrypto
 
 extension Device {
-    /// 4,000 entries: servers refuse a registration with a longer list (LIMITS.md).
+    /// 4,000 entries: servers reject a registration with a longer list (LIMITS.md).
     private static let maximumListCount = 4_000
-    /// 3,971 entries: servers refuse a registration whose lists take more than 256 KiB in all (LIMITS.md). An entry takes 64 bytes, a field
+    /// 3,971 entries: servers reject a registration whose lists take more than 256 KiB in all (LIMITS.md). An entry takes 64 bytes, a field
     /// tag and a length.
     static let maximumEntryCount = (256 << 10) / 66
     /// 32 to 100 bytes: APNs device tokens have 32, and servers accept 64 to 200 hex digits (PROTOCOL.md §7 row 9).
     private static let apnsTokenDigitCounts = 64...200
-    /// 4,096 bytes: servers refuse longer device tokens (PROTOCOL.md §7 row 9).
+    /// 4,096 bytes: servers reject longer device tokens (PROTOCOL.md §7 row 9).
     private static let maximumTokenByteCount = 4_096
-    /// 255 bytes: servers refuse longer APN topics (PROTOCOL.md §7 row 11).
-    private static let maximumTopicByteCount = 255
+    /// 255 bytes: servers reject longer bundle ids (PROTOCOL.md §7 row 11).
+    private static let maximumBundleIDByteCount = 255
 
-    /// Checks the device before a request: servers refuse it for the same reasons, after some seconds.
+    /// Checks the device before a request: servers reject it for the same reasons, after some seconds.
     ///
     /// - Throws: ``PushClientError/Code/invalidRegistration``.
     func check() throws {
         let digits = deviceToken.utf8
-        if let topic = service.topic {
+        if let bundleID = service.bundleID {
             guard Self.apnsTokenDigitCounts.contains(digits.count), digits.allSatisfy(Hex.isDigit) else {
                 throw PushClientError.invalidRegistration("An APNs device token has 32 to 100 bytes.")
             }
-            guard (1...Self.maximumTopicByteCount).contains(topic.utf8.count) else {
-                throw PushClientError.invalidRegistration("The APNs topic, the app's bundle id, has 1 to 255 bytes.")
+            guard (1...Self.maximumBundleIDByteCount).contains(bundleID.utf8.count) else {
+                throw PushClientError.invalidRegistration("The bundle id has 1 to 255 bytes.")
             }
         }
         guard (1...Self.maximumTokenByteCount).contains(digits.count) else {

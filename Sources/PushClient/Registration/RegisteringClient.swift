@@ -146,7 +146,7 @@ public actor RegisteringClient {
             try await advertiseIfDue()
         } catch let error as PushClientError {
             // `run` retries.
-            listeners.send(.troubled(error))
+            listeners.send(.failing(error))
         }
         changes.notify()
         return statuses
@@ -185,7 +185,7 @@ public actor RegisteringClient {
                 troubleCount = 0
             } catch {
                 guard let failure = error as? PushClientError else { continue }
-                listeners.send(.troubled(failure))
+                listeners.send(.failing(failure))
                 troubleCount += 1
             }
             await waitForWork(atLeast: troubleCount == 0 ? .zero : BackOff.registering.delay(afterFailures: troubleCount, using: &random))

@@ -15,8 +15,8 @@ public struct RegistrationEvent: Hashable, Sendable {
         public static let stopped = Kind(description: "stopped")
         /// The servers were advertised; ``RegistrationEvent/serverCount`` has their number.
         public static let advertised = Kind(description: "advertised")
-        /// The node or the state failed with the ``RegistrationEvent/error``; the client retries.
-        public static let troubled = Kind(description: "troubled")
+        /// The node or the state fails with the ``RegistrationEvent/error``; the client retries.
+        public static let failing = Kind(description: "failing")
     }
 
     /// The kind of the event.
@@ -43,5 +43,5 @@ extension RegistrationEvent {
     }
     package static func stopped(server: PublicKey, error: PushClientError) -> Self { .init(kind: .stopped, server: server, error: error) }
     static func advertised(serverCount: Int) -> Self { .init(kind: .advertised, serverCount: serverCount) }
-    static func troubled(_ error: PushClientError) -> Self { .init(kind: .troubled, error: error) }
+    static func failing(_ error: PushClientError) -> Self { .init(kind: .failing, error: error) }
 }

@@ -218,17 +218,17 @@ extension RegistrationPlan {
         entries[index].noteReply()
         if response.success { return confirmed(request, at: index) }
         guard isDesired(request.generation, at: index) else { return nil }
-        let refusal = RegistrationRefusal(rawValue: response.error.rawValue)
-        switch refusal {
+        let rejection = RegistrationRejection(rawValue: response.error.rawValue)
+        switch rejection {
         case .versionMismatch where entries[index].mismatchCount < Self.leaps.count - 1:
             entries[index].mismatchCount += 1
             entries[index].nextAttempt = nil
             return nil
         case .versionMismatch, .malformedMessage, .unsupportedTokenType:
-            entries[index].stop = .refused(refusal)
-            return .stopped(server: server, error: .registrationRefused(refusal))
+            entries[index].stop = .rejected(rejection)
+            return .stopped(server: server, error: .registrationRejected(rejection))
         default:
-            return failed(.registrationRefused(refusal), at: index, now: now, using: &random)
+            return failed(.registrationRejected(rejection), at: index, now: now, using: &random)
         }
     }
 

@@ -53,7 +53,7 @@ extension PushNotificationRegistration {
     ) {
         self.init()
         tokenType = device.service.tokenType
-        apnTopic = device.service.topic ?? ""
+        apnTopic = device.service.bundleID ?? ""
         deviceToken = DeviceToken(device.deviceToken)
         self.installationID = installationID
         self.accessToken = AccessToken(accessToken)

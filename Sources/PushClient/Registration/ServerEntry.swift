@@ -15,7 +15,7 @@ struct ServerEntry: Codable, Equatable, Sendable {
 
     /// The reason why retries have stopped.
     enum Stop: Codable, Equatable, Sendable {
-        case refused(RegistrationRefusal)
+        case rejected(RegistrationRejection)
         case gaveUp
     }
 
@@ -88,7 +88,7 @@ struct ServerEntry: Codable, Equatable, Sendable {
     func status(generation: Int) -> ServerStatus {
         let phase: ServerStatus.Phase =
             switch stop {
-            case .refused(let refusal): .refused(refusal)
+            case .rejected(let rejection): .rejected(rejection)
             case .gaveUp: .gaveUp
             case nil where isUpToDate(generation): .registered
             case nil: isWanted ? .registering : .unregistering

@@ -3,8 +3,8 @@ public struct ServerStatus: Hashable, Sendable {
     /// The phase of a registration. Later versions may have further ones.
     public struct Phase: Hashable, Sendable {
         private let name: String
-        /// The server's reason; nil unless it refused.
-        public private(set) var refusal: RegistrationRefusal?
+        /// The server's reason; nil unless it rejected the registration.
+        public private(set) var rejection: RegistrationRejection?
 
         /// The server has confirmed the whole registration.
         public static let registered = Phase(name: "registered")
@@ -12,8 +12,8 @@ public struct ServerStatus: Hashable, Sendable {
         public static let registering = Phase(name: "registering")
         /// The unregistration is to be sent, or its reply is awaited.
         public static let unregistering = Phase(name: "unregistering")
-        /// The server refused and would refuse the same again. Retries stop until the device changes.
-        public static func refused(_ refusal: RegistrationRefusal) -> Phase { Phase(name: "refused", refusal: refusal) }
+        /// The server rejected the registration and would reject the same again. Retries stop until the device changes.
+        public static func rejected(_ rejection: RegistrationRejection) -> Phase { Phase(name: "rejected", rejection: rejection) }
         /// The server failed so often that retries stop, until the device changes or ``RegisteringClient/register(_:with:)`` is called
         /// again.
         public static let gaveUp = Phase(name: "gave up")
@@ -30,6 +30,6 @@ public struct ServerStatus: Hashable, Sendable {
 }
 
 extension ServerStatus.Phase: CustomStringConvertible {
-    /// The phase in words, with the server's reason if it refused.
-    public var description: String { refusal.map { "\(name): \($0)" } ?? name }
+    /// The phase in words, with the server's reason if it rejected the registration.
+    public var description: String { rejection.map { "\(name): \($0)" } ?? name }
 }

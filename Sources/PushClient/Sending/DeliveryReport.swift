@@ -1,14 +1,14 @@
 /// The recipient of a push.
 public struct Recipient: Hashable, Sendable {
-    /// The person's chat key, or the key of the person's anonymous mode.
-    public var person: PublicKey
+    /// The owner's chat key, or the key of the owner's anonymous mode.
+    public var owner: PublicKey
     /// The installations to notify, the last active one first: a messenger knows from which one it received the last message. Nil notifies
     /// all known installations, in the order of ``SendingClient/devices(of:refreshes:)``.
     public var installationIDs: [String]?
 
     /// Creates a recipient, with its installations if they are known.
-    public init(_ person: PublicKey, installationIDs: [String]? = nil) {
-        self.person = person
+    public init(_ owner: PublicKey, installationIDs: [String]? = nil) {
+        self.owner = owner
         self.installationIDs = installationIDs
     }
 }
@@ -20,8 +20,8 @@ public struct DeliveryReport: Hashable, Sendable {
         private let name: String
         /// The server that accepted the push; nil if none did.
         public private(set) var server: PublicKey?
-        /// The refusal of the last server that replied; nil unless it refused.
-        public private(set) var refusal: DeviceReport.Outcome?
+        /// The reason of the last server that replied; nil unless it rejected the push.
+        public private(set) var rejection: DeviceReport.Outcome?
 
         /// Whether a server accepted the push.
         public var isAccepted: Bool { server != nil }
@@ -29,16 +29,16 @@ public struct DeliveryReport: Hashable, Sendable {
         /// A server accepted the push, without revealing whether it filters the push, so that a sender learns nothing about the receiver's
         /// settings.
         public static func accepted(by server: PublicKey) -> Outcome { Outcome(name: "accepted", server: server) }
-        /// The last server that replied refused.
-        public static func refused(_ refusal: DeviceReport.Outcome) -> Outcome { Outcome(name: "refused", refusal: refusal) }
+        /// The last server that replied rejected the push.
+        public static func rejected(_ rejection: DeviceReport.Outcome) -> Outcome { Outcome(name: "rejected", rejection: rejection) }
         /// No server replied; one may have accepted the push nevertheless.
-        public static let noAnswer = Outcome(name: "no server replied; one may have accepted the push")
+        public static let noReply = Outcome(name: "no server replied; one may have accepted the push")
         /// No access token is available: the device is not registered, or only for contacts.
         public static let unknown = Outcome(name: "no access token available: not registered, or for contacts only")
     }
 
     /// The owner of the device.
-    public let person: PublicKey
+    public let owner: PublicKey
     /// The installation id, or nil if no device is known.
     public let installationID: String?
     /// The final state.
@@ -47,5 +47,5 @@ public struct DeliveryReport: Hashable, Sendable {
 
 extension DeliveryReport.Outcome: CustomStringConvertible {
     /// A phrase for a user.
-    public var description: String { server.map { "accepted by \($0.compressedHex)" } ?? refusal?.description ?? name }
+    public var description: String { server.map { "accepted by \($0.compressedHex)" } ?? rejection?.description ?? name }
 }

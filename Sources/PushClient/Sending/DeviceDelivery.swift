@@ -17,9 +17,9 @@ struct DeviceDelivery: Sendable {
         case over(DeliveryReport.Outcome)
     }
 
-    let person: PublicKey
+    let owner: PublicKey
     let installationID: String
-    let personHash: String
+    let keyHash: String
     /// The remaining routes, the current one first.
     private var routes: [PushDelivery.Route]
     private var phase: Phase
@@ -28,21 +28,21 @@ struct DeviceDelivery: Sendable {
     /// The server that first rejected the token.
     private var wrongTokenServer: PublicKey?
     private var retryCount = 0
-    private var lastRefusal: DeviceReport.Outcome?
+    private var lastRejection: DeviceReport.Outcome?
     /// The servers that do not know the device any more.
     private(set) var forgottenBy: Set<PublicKey> = []
 
     init(_ target: PushDelivery.Target) {
-        person = target.person
+        owner = target.owner
         installationID = target.installationID
-        personHash = target.person.hash.hex
+        keyHash = target.owner.hash.hex
         routes = target.routes
         phase = target.routes.isEmpty ? .over(.unknown) : .due(.zero)
     }
 
     var report: DeliveryReport? {
         guard case .over(let outcome) = phase else { return nil }
-        return DeliveryReport(person: person, installationID: installationID, outcome: outcome)
+        return DeliveryReport(owner: owner, installationID: installationID, outcome: outcome)
     }
 
     mutating func next(at time: Duration) -> Action? {
@@ -53,7 +53,7 @@ struct DeviceDelivery: Sendable {
             asked.insert(route.server)
             phase = .waiting(since: time)
             return .request(
-                route.server, PushDevice(person: .key(person), installationID: installationID, accessToken: route.accessToken))
+                route.server, PushDevice(owner: .key(owner), installationID: installationID, accessToken: route.accessToken))
         case .wrongToken:
             phase = .querying
             return .query
@@ -66,7 +66,7 @@ struct DeviceDelivery: Sendable {
         if routes.count > 1 {
             if time >= start + PushDelivery.patience { takeNextRoute(at: time) }
         } else if time >= start + PushDelivery.lastPatience {
-            phase = .over(lastRefusal.map { .refused($0) } ?? .noAnswer)
+            phase = .over(lastRejection.map { .rejected($0) } ?? .noReply)
         }
     }
 
@@ -79,7 +79,7 @@ struct DeviceDelivery: Sendable {
         }
         // Only a success of a previous server still matters.
         guard case .waiting = phase, let route = routes.first, route.server == server else { return }
-        lastRefusal = outcome
+        lastRejection = outcome
         if outcome == .notRegistered { forgottenBy.insert(server) }
         switch outcome {
         case .wrongToken where wrongTokenServer == nil:
@@ -109,6 +109,6 @@ struct DeviceDelivery: Sendable {
 
     private mutating func takeNextRoute(at time: Duration) {
         routes.removeFirst()
-        phase = routes.isEmpty ? .over(lastRefusal.map { .refused($0) } ?? .noAnswer) : .due(time)
+        phase = routes.isEmpty ? .over(lastRejection.map { .rejected($0) } ?? .noReply) : .due(time)
     }
 }

@@ -1,12 +1,12 @@
 package import Envelope
 
-/// The known devices of a person, and the time of the last lookup.
+/// The known devices of an owner, and the time of the last lookup.
 package struct KnownDevices: Codable, Equatable, Sendable {
-    /// 24 h: the age at which the person is looked up again, because devices change. A day, so that lookups do not reveal to servers when
-    /// the user writes to the person.
+    /// 24 h: the age at which the owner is looked up again, because devices change. A day, so that lookups do not reveal to servers when
+    /// the user writes to the owner.
     package static let maximumAge = Duration.seconds(24 * 60 * 60)
 
-    /// 10 min: the age at which a person without a known device, or with a new device, is looked up again. A lookup takes seconds.
+    /// 10 min: the age at which an owner without a known device, or with a new device, is looked up again. A lookup takes seconds.
     package static let minimumAge = Duration.seconds(10 * 60)
 
     /// The devices, at most one per installation and server. The last active installation is first, then the newest registration.

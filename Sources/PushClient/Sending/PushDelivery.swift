@@ -18,18 +18,18 @@ package struct PushDelivery: Sendable {
     package enum Action: Hashable, Sendable {
         /// Send a push request for devices to a server.
         case request(server: PublicKey, devices: [PushDevice])
-        /// Query the current tokens of a person, then call ``learned(_:of:at:)``.
-        case query(person: PublicKey)
+        /// Query the current tokens of an owner, then call ``learned(_:of:at:)``.
+        case query(owner: PublicKey)
     }
 
     /// A device with its servers, the best one first.
     package struct Target: Sendable {
-        package let person: PublicKey
+        package let owner: PublicKey
         package let installationID: String
         package let routes: [Route]
 
-        package init(person: PublicKey, installationID: String, routes: [Route]) {
-            self.person = person
+        package init(owner: PublicKey, installationID: String, routes: [Route]) {
+            self.owner = owner
             self.installationID = installationID
             self.routes = routes
         }
@@ -59,9 +59,9 @@ package struct PushDelivery: Sendable {
     }
 
     /// Whether a server has reported that it does not know the device any more.
-    package func isForgotten(_ device: DeviceInfo, of person: PublicKey) -> Bool {
+    package func isForgotten(_ device: DeviceInfo, of owner: PublicKey) -> Bool {
         devices.contains {
-            $0.person == person && $0.installationID == device.installationID && $0.forgottenBy.contains(device.server)
+            $0.owner == owner && $0.installationID == device.installationID && $0.forgottenBy.contains(device.server)
         }
     }
 
@@ -73,7 +73,7 @@ package struct PushDelivery: Sendable {
             switch devices[index].next(at: time) {
             case nil: break
             case .query:
-                let query = Action.query(person: devices[index].person)
+                let query = Action.query(owner: devices[index].owner)
                 if !queries.contains(query) { queries.append(query) }
             case .request(let server, let device):
                 if let place = requests.firstIndex(where: { $0.server == server }) {
@@ -90,15 +90,15 @@ package struct PushDelivery: Sendable {
     package mutating func received(_ reports: [DeviceReport], from server: PublicKey, at time: Duration) {
         for report in reports {
             for index in devices.indices
-            where devices[index].installationID == report.installationID && devices[index].personHash == report.personHash {
+            where devices[index].installationID == report.installationID && devices[index].keyHash == report.keyHash {
                 devices[index].received(report.outcome, from: server, at: time)
             }
         }
     }
 
-    /// Records the devices of a person that a query returned.
-    package mutating func learned(_ known: [DeviceInfo], of person: PublicKey, at time: Duration) {
-        for index in devices.indices where devices[index].person == person {
+    /// Records the devices of an owner that a query returned.
+    package mutating func learned(_ known: [DeviceInfo], of owner: PublicKey, at time: Duration) {
+        for index in devices.indices where devices[index].owner == owner {
             devices[index].learned(Route.routes(to: devices[index].installationID, among: known), at: time)
         }
     }

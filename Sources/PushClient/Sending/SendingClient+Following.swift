@@ -7,7 +7,7 @@ extension SendingClient {
     /// - Parameter people: Their chat keys, or the keys of their anonymous mode.
     public func follow(_ people: [PublicKey]) async {
         var followed: [TopicName: AdvertisedDevices] = [:]
-        for person in people { followed[.contactCode(person.publicKey)] = AdvertisedDevices(of: person) }
+        for owner in people { followed[.contactCode(owner.publicKey)] = AdvertisedDevices(of: owner) }
         var subscription = Subscription(to: Array(followed.keys), since: Advertisement.start(at: node.now))
         // The topics with messages that were not processed yet.
         var news: Set<TopicName> = []
@@ -28,7 +28,7 @@ extension SendingClient {
                 await subscription.wait()
             } catch {
                 let failure = error as? PushClientError
-                if let failure, failure != trouble { listeners.send(.troubled(failure)) }
+                if let failure, failure != trouble { listeners.send(.failing(failure)) }
                 trouble = failure
                 try? await node.exchange.sleep(for: Self.followingRetryDelay)
             }
@@ -37,14 +37,14 @@ extension SendingClient {
 
     /// Queries the devices that an advertisement leaves open, unless they are known.
     private func learn(_ advertised: AdvertisedDevices) async throws {
-        let person = advertised.person
-        let known = try await known(person)?.devices ?? []
+        let owner = advertised.owner
+        let known = try await known(owner)?.devices ?? []
         var devices = advertised.devices.map { device in
             guard device.accessToken == nil else { return device }
             return known.first { $0.registration == device.registration && $0.accessToken != nil } ?? device
         }
-        if devices.contains(where: { $0.accessToken == nil }) { devices = try await query(person) + devices }
-        _ = try await keep(KnownDevices(devices, lastActiveFirst: advertised.installationIDs, learnedAt: node.now), of: person)
+        if devices.contains(where: { $0.accessToken == nil }) { devices = try await query(owner) + devices }
+        _ = try await keep(KnownDevices(devices, lastActiveFirst: advertised.installationIDs, learnedAt: node.now), of: owner)
     }
 }
 

@@ -9,7 +9,7 @@ import Wire
 ///
 /// All requests use ephemeral keys: neither a server nor the network learns the sender.
 public actor SendingClient {
-    /// The default number of devices per person. "At least 3 devices SHOULD be targeted" (71/STATUS-PUSH-NOTIFICATION-SERVER).
+    /// The default number of devices per owner. "At least 3 devices SHOULD be targeted" (71/STATUS-PUSH-NOTIFICATION-SERVER).
     public static let defaultMaximumDeviceCount = 3
     /// The default time for replies to a query, as in reference clients.
     public static let defaultQueryTimeout = Duration.seconds(3)
@@ -42,57 +42,57 @@ public actor SendingClient {
 
     // MARK: Lookup
 
-    /// Returns the devices of a person: the known ones, the advertised ones, or those that servers return.
+    /// Returns the devices of an owner: the known ones, the advertised ones, or those that servers return.
     ///
-    /// The client uses a lookup of the last day as it is. Otherwise it searches the node's store for the person's advertisements. If they
-    /// leave a token open, it queries every server that knows the person.
+    /// The client uses a lookup of the last day as it is. Otherwise it searches the node's store for the owner's advertisements. If they
+    /// leave a token open, it queries every server that knows the owner.
     /// - Parameters:
-    ///   - person: The chat key, or the key of the person's anonymous mode.
-    ///   - refreshes: Whether to look the person up even if devices are known.
+    ///   - owner: The chat key, or the key of the owner's anonymous mode.
+    ///   - refreshes: Whether to look the owner up even if devices are known.
     /// - Returns: A device info for each installation and server, including those whose token this client may not use; empty if none is
     ///   found. The last active installation is first, as far as advertisements tell. The others follow, the newest registration first.
     /// - Throws: ``PushClientError``. A missing reply is not an error.
-    public func devices(of person: PublicKey, refreshes: Bool = false) async throws -> [DeviceInfo] {
-        let known = try await known(person)
+    public func devices(of owner: PublicKey, refreshes: Bool = false) async throws -> [DeviceInfo] {
+        let known = try await known(owner)
         if let known, known.isFresh(at: node.now), !refreshes { return known.devices }
-        return try await lookUp(person, knownAs: known)
+        return try await lookUp(owner, knownAs: known)
     }
 
     /// - Parameter wanted: The installations to query if they are not advertised.
     private func lookUp(
-        _ person: PublicKey, knownAs known: KnownDevices?, wanted: [String] = []
+        _ owner: PublicKey, knownAs known: KnownDevices?, wanted: [String] = []
     ) async throws -> [DeviceInfo] {
-        var subscription = Subscription(to: [.contactCode(person.publicKey)], since: Advertisement.start(at: node.now))
-        var advertised = AdvertisedDevices(of: person)
+        var subscription = Subscription(to: [.contactCode(owner.publicKey)], since: Advertisement.start(at: node.now))
+        var advertised = AdvertisedDevices(of: owner)
         for arrival in try await subscription.next(from: node) {
             advertised.take(arrival.message, sentAt: arrival.sentAt, to: identity?.privateKey)
         }
         var learned = advertised.devices
         let isOpen = learned.isEmpty || learned.contains { $0.accessToken == nil } || !learned.have(wanted)
         if isOpen, !advertised.isWithdrawn {
-            learned = try await query(person) + learned
+            learned = try await query(owner) + learned
             // Without any reply, the previously known devices are used.
             if learned.isEmpty, let known, !known.devices.isEmpty { return known.devices }
         }
         return try await keep(
-            KnownDevices(learned, lastActiveFirst: advertised.installationIDs, learnedAt: node.now), of: person)
+            KnownDevices(learned, lastActiveFirst: advertised.installationIDs, learnedAt: node.now), of: owner)
     }
 
-    /// Queries every server that knows the person, regardless of known devices.
+    /// Queries every server that knows the owner, regardless of known devices.
     ///
     /// The first query has the reference's form; if no server replies to it, a second one has the specification's.
-    /// - Returns: The devices that the person has authorised; empty if no server knows the person.
-    public func query(_ person: PublicKey) async throws -> [DeviceInfo] {
+    /// - Returns: The devices that the owner has authorised; empty if no server knows the owner.
+    public func query(_ owner: PublicKey) async throws -> [DeviceInfo] {
         for form in TopicName.QueryForm.allCases {
             let request = try node.sealing { random throws(RFC26.DataTooLong) in
                 let ephemeral = PrivateKey.generate(using: &random)
                 return try SealedQuery(
-                    about: person.hash, of: nil, form: form, asker: ephemeral, segmenter: node.segmenter, using: &random)
+                    about: owner.hash, of: nil, form: form, asker: ephemeral, segmenter: node.segmenter, using: &random)
             }
-            // Servers that do not know the person reply with an empty list, or not at all (PROTOCOL.md §8).
+            // Servers that do not know the owner reply with an empty list, or not at all (PROTOCOL.md §8).
             let replies = try await node.exchange.collect(request, for: queryTimeout) { !$0.response.info.isEmpty }
             let devices = replies.flatMap { reply in
-                QueryResult(reply.response, about: .key(person), by: reply.server, to: identity?.privateKey).devices
+                QueryResult(reply.response, about: .key(owner), by: reply.server, to: identity?.privateKey).devices
             }
             if !devices.isEmpty { return devices }
         }
@@ -100,14 +100,14 @@ public actor SendingClient {
     }
 
     /// Returns the devices known to this client's identity: a token encrypted for one contact is not for another.
-    func known(_ person: PublicKey) async throws -> KnownDevices? {
-        try await state.devices(of: person, for: identity?.publicKey)
+    func known(_ owner: PublicKey) async throws -> KnownDevices? {
+        try await state.devices(of: owner, for: identity?.publicKey)
     }
 
-    func keep(_ known: KnownDevices, of person: PublicKey) async throws -> [DeviceInfo] {
-        let before = try await self.known(person)?.devices
-        try await state.save(known, of: person, for: identity?.publicKey)
-        if known.devices != before { listeners.send(.learned(person: person, devices: known.devices)) }
+    func keep(_ known: KnownDevices, of owner: PublicKey) async throws -> [DeviceInfo] {
+        let before = try await self.known(owner)?.devices
+        try await state.save(known, of: owner, for: identity?.publicKey)
+        if known.devices != before { listeners.send(.learned(owner: owner, devices: known.devices)) }
         return known.devices
     }
 
@@ -121,8 +121,8 @@ public actor SendingClient {
     /// - Parameters:
     ///   - message: The message.
     ///   - recipients: The recipients, optionally with their devices.
-    ///   - maximumDeviceCount: The maximum number of devices per person.
-    /// - Returns: A report for each device, and for each person without a known device.
+    ///   - maximumDeviceCount: The maximum number of devices per owner.
+    /// - Returns: A report for each device, and for each owner without a known device.
     /// - Throws: ``PushClientError`` for failures of node and state. The reports contain the servers' responses.
     public func push(
         _ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int = defaultMaximumDeviceCount
@@ -132,10 +132,10 @@ public actor SendingClient {
         for (recipient, devices) in try await devices(of: recipients) {
             let installationIDs = Self.choose(recipient, among: devices).prefix(maximumDeviceCount)
             targets += installationIDs.map {
-                .init(person: recipient.person, installationID: $0, routes: PushDelivery.Route.routes(to: $0, among: devices))
+                .init(owner: recipient.owner, installationID: $0, routes: PushDelivery.Route.routes(to: $0, among: devices))
             }
             if installationIDs.isEmpty {
-                reports.append(DeliveryReport(person: recipient.person, installationID: nil, outcome: .unknown))
+                reports.append(DeliveryReport(owner: recipient.owner, installationID: nil, outcome: .unknown))
             }
         }
         return try await deliver(message, PushDelivery(to: targets)) + reports
@@ -158,12 +158,12 @@ public actor SendingClient {
 
     private func result(for recipient: Recipient) async -> Result<[DeviceInfo], any Error> {
         do {
-            let known = try await devices(of: recipient.person)
+            let known = try await devices(of: recipient.owner)
             // The recipient may name a device that is newer than the last lookup.
             guard let wanted = recipient.installationIDs, !known.have(wanted),
-                let saved = try await self.known(recipient.person), saved.mayBeRefreshed(at: node.now)
+                let saved = try await self.known(recipient.owner), saved.mayBeRefreshed(at: node.now)
             else { return .success(known) }
-            return .success(try await lookUp(recipient.person, knownAs: saved, wanted: wanted))
+            return .success(try await lookUp(recipient.owner, knownAs: saved, wanted: wanted))
         } catch {
             return .failure(error)
         }
@@ -204,10 +204,10 @@ public actor SendingClient {
                     try await tolerating(!isFirst) { () async throws in
                         try await node.exchange.publish(request.payloads, on: request.topic)
                     }
-                case .query(let person):
+                case .query(let owner):
                     var known: [DeviceInfo] = []
-                    try await tolerating(true) { () async throws in known = try await renewed(person) }
-                    delivery.learned(known, of: person, at: elapsed())
+                    try await tolerating(true) { () async throws in known = try await renewed(owner) }
+                    delivery.learned(known, of: owner, at: elapsed())
                 }
             }
             var envelopes: [WakuEnvelope] = []
@@ -230,7 +230,7 @@ public actor SendingClient {
                 delivery.received(response.reports.map(DeviceReport.init), from: server, at: elapsed())
             }
             if let reports = delivery.reports {
-                for person in Set(reports.map(\.person)) { try await forget(person) { delivery.isForgotten($0, of: person) } }
+                for owner in Set(reports.map(\.owner)) { try await forget(owner) { delivery.isForgotten($0, of: owner) } }
                 return reports
             }
             if let subscription {
@@ -249,23 +249,23 @@ public actor SendingClient {
             try await body()
         } catch {
             guard isUnderWay, let failure = error as? PushClientError else { throw error }
-            listeners.send(.troubled(failure))
+            listeners.send(.failing(failure))
         }
     }
 
     /// Forgets devices that a server does not know any more.
-    private func forget(_ person: PublicKey, where isForgotten: (DeviceInfo) -> Bool) async throws {
-        guard var known = try await known(person), known.devices.contains(where: isForgotten) else { return }
+    private func forget(_ owner: PublicKey, where isForgotten: (DeviceInfo) -> Bool) async throws {
+        guard var known = try await known(owner), known.devices.contains(where: isForgotten) else { return }
         known.remove(where: isForgotten)
-        _ = try await keep(known, of: person)
+        _ = try await keep(known, of: owner)
     }
 
-    /// Looks a person up again after a wrong token. Other known devices of the person stay.
-    private func renewed(_ person: PublicKey) async throws -> [DeviceInfo] {
-        let learned = try await query(person)
-        let known = try await known(person)?.devices ?? []
+    /// Looks an owner up again after a wrong token. Other known devices of the owner stay.
+    private func renewed(_ owner: PublicKey) async throws -> [DeviceInfo] {
+        let learned = try await query(owner)
+        let known = try await known(owner)?.devices ?? []
         return try await keep(
-            KnownDevices(learned + known, lastActiveFirst: known.map(\.installationID), learnedAt: node.now), of: person)
+            KnownDevices(learned + known, lastActiveFirst: known.map(\.installationID), learnedAt: node.now), of: owner)
     }
 }
 

@@ -5,23 +5,23 @@ public struct SendingEvent: Hashable, Sendable {
         /// The name of the constant.
         public let description: String
 
-        /// The known ``SendingEvent/devices`` of a ``SendingEvent/person`` have changed.
+        /// The known ``SendingEvent/devices`` of a ``SendingEvent/owner`` have changed.
         public static let learned = Kind(description: "learned")
-        /// The node or the state failed with the ``SendingEvent/error``; the client retries.
-        public static let troubled = Kind(description: "troubled")
+        /// The node or the state fails with the ``SendingEvent/error``; the client retries.
+        public static let failing = Kind(description: "failing")
     }
 
     /// The kind of the event.
     public let kind: Kind
-    /// The owner of the devices; nil if the event is not about a person.
-    public private(set) var person: PublicKey?
-    /// The known devices of the person.
+    /// The owner of the devices; nil if the event is not about an owner.
+    public private(set) var owner: PublicKey?
+    /// The known devices of the owner.
     public private(set) var devices: [DeviceInfo] = []
     /// The failure, if any.
     public private(set) var error: PushClientError?
 }
 
 extension SendingEvent {
-    static func learned(person: PublicKey, devices: [DeviceInfo]) -> Self { .init(kind: .learned, person: person, devices: devices) }
-    static func troubled(_ error: PushClientError) -> Self { .init(kind: .troubled, error: error) }
+    static func learned(owner: PublicKey, devices: [DeviceInfo]) -> Self { .init(kind: .learned, owner: owner, devices: devices) }
+    static func failing(_ error: PushClientError) -> Self { .init(kind: .failing, error: error) }
 }

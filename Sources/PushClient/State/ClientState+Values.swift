@@ -16,12 +16,12 @@ extension ClientState {
     }
 
     /// - Parameter contact: The key that may use the tokens.
-    func devices(of person: PublicKey, for contact: PublicKey?) async throws -> KnownDevices? {
-        try await decoded(Self.name(ofDevicesOf: person, for: contact))
+    func devices(of owner: PublicKey, for contact: PublicKey?) async throws -> KnownDevices? {
+        try await decoded(Self.name(ofDevicesOf: owner, for: contact))
     }
 
-    func save(_ devices: KnownDevices, of person: PublicKey, for contact: PublicKey?) async throws {
-        try await encode(devices, named: Self.name(ofDevicesOf: person, for: contact))
+    func save(_ devices: KnownDevices, of owner: PublicKey, for contact: PublicKey?) async throws {
+        try await encode(devices, named: Self.name(ofDevicesOf: owner, for: contact))
     }
 
     private static func name(of installationID: String, of identity: PublicKey) -> String {
@@ -30,8 +30,8 @@ extension ClientState {
 
     private static func name(ofLastInstallationOf identity: PublicKey) -> String { "registration/\(identity.compressedHex)" }
 
-    private static func name(ofDevicesOf person: PublicKey, for contact: PublicKey?) -> String {
-        "devices/\(contact?.compressedHex ?? "anyone")/\(person.compressedHex)"
+    private static func name(ofDevicesOf owner: PublicKey, for contact: PublicKey?) -> String {
+        "devices/\(contact?.compressedHex ?? "anyone")/\(owner.compressedHex)"
     }
 
     private func decoded<Value: Decodable>(_ name: String) async throws -> Value? {

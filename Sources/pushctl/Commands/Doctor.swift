@@ -48,7 +48,7 @@ struct Doctor: AsyncParsableCommand {
 
     private var device: Device {
         var device = Device(
-            deviceToken: deviceToken ?? "pushctl doctor: never to be notified", service: bundleID.map { .apn(topic: $0) } ?? .firebase)
+            deviceToken: deviceToken ?? "pushctl doctor: never to be notified", service: bundleID.map { .apn(bundleID: $0) } ?? .firebase)
         device.isEnabled = deviceToken != nil
         return device
     }

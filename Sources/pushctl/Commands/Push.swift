@@ -6,10 +6,10 @@ import StatusCrypto
 
 struct Push: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Notify a person's devices.",
+        abstract: "Notify an owner's devices.",
         discussion: """
             With --server, pushctl requests the push from that server only: for the device of --access-token, or for all devices that the \
-            server knows. Without --server, it searches for the person's advertisement and queries all servers, as an app does. It then \
+            server knows. Without --server, it searches for the owner's advertisement and queries all servers, as an app does. It then \
             notifies at most three devices through one server each, or through another one if that does not reply. With --state, it uses \
             lookups of the last day again. A server delivers an accepted push unless the receiver's settings filter it; the reply does \
             not show that. Exit code 0 if the push was accepted for every device.
@@ -26,8 +26,8 @@ struct Push: AsyncParsableCommand {
     @OptionGroup var state: StateOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: ArgumentHelp("The person's public key, or its hash.", valueName: "key"), transform: HexArgument.person)
-    var to: Person
+    @Option(help: ArgumentHelp("The owner's public key, or its hash.", valueName: "key"), transform: HexArgument.owner)
+    var to: Owner
 
     @Option(help: ArgumentHelp("The installation id of one device. Default: all devices that the server knows.", valueName: "id"))
     var installation: String?
@@ -63,15 +63,15 @@ struct Push: AsyncParsableCommand {
     }
 
     private func pushAnywhere() async throws {
-        guard let person = to.publicKey else {
-            throw Failure.usage("Without --server, pushctl needs the person's key, not its hash: name a server with --server.")
+        guard let owner = to.publicKey else {
+            throw Failure.usage("Without --server, pushctl needs the owner's key, not its hash: name a server with --server.")
         }
         guard accessToken == nil else { throw Failure.usage("An access token is valid at one server only: name the server with --server.") }
         // The state file, which is the only file that this command creates, comes after every check.
         _ = try server.node.access()
         let identity = try key.identityIfThere()
         let state = try state.openIfNamed()
-        let recipient = Recipient(person, installationIDs: installation.map { [$0] })
+        let recipient = Recipient(owner, installationIDs: installation.map { [$0] })
         let reports = try await server.node.withNode(silence: "") { node throws in
             try await SendingClient(identity: identity, node: node, state: state).push(message, to: [recipient])
         }
@@ -83,7 +83,7 @@ struct Push: AsyncParsableCommand {
             let isUnknown = reports.contains { $0.outcome == .unknown }
             throw Failure.failed(
                 "The push was accepted for \(acceptedCount) of \(reports.count) devices."
-                    + (isUnknown ? " If the person lets contacts only notify, name a contact's key with --key-file." : ""))
+                    + (isUnknown ? " If the owner lets contacts only notify, name a contact's key with --key-file." : ""))
         }
     }
 
@@ -120,7 +120,7 @@ struct Push: AsyncParsableCommand {
 
     private func devices() async throws(Failure) -> [PushDevice] {
         if let installation, let accessToken {
-            return [PushDevice(person: to, installationID: installation, accessToken: accessToken)]
+            return [PushDevice(owner: to, installationID: installation, accessToken: accessToken)]
         }
         let identity = try key.identityIfThere()
         let answer = try await server.withServer(silence: Query.silence) { server throws in
@@ -129,14 +129,14 @@ struct Push: AsyncParsableCommand {
         Query.warn(ofRejected: answer)
         let wanted = answer.devices.filter { installation == nil || $0.installationID == installation }
         let devices = wanted.compactMap { device in
-            device.accessToken.map { PushDevice(person: to, installationID: device.installationID, accessToken: $0) }
+            device.accessToken.map { PushDevice(owner: to, installationID: device.installationID, accessToken: $0) }
         }
         guard !devices.isEmpty else {
             throw .failed(
                 answer.devices.isEmpty && answer.rejectedCount == 0
                     ? Query.unknownKey
                     : wanted.isEmpty
-                        ? "The server knows no such device of this person. `pushctl query` shows those it knows."
+                        ? "The server knows no such device of this owner. `pushctl query` shows those it knows."
                         : "The access tokens are for contacts only. Give the one you have with --installation and --access-token.")
         }
         if devices.count < wanted.count {
@@ -159,7 +159,7 @@ private struct PushOutput: Encodable {
     init(messageID: [UInt8], reports: [DeviceReport]) {
         self.messageID = Hex.encode(messageID)
         self.reports = reports.map {
-            Report(keyHash: $0.personHash, installationID: $0.installationID, outcome: Self.name($0.outcome))
+            Report(keyHash: $0.keyHash, installationID: $0.installationID, outcome: Self.name($0.outcome))
         }
     }
 
@@ -168,11 +168,11 @@ private struct PushOutput: Encodable {
         self.reports = reports.map { report in
             let outcome =
                 switch report.outcome {
-                case .noAnswer: "no reply"
+                case .noReply: "no reply"
                 case .unknown: "unknown"
-                case let outcome: Self.name(outcome.refusal ?? .accepted)
+                case let outcome: Self.name(outcome.rejection ?? .accepted)
                 }
-            return Report(keyHash: report.person.hash.hex, installationID: report.installationID ?? "", outcome: outcome)
+            return Report(keyHash: report.owner.hash.hex, installationID: report.installationID ?? "", outcome: outcome)
         }
     }
 

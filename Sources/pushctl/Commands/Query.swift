@@ -5,9 +5,9 @@ import Settings
 
 struct Query: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Query a person's devices and their access tokens.",
+        abstract: "Query an owner's devices and their access tokens.",
         discussion: """
-            Queries the named server, or every server that knows the person. Each query is signed with a new key, so it does not reveal \
+            Queries the named server, or every server that knows the owner. Each query is signed with a new key, so it does not reveal \
             its sender. With --key-file, pushctl decrypts the access tokens that are encrypted for that key as a contact's.
             """)
 
@@ -23,9 +23,9 @@ struct Query: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     @Option(
-        help: ArgumentHelp("The person's public key, or its hash, with which grants cannot be checked.", valueName: "key"),
-        transform: HexArgument.person)
-    var owner: Person
+        help: ArgumentHelp("The owner's public key, or its hash, with which grants cannot be checked.", valueName: "key"),
+        transform: HexArgument.owner)
+    var owner: Owner
 
     func run() async throws {
         let devices = try await devices()
@@ -42,11 +42,11 @@ struct Query: AsyncParsableCommand {
             guard !answer.devices.isEmpty || answer.rejectedCount > 0 else { throw Failure.failed(Self.unknownKey) }
             return answer.devices
         }
-        guard let person = owner.publicKey else {
-            throw Failure.usage("Without --server, pushctl needs the person's key, not its hash: name a server with --server.")
+        guard let owner = owner.publicKey else {
+            throw Failure.usage("Without --server, pushctl needs the owner's key, not its hash: name a server with --server.")
         }
         let devices = try await server.node.withNode(silence: "") { node throws in
-            try await SendingClient(identity: identity, node: node, state: MemoryState()).query(person)
+            try await SendingClient(identity: identity, node: node, state: MemoryState()).query(owner)
         }
         guard !devices.isEmpty else { throw Failure.failed("No server replied. \(Self.silence)") }
         return devices
@@ -57,7 +57,7 @@ struct Query: AsyncParsableCommand {
         StandardError.print(
             """
             pushctl: left out \(answer.rejectedCount) of the reply's \(answer.rejectedCount + answer.devices.count) devices: \
-            they belong to another person, or their grant is not the person's for this server.
+            they belong to another owner, or their grant is not the owner's for this server.
             """)
     }
 
@@ -75,7 +75,7 @@ struct Query: AsyncParsableCommand {
         switch authorization {
         case .verified: "verified"
         case .tokenHidden: "not checked: the check needs the access token, which is for contacts only"
-        default: "not checked: the check needs the person's key instead of its hash"
+        default: "not checked: the check needs the owner's key instead of its hash"
         }
     }
 }

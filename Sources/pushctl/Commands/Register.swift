@@ -103,7 +103,7 @@ struct Register: AsyncParsableCommand {
     }
 
     private var device: Device {
-        let service = bundleID.map { Device.Service.apn(topic: $0) } ?? .firebase
+        let service = bundleID.map { Device.Service.apn(bundleID: $0) } ?? .firebase
         var device = Device(deviceToken: deviceToken, service: service)
         device.isEnabled = !disabled
         device.blockedChats = Set(blockChat.map(ChatID.init))

@@ -9,8 +9,8 @@ struct RegistrationsCommand: AsyncParsableCommand {
         commandName: "registrations",
         abstract: "Count the registrations of a server, or show those of one key, without tokens.")
 
-    @Option(help: "The owner's public key (0x04… or compressed) or the 128 hex digits of its hash.", transform: HexArgument.person)
-    var owner: Person?
+    @Option(help: "The owner's public key (0x04… or compressed) or the 128 hex digits of its hash.", transform: HexArgument.owner)
+    var owner: Owner?
 
     @Option(
         help: ArgumentHelp(

@@ -22,8 +22,8 @@ struct TraceCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp("The owner's public key (0x04… or compressed) or the 128 hex digits of its hash.", valueName: "key"),
-        transform: HexArgument.person)
-    var owner: Person?
+        transform: HexArgument.owner)
+    var owner: Owner?
 
     @Option(help: ArgumentHelp("The installation id of the device.", valueName: "id"))
     var installation: String?

@@ -5,9 +5,9 @@ import StatusCrypto
 /// Arguments in hex, with or without `0x`.
 enum HexArgument {
     /// A public key or its hash.
-    @Sendable static func person(_ text: String) throws -> Person {
+    @Sendable static func owner(_ text: String) throws -> Owner {
         do {
-            return try Person(hex: text)
+            return try Owner(hex: text)
         } catch {
             throw ValidationError(error.description)
         }

@@ -60,7 +60,7 @@ struct ServerOptions: ParsableArguments {
         }
     }
 
-    /// Whether a server is named. If none is, some commands query all servers that know a person.
+    /// Whether a server is named. If none is, some commands query all servers that know an owner.
     var namesServer: Bool { !settings.isEmpty }
 
     /// The server of a command that uses a single one.

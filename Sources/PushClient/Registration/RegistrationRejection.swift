@@ -1,5 +1,5 @@
-/// The reason why a server refused to register or unregister: the error code of the protocol.
-public struct RegistrationRefusal: RawRepresentable, Hashable, Sendable, Codable {
+/// The reason why a server rejected a registration or unregistration: the error code of the protocol.
+public struct RegistrationRejection: RawRepresentable, Hashable, Sendable, Codable {
     /// The code (PROTOCOL.md §6). A server may send one that this client does not know, or 0.
     public let rawValue: Int32
 
@@ -9,16 +9,16 @@ public struct RegistrationRefusal: RawRepresentable, Hashable, Sendable, Codable
     }
 
     /// A part of the request is missing or malformed.
-    public static let malformedMessage = RegistrationRefusal(rawValue: 1)
+    public static let malformedMessage = RegistrationRejection(rawValue: 1)
     /// The server has the same or a higher version of the installation.
-    public static let versionMismatch = RegistrationRefusal(rawValue: 2)
+    public static let versionMismatch = RegistrationRejection(rawValue: 2)
     /// The server does not deliver to that service.
-    public static let unsupportedTokenType = RegistrationRefusal(rawValue: 3)
+    public static let unsupportedTokenType = RegistrationRejection(rawValue: 3)
     /// The server had an internal error; a later attempt may succeed.
-    public static let internalError = RegistrationRefusal(rawValue: 4)
+    public static let internalError = RegistrationRejection(rawValue: 4)
 }
 
-extension RegistrationRefusal: CustomStringConvertible {
+extension RegistrationRejection: CustomStringConvertible {
     /// A sentence for a user, with a suggestion.
     public var description: String {
         switch self {
@@ -37,7 +37,7 @@ extension RegistrationRefusal: CustomStringConvertible {
         case .internalError:
             "The server had an internal error and stored nothing (INTERNAL_ERROR). Retry later."
         default:
-            "The server refused without a known reason (error \(rawValue))."
+            "The server rejected the request without a known reason (error \(rawValue))."
         }
     }
 }
