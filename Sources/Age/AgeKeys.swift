@@ -42,7 +42,7 @@ package struct AgeIdentity: HoldsSecret, Sendable {
 
     /// Reads the private keys of an identity file, as `age-keygen` writes it: one a line, and comments that begin with `#`.
     ///
-    /// - Returns: The keys; nil if there is none, or if a line is neither a key nor a comment.
+    /// - Returns: The keys; nil if none exists, or if a line is neither a key nor a comment.
     package static func readAll(_ text: String) -> [AgeIdentity]? {
         let lines = text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("#") && !$0.allSatisfy(\.isWhitespace) }
         let identities = lines.compactMap { AgeIdentity(String($0)) }

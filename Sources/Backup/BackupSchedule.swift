@@ -19,7 +19,7 @@ package struct BackupSchedule: Sendable, Equatable {
         self.weekCount = weekCount
     }
 
-    /// Returns the time of the newest backup; nil if there is none.
+    /// Returns the time of the newest backup; nil if none exists.
     ///
     /// - Parameter now: The time after which a backup does not count: the clock was wrong when it was named.
     package func newest(of backups: [BackupName], at now: Timestamp) -> Timestamp? {

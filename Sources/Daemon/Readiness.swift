@@ -155,7 +155,7 @@ struct ReadinessState {
     /// - Parameters:
     ///   - healthIssues: The reasons why the server is not ready; empty if it is.
     ///   - isListening: Whether every address is bound.
-    /// - Returns: The change to report; nil if there is none.
+    /// - Returns: The change to report; nil if none exists.
     mutating func update(_ healthIssues: [String], isListening: Bool) -> Change? {
         self.healthIssues = healthIssues
         lookCount += 1

@@ -13,7 +13,7 @@ struct Decider: Sendable {
     let registrationPolicy: RegistrationPolicy
     /// Whether the server discards accepted pushes permanently, because no gorush is configured.
     let isDryRun: Bool
-    /// The key whose pushes are discarded: the canary's; nil if there is none.
+    /// The key whose pushes are discarded: the canary's; nil if none exists.
     var discardedKeyHash: Digest64?
 
     /// The consequences of a decision, once it is durable.

@@ -8,7 +8,7 @@ extension Engine {
         package var registrationPolicy: RegistrationPolicy
         /// Whether the server discards accepted pushes permanently, because no gorush is configured.
         package var isDryRun: Bool
-        /// The hash of the key whose pushes are discarded; nil if there is none.
+        /// The hash of the key whose pushes are discarded; nil if none exists.
         package var discardedKeyHash: Digest64?
         /// The number of workers that open messages, one for each core.
         package var workerCount: Int

@@ -27,7 +27,7 @@ import Foundation
     private let configuration: HTTPClient.Configuration
     private let handles = EasyHandles()
     private var activeTransfers: [UInt64: ActiveTransfer] = [:]
-    /// A lower bound of all deadlines; nil if there is none.
+    /// A lower bound of all deadlines; nil if none exists.
     private var nextDeadline: ContinuousClock.Instant?
     private var isStopped = false
 

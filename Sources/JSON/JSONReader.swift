@@ -173,7 +173,7 @@ package struct JSONReader {
         case object, array, string, number, bool, null
     }
 
-    /// The kind of the next value, or nil if there is none.
+    /// The kind of the next value, or nil if none exists.
     package var next: Kind? {
         guard let first = bytes[position...].first(where: { !Self.isWhitespace($0) }) else { return nil }
         return switch Unicode.Scalar(first) {

@@ -64,7 +64,7 @@ package struct ServerDatabase: Sendable {
         return try await withStore(open: { try SQLiteStore(changingAt: path, sealingKeys: keys, logger: Self.silentLogger) }, body)
     }
 
-    /// What a copy of all rows into another database needs, read before the process gives up root's rights.
+    /// The destination of a copy of all rows, with everything that opening it needs, read before the process gives up root's rights.
     enum CopyDestination: Sendable {
         case file(String)
         case postgresql(url: String, [String: String])

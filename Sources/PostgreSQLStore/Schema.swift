@@ -3,7 +3,8 @@ import Store
 
 /// The tables of the database, and the check that the database belongs to this program and identity.
 ///
-/// Texts are `bytea`, because a peer's text may contain U+0000. Times are nanoseconds since 1970, as peers and the server's clock give them.
+/// Texts are `bytea`, because a peer's text may contain U+0000. Times are nanoseconds since 1970, as peers and the server's clock give
+/// them.
 enum Schema {
     /// The version of the tables, which the database stores. A program refuses a database of a newer version.
     private static let version: Int64 = 1

@@ -12,7 +12,7 @@ package struct ServerPaths: Sendable {
     package var sealingKeyFile: String
     /// The URL of a PostgreSQL database; nil for an SQLite database.
     package var databaseURL: String?
-    /// The file with the password of the PostgreSQL database; nil if there is none.
+    /// The file with the password of the PostgreSQL database; nil if none exists.
     package var passwordFile: String?
 
     /// Creates the absolute paths of a server without settings. systemd names a folder for the state of a service; a user has one by the

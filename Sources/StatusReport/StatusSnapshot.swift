@@ -23,7 +23,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     /// The routes of the delivery in the order of the settings; empty in a dry run.
     package var routes: [Route]
     package var files: Files
-    /// The age of the newest automatic backup; nil if there is none.
+    /// The age of the newest automatic backup; nil if none exists.
     package var newestBackupSeconds: Int?
     /// The percentage of re-sealing that is done; nil if the database has no sealing key.
     package var sealedPercent: Int?

@@ -25,7 +25,7 @@ package struct Audit: Sendable, Equatable {
             add("\(milestone.rawValue): counted = rows + pruned", facts.counts[milestone, default: 0], rows(milestone))
         }
         add("rows in a state that does not exist", 0, facts.damagedRowCount)
-        add("ended pushes that still hold secrets", 0, facts.leakyRowCount)
+        add("finished pushes that still hold secrets", 0, facts.leakyRowCount)
     }
 
     /// Compares only what needs no count of finished rows: the ledger with itself and the unfinished rows, and with the rows ever inserted.

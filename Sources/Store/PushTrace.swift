@@ -54,7 +54,7 @@ package struct TracedPush: Sendable, Equatable {
     package var attemptCount: Int
     /// The time of the newest attempt; nil if there was none.
     package var attemptedAt: Timestamp?
-    /// The reason why the newest attempt failed or the push finished; nil if there is none.
+    /// The reason why the newest attempt failed or the push finished; nil if none exists.
     package var reason: String?
     package var state: State
 

@@ -37,7 +37,7 @@ struct MigrateStoreTests {
             #expect(await first.terminate() == 0)
 
             let there = try await migrate(path, to: url)
-            #expect(there.exitCode == 0 && there.output.contains("registration: 1 rows\n"), "\(there.output)\(there.error)")
+            #expect(there.exitCode == 0 && there.output.contains("registration: 1 row\n"), "\(there.output)\(there.error)")
             let twice = try await migrate(path, to: url)
             #expect(twice.exitCode == 78 && twice.error.contains("is the database of a server already"), "\(twice.error)")
             gorush.breakDown(nil)

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Settings
 import TestSupport
 import Testing
 
@@ -162,7 +163,7 @@ struct StartTests {
         let result = try await serve(
             in: folder, configuration: folder.path("pushserver.yaml"), environment: ["PUSHSERVER_GORUSH_HEADERS": "X-Secret: hush"])
         let line = try #require(result.error.split(separator: "\n").first)
-        #expect(line.contains("] starting commit=") && line.contains(" version=0.1.0"), "\(line)")
+        #expect(line.contains("] starting commit=") && line.contains(" version=\(BuildInfo.version)"), "\(line)")
         #expect(line.contains("\(folder.path("pushserver.yaml")), PUSHSERVER_GORUSH_HEADERS, flag admin.listen"), "\(line)")
         #expect(!result.error.contains("hush"))
     }
@@ -183,7 +184,7 @@ struct StartTests {
         #expect(await server.terminate() == 0)
         let lines = try server.log.all.map { try JSONDecoder().decode([String: String].self, from: Data($0.utf8)) }
         let start = try #require(lines.first { $0["message"] == "starting" })
-        #expect(start["module"] == "Daemon" && start["level"] == "notice" && start["version"] == "0.1.0")
+        #expect(start["module"] == "Daemon" && start["level"] == "notice" && start["version"] == BuildInfo.version)
         #expect(lines.contains { $0["module"] == "Relay" || $0["module"] == "Hummingbird" || $0["module"] == "HummingbirdCore" })
     }
 

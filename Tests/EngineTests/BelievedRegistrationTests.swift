@@ -38,7 +38,7 @@ private struct BelievingClient {
         case afterTheAnswer
         /// The answer to the first version is not out.
         case beforeTheAnswer
-        /// The same, and then the server is started anew.
+        /// The same, and then the server restarts.
         case beforeARestart
     }
 

@@ -29,7 +29,7 @@ struct KeyScan {
         contentTopics = Set(names.map(\.topic.contentTopic))
     }
 
-    /// Returns the traces of the key; empty if there is none.
+    /// Returns the traces of the key; empty if none exists.
     func traces(in envelopes: [WakuEnvelope]) -> Set<String> {
         var traces: Set<String> = []
         for envelope in envelopes {

@@ -307,7 +307,7 @@ struct RegisteringTests {
         #expect(first.requests.count == 3)
     }
 
-    @Test func `a device that unregistered while a reply was late registers anew`() async throws {
+    @Test func `a device that unregistered while a reply was late registers again`() async throws {
         let client = try await client()
         network.delayReplies(of: first, by: .seconds(12))
         _ = try await client.register(device, with: [first.identity])

@@ -117,7 +117,7 @@ struct ReferenceModel {
         if outcome == .sent { sent.insert(push.id) }
         let target = push.push.target
         guard outcome == .deadToken, let phone = phones[target], phone.isLive else { return }
-        // Who has registered anew since is alive; versions stay.
+        // An owner that has registered again since is alive; versions stay.
         if phone.version == push.registration?.version { phones[target]?.isLive = false }
     }
 

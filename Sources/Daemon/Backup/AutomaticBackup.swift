@@ -65,7 +65,7 @@ final class AutomaticBackup: Service {
         }
     }
 
-    /// The age of the newest backup; nil if there is none.
+    /// The age of the newest backup; nil if none exists.
     var newestAge: Duration? { state.withLock(\.newest).map { max(.zero, $0.duration(to: wallClock.now())) } }
 
     /// The failure of the last backup; empty if it succeeded.

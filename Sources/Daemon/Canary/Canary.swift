@@ -101,7 +101,7 @@ final class Canary: Service {
     /// The key whose pushes the server discards; nil if a device receives them.
     var discardedKeyHash: Digest64? { configuration.device == nil ? owner.publicKey.hash.bytes : nil }
 
-    /// The time since the last accepted push, or since the start if there is none.
+    /// The time since the last accepted push, or since the start before the first one.
     var lastSuccessAge: Duration { record.withLock { $0.age(at: wallClock.now()) } }
 
     /// Whether a check has succeeded since the start.
@@ -127,7 +127,8 @@ extension Canary {
     static let declarations = [ageMetric, intervalMetric, checksMetric]
 
     private static let ageMetric = Metric(
-        .gauge, "pushserver_canary_age_seconds", help: "Time since the canary's last accepted push, or since the start if there is none.")
+        .gauge, "pushserver_canary_age_seconds",
+        help: "Time since the canary's last accepted push, or since the start before the first one.")
     private static let intervalMetric = Metric(
         .gauge, "pushserver_canary_interval_seconds", help: "Time between two checks of the canary (canary.interval).")
     private static let checksMetric = Metric(
@@ -158,7 +159,7 @@ struct CanaryRecord {
     /// Records a result.
     ///
     /// - Parameter newProblem: Why the check failed; nil if it succeeded.
-    /// - Returns: The change since the check before; nil if there is none.
+    /// - Returns: The change since the check before; nil if none exists.
     mutating func add(_ newProblem: String?, at now: Timestamp) -> Change? {
         defer { problem = newProblem }
         guard let newProblem else {

@@ -21,7 +21,7 @@ struct StatusSources: Sendable {
     var nodes: @Sendable () -> [NodeReport]
     var routes: @Sendable () -> [RouteReport]
     var files: @Sendable () -> StatusSnapshot.Files
-    /// The age of the newest automatic backup; nil if there is none.
+    /// The age of the newest automatic backup; nil if none exists.
     var backupAge: @Sendable () -> Duration?
     var sealing: @Sendable () async -> SealingProgress
 }

@@ -34,7 +34,7 @@ struct TargetHistory: Sendable, Equatable {
     var tokenHasWorked: Bool
     /// Whether a push of the route was delivered to that bundle id before.
     var topicHasWorked: Bool
-    /// The time of the first ambiguous verdict on the token; nil if there is none.
+    /// The time of the first ambiguous verdict on the token; nil if none exists.
     var suspectedAt: Timestamp?
 }
 

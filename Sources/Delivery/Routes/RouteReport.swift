@@ -32,7 +32,7 @@ package struct RouteReport: Sendable, Equatable {
     package let deliveryCount: Int
     /// The number of failed attempts since the start.
     package let failureCount: Int
-    /// The time of the newest delivery; nil if there is none since the start.
+    /// The time of the newest delivery; nil if the route has delivered none since the start.
     package let lastDelivery: Timestamp?
 
     init(_ state: RouteState, name: String, platform: GorushPlatform, gorushURL: String, at now: Duration) {

@@ -33,7 +33,7 @@ struct Schedule: Sendable {
     private var storeRetry = Duration.zero
     /// The time of the next probe; nil while one is in progress.
     private var nextProbe: Duration? = .zero
-    /// The time of the next transaction that makes waiting pushes due, and the row after which it starts; nil if there is none.
+    /// The time of the next transaction that makes waiting pushes due, and the row after which it starts; nil if none exists.
     private var pendingRetry: (next: Duration, row: Int64)?
     /// The end of the wait that was last decided; nil if there was something to do.
     private(set) var waitEnd: Duration?

@@ -37,7 +37,7 @@ struct EchoQueue: Sendable {
     var isEmpty: Bool { due.isEmpty }
     /// Whether ``take()`` returns an echo.
     var isReady: Bool { !due.isEmpty && !isPaused }
-    /// The monotonic time at which the next echo falls due; nil if there is none.
+    /// The monotonic time at which the next echo falls due; nil if none exists.
     var nextTime: Duration? { zip(delayed, Self.delays).compactMap { queue, delay in queue.first.map { $0.publishedAt + delay } }.min() }
 
     /// Adds both echoes of a reply that was published just now.

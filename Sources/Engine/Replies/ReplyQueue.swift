@@ -174,7 +174,7 @@ struct ReplyQueue: Sendable {
         return Publication(reply: echo, isEcho: true)
     }
 
-    /// The earliest monotonic time at which ``next()`` may return a publication without another event; nil if there is none.
+    /// The earliest monotonic time at which ``next()`` may return a publication without another event; nil if none exists.
     var nextTime: Duration? {
         let rest = resting.values.map(\.end).min()
         // A free worker takes a reply as soon as the budget suffices, unless the queue waits for the time to probe the network.

@@ -115,7 +115,7 @@ package struct AdminEndpoints {
         return .wrong("gorush has not responded for \(Self.outcomeTimeout).")
     }
 
-    /// Returns the age in seconds of the newest automatic backup; nil if there is none, or the endpoints do not respond.
+    /// Returns the age in seconds of the newest automatic backup; nil if none exists, or the endpoints do not respond.
     func newestBackupSeconds() async -> Int? {
         let http = HTTPClient(configuration: .init())
         defer { http.shutdown() }

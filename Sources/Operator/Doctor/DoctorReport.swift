@@ -14,7 +14,7 @@ package struct DoctorReport: Report {
     private let isHealthy: Bool
     /// Whether the checkup has read from the admin endpoints whether accepted pushes are delivered.
     private let isDeliveryChecked: Bool
-    /// The age in seconds of the newest automatic backup; nil if there is none, or the admin endpoints are unknown.
+    /// The age in seconds of the newest automatic backup; nil if none exists, or the admin endpoints are unknown.
     private let newestBackupSeconds: Int?
     private let warnings: [String]
     private let steps: [Step]

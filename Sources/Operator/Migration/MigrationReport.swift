@@ -16,7 +16,7 @@ package struct MigrationReport: Report {
 
     package var lines: [String] {
         ["copied \(from) to \(to)"]
-            + tables.map { "\($0.name): \($0.rows) rows" }
+            + tables.map { "\($0.name): \($0.rows) \($0.rows == 1 ? "row" : "rows")" }
             + ["The numbers of rows and the audits of both databases are equal. Name the new database in the server's configuration."]
     }
 

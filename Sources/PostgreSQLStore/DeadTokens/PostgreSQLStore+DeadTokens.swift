@@ -159,7 +159,9 @@ extension WriteTransaction {
             registration.content.encoded(), in: .deadRegistration(of: registration.keyHash, digest: registration.plaintextDigest))
         database.add(
             """
-            INSERT INTO dead_registration (died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, content, secrets)
+            INSERT INTO dead_registration (
+                died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, content, secrets
+            )
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
             """,
             now, reason, route, live.changed.topics.plain, live.changed.topics.prefixed, registration.keyHash,

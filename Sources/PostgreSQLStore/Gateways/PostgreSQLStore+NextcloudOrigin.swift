@@ -82,8 +82,8 @@ extension PostgreSQLStore: OriginStore {
             func waiting(_ condition: String, limit: Int) throws -> [WaitingOriginPush] {
                 try database.all(
                     """
-                    SELECT push.id, device.id, identifier, push_token_hash, user_name, token_id, subject, signature, secrets, priority, kind,
-                        expires_at
+                    SELECT push.id, device.id, identifier, push_token_hash, user_name, token_id, subject, signature, secrets, priority,
+                        kind, expires_at
                     FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
                     WHERE push.proxy = $1 AND push.server = $3 AND \(condition) ORDER BY push.id LIMIT $2
                     """,

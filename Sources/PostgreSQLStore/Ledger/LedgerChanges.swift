@@ -24,7 +24,8 @@ final class LedgerChanges {
             """
             INSERT INTO ledger (server_name, milestone, count, pruned)
             SELECT $1, * FROM unnest($2::bytea[], $3::int8[], $4::int8[])
-            ON CONFLICT (server_name, milestone) DO UPDATE SET count = ledger.count + excluded.count, pruned = ledger.pruned + excluded.pruned
+            ON CONFLICT (server_name, milestone) DO UPDATE
+            SET count = ledger.count + excluded.count, pruned = ledger.pruned + excluded.pruned
             """,
             server, SQLArray(changes.map(\.key.rawValue)), SQLArray(changes.map(\.value.count)), SQLArray(changes.map(\.value.pruned)))
     }

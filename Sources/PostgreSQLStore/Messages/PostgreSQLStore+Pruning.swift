@@ -35,7 +35,8 @@ extension PostgreSQLStore {
                     """, oldestPush, limit),
                 Command(
                     """
-                    DELETE FROM suspect_token WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE suspected_at < $1 LIMIT $2)
+                    DELETE FROM suspect_token
+                    WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE suspected_at < $1 LIMIT $2)
                     """, oldestDead, limit),
                 Command(
                     """

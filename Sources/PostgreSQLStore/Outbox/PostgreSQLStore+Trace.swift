@@ -46,7 +46,7 @@ extension PostgreSQLStore {
 }
 
 extension Transaction {
-    /// Returns the newest push of a notification; nil if there is none.
+    /// Returns the newest push of a notification; nil if none exists.
     fileprivate func push(of messageID: [UInt8], to target: Installation) throws -> TracedPush? {
         let key = DeduplicationKey.digest(messageID: messageID, installation: target)
         return try first(

@@ -156,7 +156,8 @@ extension WriteTransaction {
     /// The SQL assignment that moves pushes without attempts to the current round of their new trust, the first parameter; those of other
     /// servers than the fourth, to the front. Rounds of different trusts or servers are not comparable.
     private static let enterRound = """
-        next_attempt_at = CASE WHEN next_attempt_at >= \(OutboxFairQueue.roundLimit) THEN next_attempt_at WHEN server = $4 THEN $1 ELSE 0 END
+        next_attempt_at = CASE WHEN next_attempt_at >= \(OutboxFairQueue.roundLimit) THEN next_attempt_at
+            WHEN server = $4 THEN $1 ELSE 0 END
         """
 }
 

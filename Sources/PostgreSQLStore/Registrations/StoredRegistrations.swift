@@ -46,8 +46,8 @@ extension Command {
         let columns = InstallationColumns(Array(installations))
         return Command(
             """
-            SELECT key_hash, installation_id, id, delivered_at IS NOT NULL, \(RowCursor.tokenColumns), enabled, token_type, apn_topic, block_mentions,
-                blocked_chats, muted_chats, allowed_mentions_chats
+            SELECT key_hash, installation_id, id, delivered_at IS NOT NULL, \(RowCursor.tokenColumns), enabled, token_type, apn_topic,
+                block_mentions, blocked_chats, muted_chats, allowed_mentions_chats
             FROM unnest($1::bytea[], $2::bytea[]) AS wanted (key_hash, installation_id)
             JOIN registration USING (key_hash, installation_id) WHERE is_live
             """,

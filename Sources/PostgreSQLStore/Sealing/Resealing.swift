@@ -188,7 +188,7 @@ struct Resealing {
     /// Examines the next rows of a table and changes those that are due.
     ///
     /// - Parameter read: Reads the columns of a row.
-    /// - Returns: The position of the last row; nil if there is none after `position`.
+    /// - Returns: The position of the last row; nil without rows after `position`.
     private func change<Key: ResealingPosition, Row>(
         _ rows: StepRows, after position: [UInt8], _ read: (Key, inout RowCursor) throws -> Row, by change: (Key, Row) throws -> Void
     ) throws -> [UInt8]? {

@@ -117,7 +117,7 @@ extension RegistrationPlan {
         entries.filter { $0.isDue(at: now, generation: generation) }.map(\.server)
     }
 
-    /// Returns the time of the next request to any server, or nil if there is none.
+    /// Returns the time of the next request to any server, or nil if none exists.
     ///
     /// - Parameter busy: The servers with a request in progress, whose next step is not known yet.
     package func nextAttempt(after now: Timestamp, except busy: Set<PublicKey>) -> Timestamp? {

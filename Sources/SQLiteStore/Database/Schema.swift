@@ -247,7 +247,8 @@ struct Schema {
         """
 
     private static let deviceEvidence = """
-        -- Device tokens without registration, such as gateways', that have taken a push: by SHA-256, with the time of the last one to the day.
+        -- Device tokens without registration, such as gateways', that have taken a push: by SHA-256, with the time of the last one to the
+        -- day.
         CREATE TABLE proven_token (
             token_digest BLOB PRIMARY KEY,
             delivered_at INTEGER NOT NULL

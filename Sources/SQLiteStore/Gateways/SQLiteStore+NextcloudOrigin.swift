@@ -81,8 +81,8 @@ extension SQLiteStore: OriginStore {
             func waiting(_ condition: String, limit: Int) throws -> [WaitingOriginPush] {
                 try database.all(
                     """
-                    SELECT push.id, device.id, identifier, push_token_hash, device.user, token_id, subject, signature, push.secrets, priority,
-                        kind, expires_at
+                    SELECT push.id, device.id, identifier, push_token_hash, device.user, token_id, subject, signature, push.secrets,
+                        priority, kind, expires_at
                     FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
                     WHERE push.proxy = ? AND \(condition) ORDER BY push.id LIMIT ?
                     """,

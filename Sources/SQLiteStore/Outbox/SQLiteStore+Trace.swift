@@ -51,7 +51,7 @@ extension SQLiteStore {
 }
 
 extension Database {
-    /// Returns the newest push of a notification; nil if there is none.
+    /// Returns the newest push of a notification; nil if none exists.
     fileprivate func push(of messageID: [UInt8], to target: Installation) throws -> TracedPush? {
         let key = DeduplicationKey.digest(messageID: messageID, installation: target)
         return try first(

@@ -223,7 +223,7 @@ struct Resealing {
     ///   - sql: A statement for rows after the parameter 1, in the order of their ids. Its first columns are the id, and whether the row is
     ///     due.
     ///   - read: Reads the other columns; the number is the length of the secrets in bytes.
-    /// - Returns: The last row that was read; nil if there is none after it.
+    /// - Returns: The last row that was read; nil without rows after it.
     private func change<Row>(
         _ sql: String, _ position: Int64, _ read: (inout RowCursor) throws -> (Int, Row), by change: (Int64, Row) throws -> Void
     ) throws -> Int64? {

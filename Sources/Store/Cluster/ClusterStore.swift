@@ -98,7 +98,7 @@ package struct ClusterMember: Sendable, Equatable {
     package var undecidedCount: Int
     package var unrepliedCount: Int
     package var openPushCount: Int
-    /// The time when its oldest undecided message was recorded; nil if there is none.
+    /// The time when its oldest undecided message was recorded; nil if none exists.
     package var oldestUndecided: Timestamp?
     /// The jobs that it does for all.
     package var jobs: [String]

@@ -22,7 +22,7 @@ package struct OutboxUpdate: Sendable {
         package var id: Int64
         package var change: PushChange
         /// The reason of an outcome, a retry or a postponement, for operators. It is a constant of this program, never a text of a peer or
-        /// of gorush; nil if there is none.
+        /// of gorush; nil if none exists.
         package var reason: String?
         /// Whether the ciphertext is erased, because Apple or Google rejects its size. The push is still delivered without it.
         package var dropsCiphertext: Bool

@@ -21,7 +21,7 @@ package protocol PushOutbox: Sendable {
     ///   - limit: The maximum number of pushes.
     func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush]
 
-    /// Returns the time at which the next push of a route is due, apart from leased pushes; nil if there is none. A time in the past means
+    /// Returns the time at which the next push of a route is due, apart from leased pushes; nil if none exists. A time in the past means
     /// that a push is due now.
     func nextAttempt(route: String) async throws -> Timestamp?
 
@@ -139,7 +139,7 @@ package struct QueuedPush: Sendable, Equatable {
     package var isOrphan: Bool
     /// The time at which Apple or Google last accepted a push for the token of a push without registration, to the day; nil if never.
     package var tokenDeliveredAt: Timestamp?
-    /// The suspicion against the device token; nil if there is none.
+    /// The suspicion against the device token; nil if none exists.
     package var suspicion: Suspicion?
 
     package init(

@@ -68,7 +68,7 @@ package struct StoredSecret: Sendable {
     }
 }
 
-/// What the start of a store changes in a database for its sealing keys.
+/// A change that a starting store makes in a database for its sealing keys.
 package enum SealingChange: Sendable {
     /// Sealing is turned on: the database stores this secret instead of the one in clear.
     case turnOn(StoredSecret)

@@ -4,7 +4,7 @@ import PushProtocol
 import StatusCrypto
 import Wire
 
-/// Where a request arrived.
+/// The topic on which a request arrived.
 enum Source: Hashable, Sendable {
     case personal
     case partitioned

@@ -59,7 +59,7 @@ import Testing
         #expect(evidence.issue(at: .seconds(300)) == nil && evidence.warnings(at: .seconds(300)) == [])
     }
 
-    @Test func `A delivery between two failures begins the count anew`() {
+    @Test func `a delivery between two failures restarts the count`() {
         var evidence = evidence()
         for second in stride(from: 0, to: 600, by: 30) {
             _ = evidence.record(failed(second % 7, "ServiceUnavailable"), at: .seconds(second))

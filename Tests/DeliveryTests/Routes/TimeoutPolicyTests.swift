@@ -33,7 +33,7 @@ import Testing
         #expect(timeouts[pushes[0]] == 0 && timeouts.limit(for: pushes, first: .seconds(60)) == .seconds(60))
     }
 
-    @Test func `A setting that is longer stays, and an answer starts anew`() {
+    @Test func `a longer setting stays, and a response resets the timeout`() {
         var timeouts = TimeoutPolicy()
         timeouts.record(attempt(.timedOut(count: 0)))
         #expect(timeouts.limit(for: pushes, first: .seconds(600)) == .seconds(600))

@@ -56,7 +56,7 @@ struct DeadTokenTests {
     ) async throws {
         try await kind.withStore { store in
             let row = try await store.register(registration())
-            // Registered anew after the attempt, by a clock that was put back.
+            // Registered again after the attempt, by a clock that was put back.
             var renewed = registration(version: 2)
             renewed.content.deviceToken = "device token 1"
             try await store.register(renewed, at: start.advanced(by: .seconds(-60)))

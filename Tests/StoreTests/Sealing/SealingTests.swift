@@ -121,7 +121,7 @@ struct SealingTests {
         #expect(throws: StoreError.sealingKeyUnknown(id: 1)) { try kind.open(folder, sealingKeys(2)) }
         #expect(throws: StoreError.sealingKeyUnknown(id: 2)) { try kind.open(folder, sealingKeys(1)) }
 
-        // A third key amid the rotation begins it anew.
+        // A third key during the rotation restarts it.
         let third = try kind.open(folder, sealingKeys(3, 2, 1))
         #expect(try await third.sealingProgress() == .resealing(0))
         while try await third.resealNext() != .sealed {}
