@@ -74,41 +74,50 @@ extension PostgreSQLStore {
 }
 
 extension WriteTransaction {
-    /// Applies a change of a device token.
+    /// Applies changes of device tokens. All that clear suspicions are one statement, and so are all deliveries to registrations.
     ///
-    /// - Returns: The registrations that were removed with the token.
-    func apply(_ change: OutboxUpdate.TokenChange, at now: Timestamp) throws -> [ChangedRegistration] {
-        switch change {
-        case .suspect(let token):
-            database.add(
-                """
-                INSERT INTO suspect_token (token_digest, suspected_at, tried_at, is_coded) VALUES ($1, $2, $2, $3)
-                ON CONFLICT (token_digest) DO UPDATE SET tried_at = excluded.tried_at
-                """,
-                storedDigest(of: token, in: "suspect_token"), now, sealing.isOn)
-            return []
-        case .tried(let token):
-            database.add(
-                "UPDATE suspect_token SET tried_at = $1 WHERE token_digest = $2", now, storedDigest(of: token, in: "suspect_token"))
-            return []
-        case .clearSuspicion(let token):
-            database.add("DELETE FROM suspect_token WHERE token_digest = ANY($1)", SQLArray(sealing.stored(token)))
-            return []
-        case .delivered(let target):
-            try addDelivery(to: target, at: now)
-            return []
-        case .deliveredToken(let token):
-            database.add(
-                """
-                INSERT INTO proven_token (token_digest, delivered_at, is_coded) VALUES ($1, $2, $3)
-                ON CONFLICT (token_digest) DO UPDATE SET delivered_at = excluded.delivered_at
-                """,
-                storedDigest(of: token, in: "proven_token"), now, sealing.isOn)
-            return []
-        case .unregister(let token):
-            try removeNextcloudDevices(token, at: now)
-            return try unregister(token, at: now)
+    /// - Returns: The registrations that were removed with their tokens.
+    func apply(_ changes: [OutboxUpdate.TokenChange], at now: Timestamp) throws -> [ChangedRegistration] {
+        var cleared: [Digest32] = []
+        var delivered: [TargetRegistration] = []
+        var removed: [ChangedRegistration] = []
+        for change in changes {
+            switch change {
+            case .suspect(let token):
+                // The token may be among those that were cleared before.
+                clearSuspicions(&cleared)
+                database.add(
+                    """
+                    INSERT INTO suspect_token (token_digest, suspected_at, tried_at, is_coded) VALUES ($1, $2, $2, $3)
+                    ON CONFLICT (token_digest) DO UPDATE SET tried_at = excluded.tried_at
+                    """,
+                    storedDigest(of: token, in: "suspect_token"), now, sealing.isOn)
+            case .tried(let token):
+                database.add(
+                    "UPDATE suspect_token SET tried_at = $1 WHERE token_digest = $2", now, storedDigest(of: token, in: "suspect_token"))
+            case .clearSuspicion(let token): cleared += sealing.stored(token)
+            case .delivered(let target): delivered.append(target)
+            case .deliveredToken(let token):
+                database.add(
+                    """
+                    INSERT INTO proven_token (token_digest, delivered_at, is_coded) VALUES ($1, $2, $3)
+                    ON CONFLICT (token_digest) DO UPDATE SET delivered_at = excluded.delivered_at
+                    """,
+                    storedDigest(of: token, in: "proven_token"), now, sealing.isOn)
+            case .unregister(let token):
+                try removeNextcloudDevices(token, at: now)
+                removed += try unregister(token, at: now)
+            }
         }
+        clearSuspicions(&cleared)
+        try addDeliveries(to: delivered, at: now)
+        return removed
+    }
+
+    private func clearSuspicions(_ tokens: inout [Digest32]) {
+        guard !tokens.isEmpty else { return }
+        database.add("DELETE FROM suspect_token WHERE token_digest = ANY($1)", SQLArray(tokens))
+        tokens = []
     }
 
     /// Returns the value that stands for the digest of a device token in a table. A row of the digest itself, from before the database was

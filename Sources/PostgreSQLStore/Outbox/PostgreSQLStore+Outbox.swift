@@ -122,7 +122,7 @@ extension PostgreSQLStore {
         try await write { transaction in
             try transaction.apply(update.pushes, at: now)
             for (route, topic) in update.deliveredBundleIDs { try transaction.addDeliveredBundleID(topic, in: route) }
-            return try update.tokens.flatMap { try transaction.apply($0, at: now) }
+            return try transaction.apply(update.tokens, at: now)
         }
     }
 

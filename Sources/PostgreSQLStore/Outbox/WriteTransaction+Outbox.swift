@@ -131,25 +131,30 @@ extension WriteTransaction {
             outbox.currentRound(trust: .unproven, in: route), route, apnTopic, server)
     }
 
-    /// Records a delivery to a registration. After the first one, the open pushes to it are those of a proven target.
-    func addDelivery(to target: TargetRegistration, at now: Timestamp) throws {
-        let isFirst = try database.first(
-            "SELECT delivered_at IS NULL FROM registration WHERE id = $1 AND is_live AND version = $2 FOR UPDATE", target.row,
-            target.version
-        ) { try $0.next(Bool.self) }
-        guard let isFirst else { return }
-        database.add("UPDATE registration SET delivered_at = $1 WHERE id = $2", now, target.row)
-        guard isFirst else { return }
-        let routes = try database.all("SELECT DISTINCT route FROM push WHERE registration = $1 AND finished_at IS NULL", target.row) {
+    /// Records deliveries to registrations. After the first one to a registration, the open pushes to it are those of a proven target.
+    func addDeliveries(to targets: [TargetRegistration], at now: Timestamp) throws {
+        guard !targets.isEmpty else { return }
+        let rows = try database.all(
+            """
+            SELECT id, delivered_at IS NULL FROM registration
+            JOIN unnest($1::int8[], $2::int8[]) AS target (row, target_version) ON id = row AND version = target_version
+            WHERE is_live ORDER BY id FOR UPDATE OF registration
+            """,
+            SQLArray(targets.map(\.row)), SQLArray(targets.map(\.version))
+        ) { (id: try $0.next(Int64.self), isFirst: try $0.next(Bool.self)) }
+        database.add("UPDATE registration SET delivered_at = $1 WHERE id = ANY($2)", now, SQLArray(rows.map(\.id)))
+        let proven = SQLArray(rows.filter(\.isFirst).map(\.id))
+        guard !proven.elements.isEmpty else { return }
+        let routes = try database.all("SELECT DISTINCT route FROM push WHERE registration = ANY($1) AND finished_at IS NULL", proven) {
             try $0.next(String.self)
         }
         for route in routes {
             database.add(
                 """
                 UPDATE push SET trust = \(PushTrust.proven.rawValue), \(Self.enterRound)
-                WHERE registration = $3 AND route = $2 AND finished_at IS NULL
+                WHERE registration = ANY($3) AND route = $2 AND finished_at IS NULL
                 """,
-                outbox.currentRound(trust: .proven, in: route), route, target.row, server)
+                outbox.currentRound(trust: .proven, in: route), route, proven, server)
         }
     }
 

@@ -293,6 +293,60 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func `one update makes different changes of many pushes`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue((1...8).map { push($0) })
+            try await store.lease([1, 2, 3, 4])
+            try await store.change([7], to: .finish(.refused))
+            let later = start.advanced(by: .seconds(9))
+            var update = OutboxUpdate()
+            update.pushes = [
+                .init(id: 1, .finish(.sent)), .init(id: 2, .retry(at: later, isUnknown: true)), .init(id: 3, .release(.queued)),
+                .init(id: 4, .finish(.deadToken), reason: "Unregistered"), .init(id: 5, .postpone(until: later)),
+                .init(id: 6, .lease(hash(6))), .init(id: 7, .finish(.sent)), .init(id: 8, .retry(at: later, isUnknown: false)),
+            ]
+            _ = try await store.update(update, at: start)
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [3])
+            let due = try await store.duePushes(route: "", at: later, limit: 9)
+            let states = Dictionary(uniqueKeysWithValues: due.map { ($0.id, $0.state) })
+            #expect(states == [2: .unknown, 3: .queued, 5: .queued, 8: .queued])
+            #expect(try await store.progress(ofPush: push(4).deduplicationKey)?.reason == "Unregistered")
+            let facts = try await store.auditFacts()
+            #expect(facts.rowCounts == [.sent: 1, .deadToken: 1, .refused: 1] && facts.counts[.uncertain] == 1)
+            #expect(facts.openCount == 5 && Audit(facts).balances)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `changes of one token apply in their order`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            var update = OutboxUpdate()
+            update.tokens = [.suspect(hash(1)), .clearSuspicion(hash(1)), .clearSuspicion(hash(2)), .suspect(hash(2))]
+            _ = try await store.update(update, at: start)
+            #expect(try await store.suspicions(against: [hash(1), hash(2)]) == [hash(2): start])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `one update records the deliveries to several registrations, except to those of another version`(
+        kind: StoreUnderTest
+    ) async throws {
+        try await kind.withStore { store in
+            var update = OutboxUpdate()
+            for number in 1...3 {
+                let row = try await store.register(registration(installation(number)))
+                update.tokens.append(.delivered(TargetRegistration(row: row, version: number == 2 ? 7 : 1)))
+                var push = push(number)
+                push.apnTopic = registration().content.apnTopic
+                try await store.enqueue([push])
+            }
+            _ = try await store.update(update, at: start)
+            let due = try await store.duePushes(route: "", at: start, limit: 9)
+            #expect(Set(due.filter { $0.provenAt == start }.map(\.id)) == [1, 3] && due.count == 3)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func `leasing a leased push fails the complete update`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue((1...3).map { push($0) })
