@@ -65,7 +65,7 @@ extension PostgreSQLStore {
         SELECT push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type,
             push.apn_topic, push.type, push.accepted_at, push.state, push.attempts, push.registration, \(RowCursor.pushSecretColumns),
             target.device_token, target.version, target.secrets, target.delivered_at
-        FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number) JOIN push ON push.id = chosen.id AND push.finished_at IS NULL
+        FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number) JOIN push ON push.id = chosen.id AND \(WriteTransaction.isOpen)
         LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live AND target.token_type = push.token_type
             AND (target.apn_topic = push.apn_topic OR push.token_type <> \(TokenType.apn.rawValue))
         ORDER BY chosen.number
