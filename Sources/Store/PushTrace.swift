@@ -42,6 +42,17 @@ package struct TracedPush: Sendable, Equatable {
     package enum State: Sendable, Equatable {
         case open(OpenPushState)
         case finished(PushOutcome, at: Timestamp)
+
+        /// Creates the state of a push from its stored values.
+        package init(stored number: Int64, finishedAt: Timestamp?) throws(StoreError) {
+            if let finishedAt, let outcome = PushOutcome(rawValue: number) {
+                self = .finished(outcome, at: finishedAt)
+            } else if finishedAt == nil, let open = OpenPushState(rawValue: number) {
+                self = .open(open)
+            } else {
+                throw .damaged
+            }
+        }
     }
 
     /// The row of the push request; 0 for a push of a gateway.

@@ -160,66 +160,34 @@ extension Int32 {
 
 // MARK: Stored as integers
 
-/// A value that is stored as an integer.
-protocol SQLInteger: SQLValue {
-    var sqlInteger: Int64 { get }
-    /// - Returns: The value of a stored number, or nil if the number has none.
-    init?(sqlInteger: Int64)
-}
-
-extension SQLInteger {
+extension SQLValue where Self: StoredInteger {
     static var sqlType: SQLType { .int8 }
-    func append(to bytes: inout [UInt8]) { sqlInteger.append(to: &bytes) }
+    func append(to bytes: inout [UInt8]) { storedInteger.append(to: &bytes) }
 
     init(reading bytes: UnsafeRawBufferPointer?) throws(StoreError) {
-        guard let value = Self(sqlInteger: unsafe try Int64(reading: bytes)) else { throw .damaged }
+        guard let value = Self(storedInteger: unsafe try Int64(reading: bytes)) else { throw .damaged }
         self = value
     }
 }
 
-extension Int: SQLInteger {
-    var sqlInteger: Int64 { Int64(self) }
-    init?(sqlInteger: Int64) { self.init(exactly: sqlInteger) }
-}
+extension Int: SQLValue {}
+extension UInt32: SQLValue {}
+extension Timestamp: SQLValue {}
+extension TokenType: SQLValue {}
+extension PushNotificationType: SQLValue {}
+extension MessageType: SQLValue {}
+extension MessageState: SQLValue {}
+extension IgnoreReason: SQLValue {}
+extension PushOutcome: SQLValue {}
+extension OpenPushState: SQLValue {}
+extension PushTrust: SQLValue {}
 
 /// A version, stored with its highest bit inverted, so that the order of the stored numbers is that of the versions.
-extension UInt64: SQLInteger {
-    var sqlInteger: Int64 { Int64(bitPattern: self ^ 1 << 63) }
-    init?(sqlInteger: Int64) { self = UInt64(bitPattern: sqlInteger) ^ 1 << 63 }
-}
+extension UInt64: SQLValue {
+    static var sqlType: SQLType { .int8 }
+    func append(to bytes: inout [UInt8]) { Int64(bitPattern: self ^ 1 << 63).append(to: &bytes) }
 
-/// A topic.
-extension UInt32: SQLInteger {
-    var sqlInteger: Int64 { Int64(self) }
-    init?(sqlInteger: Int64) { self.init(exactly: sqlInteger) }
-}
-
-extension Timestamp: SQLInteger {
-    var sqlInteger: Int64 { nanoseconds }
-    init?(sqlInteger: Int64) { self.init(nanoseconds: sqlInteger) }
-}
-
-/// The enumerations of the protocol, including numbers that this version does not know.
-extension SQLInteger where Self: RawRepresentable<Int32> {
-    var sqlInteger: Int64 { Int64(rawValue) }
-
-    init?(sqlInteger: Int64) {
-        guard let rawValue = Int32(exactly: sqlInteger) else { return nil }
-        self.init(rawValue: rawValue)
+    init(reading bytes: UnsafeRawBufferPointer?) throws(StoreError) {
+        self = UInt64(bitPattern: unsafe try Int64(reading: bytes)) ^ 1 << 63
     }
 }
-
-extension TokenType: SQLInteger {}
-extension PushNotificationType: SQLInteger {}
-extension MessageType: SQLInteger {}
-
-extension SQLInteger where Self: RawRepresentable<Int64> {
-    var sqlInteger: Int64 { rawValue }
-    init?(sqlInteger: Int64) { self.init(rawValue: sqlInteger) }
-}
-
-extension MessageState: SQLInteger {}
-extension IgnoreReason: SQLInteger {}
-extension PushOutcome: SQLInteger {}
-extension OpenPushState: SQLInteger {}
-extension PushTrust: SQLInteger {}

@@ -47,14 +47,7 @@ extension PostgreSQLStore {
                     first: try results[2 * index].map { (next: try $0.next(), id: try $0.next()) },
                     retries: try results[2 * index + 1].map { try $0.next() })
             }
-            let chosen = outbox.fairQueue.withLock { queue in
-                let counts = queue.divide(limit, among: due.mapValues(\.counts), in: route)
-                return PushTrust.allCases.flatMap { trust in
-                    let pushes = due[trust]?.prefix(counts[trust] ?? OutboxFairQueue.Counts())
-                    if let round = pushes?.first.last?.next { queue.reach(round, trust: trust, in: route) }
-                    return pushes.map { $0.first.map(\.id) + $0.retries } ?? []
-                }
-            }
+            let chosen = outbox.fairQueue.withLock { $0.choose(limit, among: due, in: route) }
             guard !chosen.isEmpty else { return [] }
             let pushes = try database.all(Self.selectQueuedPushes, SQLArray(chosen)) { try $0.nextQueuedPush(sealing) }
             return try database.withHistory(pushes, sealing)
@@ -188,20 +181,9 @@ extension WriteTransaction {
     }
 }
 
-/// Pushes of one route and trust that are due.
-private struct DuePushes {
-    /// The pushes without attempts, in the order of their rounds; `next` is the round.
-    var first: [(next: Int64, id: Int64)]
-    /// The pushes with a time instead of a round: retries, postponed and deferred pushes, in the order of that time.
-    var retries: [Int64]
-
-    var counts: OutboxFairQueue.Counts { .init(first: first.count, retries: retries.count) }
-
-    func prefix(_ counts: OutboxFairQueue.Counts) -> DuePushes {
-        DuePushes(first: Array(first.prefix(counts.first)), retries: Array(retries.prefix(counts.retries)))
-    }
-
-    static func commands(of server: Int64, _ route: String, _ trust: PushTrust, at now: Timestamp, limit: Int) -> [Command] {
+extension DuePushes {
+    /// The queries of the pushes without attempts and of the others.
+    fileprivate static func commands(of server: Int64, _ route: String, _ trust: PushTrust, at now: Timestamp, limit: Int) -> [Command] {
         [
             Command(
                 """

@@ -65,16 +65,8 @@ extension RowCursor {
         let (acceptedAt, attemptCount): (Timestamp, Int) = (try next(), try next())
         let (attemptedAt, reason): (Timestamp?, String?) = (try next(), try next())
         let (number, finishedAt): (Int64, Timestamp?) = (try next(), try next())
-        let state: TracedPush.State
-        if let finishedAt, let outcome = PushOutcome(rawValue: number) {
-            state = .finished(outcome, at: finishedAt)
-        } else if finishedAt == nil, let open = OpenPushState(rawValue: number) {
-            state = .open(open)
-        } else {
-            throw StoreError.damaged
-        }
         return TracedPush(
             message: message, receivedAt: receivedAt, route: route, acceptedAt: acceptedAt, attemptCount: attemptCount,
-            attemptedAt: attemptedAt, reason: reason, state: state)
+            attemptedAt: attemptedAt, reason: reason, state: try TracedPush.State(stored: number, finishedAt: finishedAt))
     }
 }

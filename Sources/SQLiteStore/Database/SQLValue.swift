@@ -58,69 +58,35 @@ extension Optional: SQLValue where Wrapped: SQLValue {
 
 // MARK: Stored as integers
 
-/// A value that is stored as an integer, because SQLite has no type for it.
-protocol SQLInteger: SQLValue {
-    var sqlInteger: Int64 { get }
-    /// - Returns: The value of a stored number, or nil if the number has none.
-    init?(sqlInteger: Int64)
-}
-
-extension SQLInteger {
-    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) { try statement.bind(sqlInteger, at: index) }
+extension SQLValue where Self: StoredInteger {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) { try statement.bind(storedInteger, at: index) }
 
     init(reading statement: BoundStatement, _ column: Int32) throws(StoreError) {
-        guard let value = Self(sqlInteger: statement.integer(column)) else { throw .damaged }
+        guard let value = Self(storedInteger: statement.integer(column)) else { throw .damaged }
         self = value
     }
 }
 
-extension Int: SQLInteger {
-    var sqlInteger: Int64 { Int64(self) }
-    init?(sqlInteger: Int64) { self.init(exactly: sqlInteger) }
-}
+extension Int: SQLValue {}
+extension UInt32: SQLValue {}
+extension Timestamp: SQLValue {}
+extension TokenType: SQLValue {}
+extension PushNotificationType: SQLValue {}
+extension MessageType: SQLValue {}
+extension MessageState: SQLValue {}
+extension IgnoreReason: SQLValue {}
+extension PushOutcome: SQLValue {}
+extension OpenPushState: SQLValue {}
+extension PushTrust: SQLValue {}
 
-extension Bool: SQLInteger {
-    var sqlInteger: Int64 { self ? 1 : 0 }
-    init?(sqlInteger: Int64) { self = sqlInteger != 0 }
+/// A Boolean, stored as 0 or 1, because SQLite has no type for it.
+extension Bool: SQLValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) { try statement.bind(self ? 1 : 0, at: index) }
+    init(reading statement: BoundStatement, _ column: Int32) { self = statement.integer(column) != 0 }
 }
 
 /// A version, stored with the same bits.
-extension UInt64: SQLInteger {
-    var sqlInteger: Int64 { Int64(bitPattern: self) }
-    init?(sqlInteger: Int64) { self.init(bitPattern: sqlInteger) }
+extension UInt64: SQLValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) { try statement.bind(Int64(bitPattern: self), at: index) }
+    init(reading statement: BoundStatement, _ column: Int32) { self.init(bitPattern: statement.integer(column)) }
 }
-
-/// A topic.
-extension UInt32: SQLInteger {
-    var sqlInteger: Int64 { Int64(self) }
-    init?(sqlInteger: Int64) { self.init(exactly: sqlInteger) }
-}
-
-extension Timestamp: SQLInteger {
-    var sqlInteger: Int64 { nanoseconds }
-    init?(sqlInteger: Int64) { self.init(nanoseconds: sqlInteger) }
-}
-
-/// The enumerations of the protocol, including numbers that this version does not know.
-extension SQLInteger where Self: RawRepresentable<Int32> {
-    var sqlInteger: Int64 { Int64(rawValue) }
-    init?(sqlInteger: Int64) {
-        guard let rawValue = Int32(exactly: sqlInteger) else { return nil }
-        self.init(rawValue: rawValue)
-    }
-}
-
-extension TokenType: SQLInteger {}
-extension PushNotificationType: SQLInteger {}
-extension MessageType: SQLInteger {}
-
-extension SQLInteger where Self: RawRepresentable<Int64> {
-    var sqlInteger: Int64 { rawValue }
-    init?(sqlInteger: Int64) { self.init(rawValue: sqlInteger) }
-}
-
-extension MessageState: SQLInteger {}
-extension IgnoreReason: SQLInteger {}
-extension PushOutcome: SQLInteger {}
-extension OpenPushState: SQLInteger {}
-extension PushTrust: SQLInteger {}

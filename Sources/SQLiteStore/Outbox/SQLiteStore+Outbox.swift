@@ -30,14 +30,7 @@ extension SQLiteStore {
         try await read { [outbox, sealing] database in
             var due: [PushTrust: DuePushes] = [:]
             for trust in PushTrust.allCases { due[trust] = try database.duePushes(route, trust, at: now, limit: limit) }
-            let chosen = outbox.fairQueue.withLock { queue in
-                let counts = queue.divide(limit, among: due.mapValues(\.counts), in: route)
-                return PushTrust.allCases.flatMap { trust in
-                    let pushes = due[trust]?.prefix(counts[trust] ?? OutboxFairQueue.Counts())
-                    if let round = pushes?.first.last?.next { queue.reach(round, trust: trust, in: route) }
-                    return pushes.map { $0.first.map(\.id) + $0.retries } ?? []
-                }
-            }
+            let chosen = outbox.fairQueue.withLock { $0.choose(limit, among: due, in: route) }
             let hasSuspects = try database.first("SELECT 1 FROM suspect_token LIMIT 1") { try $0.next(Int.self) } != nil
             return try chosen.compactMap { id in
                 try database.first(Self.selectQueuedPush, id) { try $0.nextQueuedPush(sealing) }
@@ -206,20 +199,6 @@ extension WriteTransaction {
             ) { try $0.next() }
             if let first { outbox.reach(first, trust: trust, in: route) }
         }
-    }
-}
-
-/// Pushes of one route and trust that are due.
-private struct DuePushes {
-    /// The pushes without attempts, in the order of their rounds; `next` is the round.
-    var first: [(next: Int64, id: Int64)]
-    /// The pushes with a time instead of a round: retries, postponed and deferred pushes, in the order of that time.
-    var retries: [Int64]
-
-    var counts: OutboxFairQueue.Counts { .init(first: first.count, retries: retries.count) }
-
-    func prefix(_ counts: OutboxFairQueue.Counts) -> DuePushes {
-        DuePushes(first: Array(first.prefix(counts.first)), retries: Array(retries.prefix(counts.retries)))
     }
 }
 

@@ -1,5 +1,7 @@
+import Store
+
 /// The steps of re-sealing, in their order. The raw value is stored.
-enum ResealingStep: Int64, CaseIterable, SQLInteger {
+enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
     case registrations = 1
     case lists = 2
     case deadRegistrations = 3
