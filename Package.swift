@@ -279,8 +279,8 @@ let package = Package(
         tests(
             "Engine",
             [
-                "Engine", "Transport", "WakuREST", "HTTPClient", "SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
-                grdb, logging, serviceLifecycle,
+                "Engine", "Transport", "WakuREST", "HTTPClient", "SQLiteStore", "PostgreSQLStore", "Store", "PushProtocol", "Envelope",
+                "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
             ]),
         tests(
             "PushClient",

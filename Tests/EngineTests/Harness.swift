@@ -74,12 +74,13 @@ final class Harness: Sendable {
 
     /// Runs the server, then shuts it down as SIGTERM would, on the same database each time.
     ///
+    /// - Parameter store: another database, which is closed at the end.
     /// - Parameter prepare: called when the store is open and the server does not run yet.
     func withServer(
         policy: RegistrationPolicy = RegistrationPolicy(), isDryRun: Bool = false, publishing: FailingPublisher = FailingPublisher(),
         echoesReplies: Bool = false, maximumIntakeCount: Int = 4_096, maximumIntakeByteCount: Int = 32 << 20,
         maximumReplyCount: Int = 4_096, drainLimit: Duration = .seconds(10),
-        deriveTopicKey: @escaping @Sendable (TopicName) -> SymmetricKey = { $0.deriveSymmetricKey() },
+        deriveTopicKey: @escaping @Sendable (TopicName) -> SymmetricKey = { $0.deriveSymmetricKey() }, store: (any PushStore)? = nil,
         prepare: (any PushStore) async throws -> Void = { _ in },
         _ body: @escaping @Sendable (Running) async throws -> Void
     ) async throws {
@@ -89,7 +90,7 @@ final class Harness: Sendable {
             drainLimit: drainLimit, deriveTopicKey: deriveTopicKey)
         let transport = TestTransport(replies: replies, publishing: publishing)
         try await withServer(
-            configuration, transport: { _ in transport },
+            configuration, store: store, transport: { _ in transport },
             prepare: { store in
                 try await prepare(store)
                 return { await transport.receiver.wait { $0 != nil } }
@@ -103,12 +104,12 @@ final class Harness: Sendable {
     ///
     /// - Parameter prepare: called when the store is open and the server does not run yet; returns what to wait for before the body runs.
     func withServer<Transport: MessageTransport>(
-        _ configuration: Engine.Configuration, transport makeTransport: (any PushStore) -> Transport,
+        _ configuration: Engine.Configuration, store: (any PushStore)? = nil, transport makeTransport: (any PushStore) -> Transport,
         prepare: (any PushStore) async throws -> @Sendable () async -> Void = { _ in {} },
         _ body: @escaping @Sendable (Engine, any PushStore, Transport) async throws -> Void
     ) async throws {
         let logger = Logger(label: "test") { _ in LogRecorder(messages: self.log) }
-        let store = try SQLiteStore(path: database, identity: identity.publicKey.compressed, logger: logger)
+        let store = try store ?? SQLiteStore(path: database, identity: identity.publicKey.compressed, logger: logger)
         let transport = makeTransport(store)
         let engine = Engine(
             configuration: configuration, store: store, directory: try await TopicDirectory(serverKey: server, store: store),

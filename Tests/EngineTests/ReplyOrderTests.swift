@@ -1,6 +1,8 @@
 import Concurrency
 import Engine
 import Envelope
+import Logging
+import PostgreSQLStore
 import PushProtocol
 import StatusCrypto
 import Store
@@ -65,6 +67,30 @@ import Wire
         if isRestarted { try await harness.withServer { server in await server.engine.waitUntilIdle() } }
         #expect(try successes() == [false])
         try await expectNothingLeft()
+    }
+
+    @Test func `a reply that another server has superseded is not published`() async throws {
+        let url = try #require(try await TestDatabase.postgresql.settings()["storage.url"])
+        let parameters = try PostgreSQLLocation(url: url).connection(password: nil, name: "test")
+        let stores = try ["one", "two"].map { name in
+            try PostgreSQLStore(parameters, identity: harness.server.compressed, serverName: name, logger: Logger(label: "test"))
+        }
+        // The first one owns all messages, and knows of the second.
+        try await stores[1].stopReceiving()
+        _ = try await stores[0].takePart()
+        publisher.fail(.max, with: .unreachable("on purpose"))
+        try await harness.withServer(publishing: publisher, store: stores[0]) { [harness, alice, publisher] server in
+            try await server.publish(alice.envelope(alice.registration(version: 1)))
+            await publisher.refused.wait(for: 1)
+            let newer = Reply(
+                type: .pushNotificationRegistrationResponse, payload: [], recipient: alice.key.publicKey.compressed, pubsubTopic: "",
+                statusMessageID: nil, installationID: alice.registration().installationID)
+            try await stores[1].apply(at: harness.wallTime) { $0.supersede(newer, answering: .max) }
+            publisher.fail(0)
+            await harness.whileTimePasses { await server.engine.waitUntilIdle() }
+        }
+        #expect(harness.replies.all.isEmpty)
+        await stores[1].close()
     }
 
     @Test func `no late success follows an INTERNAL_ERROR`() async throws {

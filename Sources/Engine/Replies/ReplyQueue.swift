@@ -201,6 +201,9 @@ struct ReplyQueue: Sendable {
         }
     }
 
+    /// Ends a publication that no node got, because another server has superseded the reply.
+    mutating func abandoned(_ publication: Publication) { inFlight[publication.reply.id] = nil }
+
     /// Ends a publication that failed. The reply rests until its back-off ends.
     ///
     /// - Parameter publication: The publication with the envelopes that the retry may publish.

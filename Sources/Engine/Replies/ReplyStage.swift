@@ -3,8 +3,10 @@ import CoreMetrics
 import Envelope
 import Logging
 import StatusCrypto
+import Store
 import Synchronization
 import Transport
+import Wire
 
 /// Signs, encrypts and publishes replies in the order of a ``ReplyQueue``, and hands their marks to the mark writer.
 ///
@@ -135,6 +137,7 @@ final class ReplyStage: Sendable {
 
     private func publish(_ publication: ReplyQueue.Publication, using random: inout SecureRandom) async {
         var publication = publication
+        if await isSuperseded(publication.reply) { return update { [publication] in $0.abandoned(publication) } }
         do {
             if publication.isEcho, !transport.canEcho {
                 context.metrics.countEchoes(.dropped)
@@ -153,6 +156,14 @@ final class ReplyStage: Sendable {
             return
         }
         published(publication)
+    }
+
+    /// Whether another server has superseded a reply. The decisions of this server remove such replies from the queue.
+    private func isSuperseded(_ reply: PendingReply) async -> Bool {
+        guard reply.type == .pushNotificationRegistrationResponse, let cluster = context.store.cluster, cluster.memberCount > 1 else {
+            return false
+        }
+        return (try? await cluster.isReplyFinished(reply.id)) ?? false
     }
 
     private func published(_ publication: ReplyQueue.Publication) {

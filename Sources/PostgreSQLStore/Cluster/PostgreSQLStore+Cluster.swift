@@ -64,6 +64,12 @@ extension PostgreSQLStore: ClusterStore {
         }
     }
 
+    package func isReplyFinished(_ message: Int64) async throws -> Bool {
+        try await read { database in
+            try database.first("SELECT NOT is_unfinished FROM message WHERE id = $1", message) { try $0.next() } ?? false
+        }
+    }
+
     package func stopReceiving() async throws {
         let number = number
         try await pool.perform(.writing) { $0.add("UPDATE server SET is_leaving = true WHERE number = $1", number) }
