@@ -130,7 +130,10 @@ struct Composition {
         self.status = status
         resealing = ResealingService(store: files.store, clock: ContinuousClock(), logger: logger)
         membership = files.store.cluster.map {
-            ClusterMembership(cluster: $0, clock: ContinuousClock(), logger: logger, resume: { engine.resume($0) })
+            ClusterMembership(cluster: $0, clock: ContinuousClock(), logger: logger) { work in
+                engine.resume(work)
+                proxyDelivery?.wake(work.waitingProxies)
+            }
         }
         relays = Self.relays(basis, bus, readiness)
         gateways = Self.gateways(basis, delivery, proxyDelivery, readiness)

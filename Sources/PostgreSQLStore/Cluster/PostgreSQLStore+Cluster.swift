@@ -23,10 +23,9 @@ extension PostgreSQLStore: ClusterStore {
             work.undecided += messages.undecided
             work.unreplied += messages.unreplied
         }
-        let pushCount = try await takePushes().count
+        try await takePushes()
         return taken.withLock { work in
             defer { work = TakenWork() }
-            work.pushCount += pushCount
             return work
         }
     }
@@ -156,24 +155,28 @@ extension PostgreSQLStore: ClusterStore {
         }
     }
 
-    /// Takes the open pushes of fenced members. Attempts that were in flight are uncertain, and due at once.
-    ///
-    /// - Returns: The number of pushes, and of those that were in flight.
-    func takePushes() async throws -> (count: Int, leaseCount: Int) {
-        var total = (count: 0, leaseCount: 0)
+    /// Takes the open pushes of fenced members, and those of the Nextcloud origin. Attempts that were in flight are uncertain, and due at
+    /// once.
+    private func takePushes() async throws {
         while true {
-            let taken = try await write { try $0.takePushes(limit: Self.takenPushCount) }
-            total = (total.count + taken.count, total.leaseCount + taken.leaseCount)
-            if taken.count < Self.takenPushCount { return total }
+            let (count, proxies) = try await write { transaction in
+                let proxies = try transaction.takeOriginPushes() ? transaction.waitingProxies() : []
+                return (try transaction.takePushes(limit: Self.takenPushCount), proxies)
+            }
+            taken.withLock { work in
+                work.pushCount += count
+                work.waitingProxies += proxies
+            }
+            if count < Self.takenPushCount { return }
         }
     }
 }
 
 extension WriteTransaction {
-    fileprivate func takePushes(limit: Int) throws -> (count: Int, leaseCount: Int) {
+    /// - Returns: The number of pushes.
+    fileprivate func takePushes(limit: Int) throws -> Int {
         let fenced = try database.all("SELECT number FROM server WHERE is_fenced") { try $0.next(Int64.self) }
-        guard !fenced.isEmpty else { return (0, 0) }
-        database.add("UPDATE nextcloud_origin_push SET server = $1 WHERE server = ANY($2)", server, SQLArray(fenced))
+        guard !fenced.isEmpty else { return 0 }
         let leased = OpenPushState.leased.rawValue
         // Rounds of different members are not comparable, so the pushes are due before all others.
         let taken = try database.first(
@@ -193,7 +196,7 @@ extension WriteTransaction {
             server, SQLArray(fenced), limit
         ) { (count: try $0.next(Int.self), leaseCount: try $0.next(Int.self)) }
         count(.uncertain, by: taken?.leaseCount ?? 0)
-        return taken ?? (0, 0)
+        return taken?.count ?? 0
     }
 
     /// The SQL expression of the route to which the table assigns a push.

@@ -59,19 +59,9 @@ extension PostgreSQLStore: OriginStore {
     }
 
     package func waitingProxies() async throws -> [WaitingProxy] {
-        let server = number
-        return try await read { database in
-            try database.all(
-                """
-                SELECT push.proxy, device.user_name, bool_or(push.kind = $1)
-                FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
-                WHERE push.server = $2 GROUP BY push.proxy, device.user_name
-                """,
-                GatewayNotification.Kind.voip.rawValue, server
-            ) { row in
-                let (proxy, user, calls): (String, String, Bool) = (try row.next(), try row.next(), try row.next())
-                return WaitingProxy(proxy: proxy, user: user, hasCall: calls)
-            }
+        try await write { transaction in
+            _ = try transaction.takeOriginPushes()
+            return try transaction.waitingProxies()
         }
     }
 
@@ -113,6 +103,29 @@ extension PostgreSQLStore: OriginStore {
 }
 
 extension WriteTransaction {
+    /// Takes the pushes of fenced members.
+    ///
+    /// - Returns: Whether there were any.
+    func takeOriginPushes() throws -> Bool {
+        let fenced = "SELECT number FROM server WHERE is_fenced"
+        return try database.run("UPDATE nextcloud_origin_push SET server = $1 WHERE server IN (\(fenced))", server) > 0
+    }
+
+    /// Returns the proxies for which this server's pushes wait.
+    func waitingProxies() throws -> [WaitingProxy] {
+        try database.all(
+            """
+            SELECT push.proxy, device.user_name, bool_or(push.kind = $1)
+            FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
+            WHERE push.server = $2 GROUP BY push.proxy, device.user_name
+            """,
+            GatewayNotification.Kind.voip.rawValue, server
+        ) { row in
+            let (proxy, user, calls): (String, String, Bool) = (try row.next(), try row.next(), try row.next())
+            return WaitingProxy(proxy: proxy, user: user, hasCall: calls)
+        }
+    }
+
     fileprivate func put(_ device: OriginDevice) throws {
         try database.run(
             """

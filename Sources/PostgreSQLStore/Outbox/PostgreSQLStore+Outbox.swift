@@ -9,9 +9,7 @@ extension PostgreSQLStore {
     package func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int {
         try await write { [outbox] transaction in
             let (database, server) = (transaction.database, transaction.server)
-            for table in ["push", "nextcloud_origin_push"] {
-                database.add("UPDATE \(table) SET server = $1 WHERE server IN (SELECT number FROM server WHERE is_fenced)", server)
-            }
+            database.add("UPDATE push SET server = $1 WHERE server IN (SELECT number FROM server WHERE is_fenced)", server)
             let leaseCount = try database.run(
                 """
                 UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = 0

@@ -73,6 +73,8 @@ package struct TakenWork: Sendable, Equatable {
     /// The rows of messages whose reply was not marked as published.
     package var unreplied: [Int64] = []
     package var pushCount = 0
+    /// The push proxies for which this member's pushes of the Nextcloud origin wait; empty if it took none over.
+    package var waitingProxies: [WaitingProxy] = []
     /// Whether members have come or gone since the last call, so that other members may assemble the messages of waiting segments.
     package var haveMembersChanged = false
 

@@ -32,6 +32,19 @@ import Testing
         }
     }
 
+    @Test func `a server takes over the Nextcloud origin's pushes of a fenced one, and learns for which proxies they wait`() async throws {
+        try await Cluster.with { cluster in
+            let device = OriginStoreTests.device(1)
+            try await cluster.one.changeOriginDevices(of: device.user) { _ in (OriginChange(put: device), ()) }
+            try await cluster.one.acceptOriginPushes([OriginStoreTests.push(1)], of: device.user)
+            #expect(try await cluster.two.waitingProxies().isEmpty)
+            let taken = try await cluster.fenceOne().waitingProxies
+            #expect(taken == [WaitingProxy(proxy: device.proxy, user: device.user, hasCall: true)])
+            #expect(try await cluster.two.waitingOriginPushes(to: device.proxy, limit: 9).map(\.push) == [OriginStoreTests.push(1)])
+            #expect(try await cluster.two.takePart() == TakenWork())
+        }
+    }
+
     @Test func `the outcome of a fenced server changes no push of another`() async throws {
         try await Cluster.with { cluster in
             try await cluster.one.enqueue([push()])

@@ -17,21 +17,20 @@ struct ProxyStoreTests {
             updatedAt: start)
     }
 
-    private func put(_ device: ProxyDevice, in store: SQLiteStore, at now: Timestamp = start) async throws {
+    private func put(_ device: ProxyDevice, in store: any ProxyStore, at now: Timestamp = start) async throws {
         try await store.changeDevice(device.identifier, at: now) { _ in (.put(device), ()) }
     }
 
     /// Those that are registered, by their numbers.
-    private func known(_ numbers: ClosedRange<Int>, in store: SQLiteStore) async throws -> [Int: ProxyDevice] {
+    private func known(_ numbers: ClosedRange<Int>, in store: any ProxyStore) async throws -> [Int: ProxyDevice] {
         let known = try await store.devices(Set(numbers.map { DeviceIdentifier(hash($0)) }), removedSince: start).known
         return Dictionary(
             uniqueKeysWithValues: numbers.compactMap { number in known[DeviceIdentifier(hash(number))].map { (number, $0) } })
     }
 
-    @Test(arguments: [false, true]) func `a device is found by its complete identifier, and replaces the previous one`(isSealed: Bool)
-        async throws
-    {
-        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
+    @Test(arguments: StoreUnderTest.all)
+    func `a device is found by its complete identifier, and replaces the previous one`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store async throws in
             for number in 1...2 { try await put(Self.device(number), in: store) }
             let changed = Self.device(2, token: "another", voip: nil)
             let seen = try await store.changeDevice(changed.identifier, at: start) { (.put(changed), $0) }
@@ -60,10 +59,9 @@ struct ProxyStoreTests {
         await store.close()
     }
 
-    @Test(arguments: [false, true]) func `a device is removed after its lifetime without registration and notification`(isSealed: Bool)
-        async throws
-    {
-        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
+    @Test(arguments: StoreUnderTest.all)
+    func `a device is removed after its lifetime without registration and notification`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store async throws in
             for number in 1...3 { try await put(Self.device(number), in: store) }
             let day = start.advanced(by: .seconds(24 * 3_600 + 1))
             // A repeated notification is a sign of life too.
@@ -86,8 +84,9 @@ struct ProxyStoreTests {
         }
     }
 
-    @Test(arguments: [false, true]) func `the identifier of a removed device is kept for a day`(isSealed: Bool) async throws {
-        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
+    @Test(arguments: StoreUnderTest.all)
+    func `the identifier of a removed device is kept for a day`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store async throws in
             try await put(Self.device(1), in: store)
             let later = start.advanced(by: .seconds(5))
             try await store.changeDevice(Self.device(1).identifier, at: later) { _ in (.remove, ()) }
@@ -108,10 +107,9 @@ struct ProxyStoreTests {
         }
     }
 
-    @Test(arguments: [false, true]) func `a dead token removes its devices, and a dead token for calls removes only itself`(isSealed: Bool)
-        async throws
-    {
-        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
+    @Test(arguments: StoreUnderTest.all)
+    func `a dead token removes its devices, and a dead token for calls removes only itself`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store async throws in
             try await put(Self.device(1), in: store)
             try await put(Self.device(2, token: "other", voip: "other voip"), in: store)
             _ = try await store.unregister(token: "voip", apnTopic: "topic.voip", attemptedAt: Self.attemptedAt, at: start)
@@ -124,22 +122,25 @@ struct ProxyStoreTests {
         }
     }
 
-    @Test(arguments: [
-        ("0123456789abcdef other", "topic", attemptedAt), (device(1).token, "another topic", attemptedAt),
-        (device(1).token, "topic", start), ("voip", "topic", attemptedAt),
-    ])
+    @Test(
+        arguments: [
+            ("0123456789abcdef other", "topic", attemptedAt), (device(1).token, "another topic", attemptedAt),
+            (device(1).token, "topic", start), ("voip", "topic", attemptedAt),
+        ] as [(DeviceToken, String, Timestamp)], StoreUnderTest.all)
     func `a verdict about another token, app or time removes no device`(
-        token: DeviceToken, topic: String, attemptedAt: Timestamp
+        verdict: (token: DeviceToken, topic: String, attemptedAt: Timestamp), kind: StoreUnderTest
     ) async throws {
-        try await withSQLiteStore { store async throws in
+        try await kind.withStore { store async throws in
             try await put(Self.device(1), in: store)
-            _ = try await store.unregister(token: token, apnTopic: topic, attemptedAt: attemptedAt, at: attemptedAt)
+            _ = try await store.unregister(
+                token: verdict.token, apnTopic: verdict.topic, attemptedAt: verdict.attemptedAt, at: verdict.attemptedAt)
             #expect(try await known(1...1, in: store) == [1: Self.device(1)])
         }
     }
 
-    @Test(arguments: [false, true]) func `verdicts remove at most ten devices an hour`(isSealed: Bool) async throws {
-        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
+    @Test(arguments: StoreUnderTest.all)
+    func `verdicts remove at most ten devices an hour`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store async throws in
             for number in 1...12 { try await put(Self.device(number, token: "token \(number)"), in: store) }
             func kill(_ number: Int, at now: Timestamp) async throws {
                 _ = try await store.unregister(token: "token \(number)", apnTopic: "topic", attemptedAt: Self.attemptedAt, at: now)

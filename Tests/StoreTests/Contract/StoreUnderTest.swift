@@ -4,12 +4,14 @@ import Testing
 
 /// A kind of store. Each has to pass the tests of this folder, which know nothing but the protocol.
 struct StoreUnderTest: Sendable, CustomTestStringConvertible {
+    typealias Store = PushStore & ProxyStore & OriginStore
+
     let testDescription: String
     /// Opens the database in a folder, which is made at the first time.
-    let open: @Sendable (TemporaryFolder) throws -> any PushStore
+    let open: @Sendable (TemporaryFolder) throws -> any Store
 
     /// Opens a database whose queues hold 400 pushes, and whose settings name the bundle id `org.named`.
-    let openSmall: @Sendable (TemporaryFolder) throws -> any PushStore
+    let openSmall: @Sendable (TemporaryFolder) throws -> any Store
 
     static let all = [
         StoreUnderTest(testDescription: "SQLite") {
@@ -34,7 +36,7 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    func withSmallQueue(_ body: (any PushStore) async throws -> Void) async throws {
+    func withSmallQueue(_ body: (any Store) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         let store = try openSmall(folder)
         try await body(store)
@@ -42,7 +44,7 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
     }
 
     /// A new store that is closed at the end.
-    func withStore(_ body: (any PushStore) async throws -> Void) async throws {
+    func withStore(_ body: (any Store) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         let store = try open(folder)
         try await body(store)
@@ -51,7 +53,7 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
 
     /// A new store, and another one on the same database once that was killed.
     func withCrash(
-        _ before: (any PushStore) async throws -> Void, after: (any PushStore) async throws -> Void
+        _ before: (any Store) async throws -> Void, after: (any Store) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
         // Not closed before the other one is opened: as a killed process leaves it.

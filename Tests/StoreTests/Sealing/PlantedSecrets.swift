@@ -105,6 +105,7 @@ struct PlantedSecrets {
         }
         // A store that was opened again takes over the pushes of the one before.
         _ = try await store.takeOverOutbox(routes: [], latest: start.advanced(by: .seconds(1_000_000)))
+        _ = try await store.waitingProxies()
         let due = try await store.duePushes(route: "", at: start, limit: 999)
         for push in due where push.notification == nil {
             let number = push.push.target.number
