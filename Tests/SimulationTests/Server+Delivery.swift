@@ -1,7 +1,6 @@
 import Concurrency
 import Envelope
 import PushProtocol
-import SQLiteStore
 import StatusCrypto
 import Store
 import TestSupport

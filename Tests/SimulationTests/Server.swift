@@ -1,8 +1,6 @@
 import Concurrency
 import Envelope
-import Logging
 import PushProtocol
-import SQLiteStore
 import StatusCrypto
 import Store
 import Synchronization
@@ -30,7 +28,7 @@ struct Server {
     /// Small, so that it is reached.
     static let maximumQueueCount = 60
 
-    let store: SQLiteStore
+    let store: any PushStore
     let configuration: DeliveryConfiguration
     let startedAt: Timestamp
     let startedSteadily: Duration
@@ -52,15 +50,12 @@ struct Server {
     var looks: [Int: Look] = [:]
     var attempts: [Attempt] = []
 
-    /// Opens the database and takes up what is in it.
-    init(path: String, testMessages: [TestMessage], seed: UInt64, at now: Timestamp, steadily: Duration) async throws {
-        let store = try SQLiteStore(
-            path: path, identity: Person.server.key.compressed, random: SplitMix64(seed: seed), maximumQueueCount: Self.maximumQueueCount,
-            logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
+    /// Takes up what is in the database.
+    init(store: any PushStore, seed: UInt64, at now: Timestamp, steadily: Duration) async throws {
         do {
             var configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
             configuration.batchMode = seed % 2 == 0 ? .automatic : .batch
-            self = try await Server(store: store, configuration: configuration, testMessages: testMessages, at: now, steadily: steadily)
+            self = try await Server(store: store, configuration: configuration, at: now, steadily: steadily)
         } catch {
             await store.close()
             throw error
@@ -68,7 +63,7 @@ struct Server {
     }
 
     private init(
-        store: SQLiteStore, configuration: DeliveryConfiguration, testMessages: [TestMessage], at now: Timestamp, steadily: Duration
+        store: any PushStore, configuration: DeliveryConfiguration, at now: Timestamp, steadily: Duration
     ) async throws {
         self.store = store
         self.configuration = configuration

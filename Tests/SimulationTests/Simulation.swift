@@ -1,7 +1,5 @@
 import Envelope
-import Foundation
 import PushProtocol
-import SQLiteStore
 import StatusCrypto
 import Store
 import TestSupport
@@ -11,29 +9,26 @@ import Wire
 @testable import Engine
 @testable import Transport
 
-/// A whole world in one loop: the server's rules over its real store on a disk that fails, a network, a node and a gorush with faults, and
+/// A whole world in one loop: the server's rules over its real store, which fails, a network, a node and a gorush with faults, and
 /// people. One number decides everything that happens, so that what went wrong once does so again.
 struct Simulation {
     private let seed: UInt64
     private var random: SplitMix64
     private let events: Events
-    private let folder: TemporaryFolder
-    private let path: String
 
     /// Since the start, by a clock that never jumps.
     private var steadily = Duration.zero
     /// How far the server's wall clock is off.
     private var clockFault = Duration.zero
-    private var disk: FaultyDisk
-    private var isDiskFaulty = false
-    private var cutsPower = false
+    private var database: any SimulatedDatabase
+    private var isDatabaseFaulty = false
     private var network = Network()
     private var gorush = Gorush()
     private var people = Workload()
     private var model = ReferenceModel()
     private var server: Server
-    /// Rows and live installations as the process found them.
-    private var found = Checks.Found()
+    /// The newest push when the process began.
+    private var foundPush: Int64 = 0
 
     private var pollDue = Duration.zero
     private var historyDue: Duration? = .zero
@@ -50,14 +45,13 @@ struct Simulation {
 
     private static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
+    /// Every fifth world has its database in PostgreSQL.
     init(seed: UInt64) async throws {
         self.seed = seed
         random = SplitMix64(seed: seed)
         events = Events(using: &random)
-        folder = try TemporaryFolder()
-        path = folder.path("push.sqlite")
-        disk = try FaultyDisk(database: path)
-        server = try await Server(path: path, testMessages: [], seed: seed, at: Self.start, steadily: .zero)
+        database = seed % 5 == 0 ? try await SimulatedPostgreSQL() : try SimulatedFile()
+        server = try await Server(store: database.open(seed: seed), seed: seed, at: Self.start, steadily: .zero)
         routeDue = server.routes.map { _ in .zero }
     }
 
@@ -78,10 +72,15 @@ struct Simulation {
             }
             try await becomeWell()
         } catch {
-            await server.store.close()
+            try? await end()
             throw error
         }
+        try await end()
+    }
+
+    private func end() async throws {
         await server.store.close()
+        try await database.remove()
     }
 
     private mutating func note(_ text: String) {
@@ -115,15 +114,15 @@ struct Simulation {
         case .clock:
             clockFault = [.zero, .seconds(20 * 3_600), .seconds(-20 * 3_600), .seconds(-5)][pick(0..<4)]
             note("clock \(clockFault)")
-        case .diskFault: failDisk()
-        case .diskRepair: mendDisk()
+        case .diskFault: try await failDatabase()
+        case .diskRepair: try await mendDatabase()
         case .crash: try await restart()
         case .pruning:
             _ = try? await server.store.prune(at: now)
             try await check()
         }
         // A cut that was due at a later call has come.
-        if isDiskFaulty, isCut { try await restart() }
+        if isDatabaseFaulty, database.isCut { try await restart() }
     }
 
     private mutating func testMessage() -> Int? {
@@ -166,21 +165,19 @@ struct Simulation {
         note("\(gorush.faults)")
     }
 
-    private mutating func failDisk() {
+    private mutating func failDatabase() async throws {
         let failures: [FaultyDisk.Failure] = [.full, .writeError, .syncError, .powerCut]
         let failure = failures[pick(0..<failures.count)]
         let first = pick(1..<6)
         note("disk \(failure.code) at \(first)")
-        disk.fail(.changes, with: failure, first: first, count: pick(1..<8))
-        isDiskFaulty = true
-        cutsPower = failure == .powerCut
+        try await database.fail(with: failure, first: first, count: pick(1..<8))
+        isDatabaseFaulty = true
     }
 
-    private mutating func mendDisk() {
-        guard !isCut else { return }
-        disk.heal()
-        isDiskFaulty = false
-        cutsPower = false
+    private mutating func mendDatabase() async throws {
+        guard !database.isCut else { return }
+        try await database.heal()
+        isDatabaseFaulty = false
     }
 
     // MARK: What the server does
@@ -334,47 +331,32 @@ struct Simulation {
 
     // MARK: Ends and starts
 
-    /// Whether the power went at a call of the disk.
-    private var isCut: Bool { cutsPower && disk.failureCount > 0 }
-
     /// The process ends where it is, or the machine does, and another one starts.
     private mutating func restart() async throws {
-        let cutsPower = isCut || chance(2)
+        let cutsPower = database.isCut || chance(2)
         note(cutsPower ? "power cut" : "killed")
-        if cutsPower {
-            disk.cutPower()
-            await server.store.close()
-            try disk.restorePower(seed: chance(2) ? 0 : UInt64(pick(1..<1_000)))
-        } else {
-            // As a killed process leaves its files.
-            disk.heal()
-            let left = try folder.files(of: path)
-            await server.store.close()
-            try folder.restore(left, of: path)
-        }
-        disk = try FaultyDisk(database: path)
-        isDiskFaulty = false
-        self.cutsPower = false
-        server = try await Server(path: path, testMessages: people.testMessages, seed: seed, at: now, steadily: steadily)
+        try await database.crash(powerCut: !cutsPower ? nil : chance(2) ? 0 : UInt64(pick(1..<1_000)))
+        isDatabaseFaulty = false
+        server = try await Server(store: database.open(seed: seed), seed: seed, at: now, steadily: steadily)
         noteRows()
         pollDue = steadily
         historyDue = steadily
         routeDue = server.routes.map { _ in .zero }
 
         try await adoptUncertain()
-        found = try await Checks.Found(server.store)
+        foundPush = try await database.newestPush()
         try await check()
         try await Checks.promises(of: model, in: server.store)
     }
 
     /// What failed to be written may be durable all the same, even what a sender was told to have failed.
     private mutating func adoptUncertain() async throws {
-        for message in uncertainDecisions where try await server.isAnswered(message.row) {
+        for message in uncertainDecisions where try await database.isAnswered(message.row) {
             if model.decided[message.testMessage] != nil { continue }
             try model.decided(message.testMessage, people.testMessages[message.testMessage], row: message.row, isSeen: false)
         }
         for push in uncertainEnds {
-            if let outcome = try await server.end(of: push.id) { try noteEnd(push, outcome) }
+            if let outcome = try await database.outcome(of: push.id) { try noteEnd(push, outcome) }
         }
         uncertainDecisions = []
         uncertainEnds = []
@@ -384,8 +366,8 @@ struct Simulation {
 
     private mutating func check() async throws {
         // While the disk fails, so may a reader; what it would have seen is seen after the repair.
-        guard !isDiskFaulty else { return }
-        try await Checks.all(of: model, in: server.store, since: found, for: steadily - server.startedSteadily)
+        guard !isDatabaseFaulty else { return }
+        try await Checks.all(of: model, in: server.store, database, since: foundPush, for: steadily - server.startedSteadily)
     }
 
     /// Faults end, and time passes until nothing is left to do.
@@ -394,9 +376,8 @@ struct Simulation {
         network.faults = Network.Faults()
         gorush.faults = Gorush.Faults()
         clockFault = .zero
-        if isCut { try await restart() }
-        disk.heal()
-        isDiskFaulty = false
+        if database.isCut { try await restart() }
+        try await mendDatabase()
         noteHistory(.gap)
         var quietCount = 0
         for round in 0..<2_000 {
@@ -436,18 +417,5 @@ struct Simulation {
         for push in model.sent {
             try expect(gorush.deliveryCounts[push, default: 0] > 0, "what counts as sent has reached a phone: push \(push)")
         }
-    }
-}
-
-extension TemporaryFolder {
-    /// The database and its log.
-    fileprivate func files(of path: String) throws -> [String: Data] {
-        var files: [String: Data] = [:]
-        for suffix in ["", "-wal"] { files[suffix] = FileManager.default.contents(atPath: path + suffix) }
-        return files
-    }
-
-    fileprivate func restore(_ files: [String: Data], of path: String) throws {
-        for (suffix, data) in files { try data.write(to: URL(filePath: path + suffix)) }
     }
 }

@@ -1,0 +1,81 @@
+import Foundation
+import Logging
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+
+@testable import SQLiteStore
+
+/// A simulated world's database in a file of SQLite, on a disk that fails and loses its power.
+struct SimulatedFile: SimulatedDatabase {
+    struct Closed: Error {}
+
+    private let folder: TemporaryFolder
+    private let path: String
+    private var disk: FaultyDisk
+    private var store: SQLiteStore?
+    private var cutsPower = false
+
+    init() throws {
+        folder = try TemporaryFolder()
+        path = folder.path("push.sqlite")
+        disk = try FaultyDisk(database: path)
+    }
+
+    mutating func open(seed: UInt64) throws -> any PushStore {
+        let store = try SQLiteStore(
+            path: path, identity: Person.server.key.compressed, random: SplitMix64(seed: seed),
+            maximumQueueCount: Server.maximumQueueCount, logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
+        self.store = store
+        return store
+    }
+
+    mutating func fail(with failure: FaultyDisk.Failure, first: Int, count: Int) {
+        disk.fail(.changes, with: failure, first: first, count: count)
+        cutsPower = failure == .powerCut
+    }
+
+    mutating func heal() {
+        guard !isCut else { return }
+        disk.heal()
+        cutsPower = false
+    }
+
+    var isCut: Bool { cutsPower && disk.failureCount > 0 }
+
+    mutating func crash(powerCut: UInt64?) async throws {
+        if let powerCut {
+            disk.cutPower()
+            await store?.close()
+            try disk.restorePower(seed: powerCut)
+        } else {
+            // As a killed process leaves its files.
+            disk.heal()
+            let files = Dictionary(uniqueKeysWithValues: ["", "-wal"].map { ($0, FileManager.default.contents(atPath: path + $0)) })
+            await store?.close()
+            for case (let suffix, let data?) in files { try data.write(to: URL(filePath: path + suffix)) }
+        }
+        disk = try FaultyDisk(database: path)
+        cutsPower = false
+    }
+
+    func remove() {}
+
+    // MARK: Rows
+
+    func phones() async throws -> [Installation: ReferenceModel.Phone] {
+        let phones = try await store?.read { database in
+            try database.all(Self.phoneQuery) { row in
+                let installation = Installation(keyHash: try row.next(), installationID: try row.next())
+                return (installation, ReferenceModel.Phone(version: try row.next(), isLive: try row.next()))
+            }
+        }
+        return Dictionary(phones ?? []) { first, _ in first }
+    }
+
+    func number(_ sql: String) async throws -> Int64? {
+        guard let store else { throw Closed() }
+        return try await store.read { database in try database.first(sql) { try $0.next(Int64.self) } }
+    }
+}

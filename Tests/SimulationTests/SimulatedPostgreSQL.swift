@@ -1,0 +1,66 @@
+import Logging
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+
+@testable import PostgreSQLStore
+
+/// A simulated world's database in PostgreSQL, with one server. Its writes fail as on a broken network: none of their effects stays.
+struct SimulatedPostgreSQL: SimulatedDatabase {
+    struct Closed: Error {}
+
+    private static let server = "server"
+
+    private let database: ClusterDatabase
+    private var store: PostgreSQLStore?
+
+    init() async throws {
+        database = try await ClusterDatabase()
+    }
+
+    mutating func open(seed: UInt64) throws -> any PushStore {
+        // Neither clock moves, so the lease lasts.
+        let store = try PostgreSQLStore(
+            database.parameters(of: Self.server), identity: Person.server.key.compressed, serverName: Self.server,
+            random: SplitMix64(seed: seed), maximumQueueCount: Server.maximumQueueCount, clock: ManualClock(),
+            logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
+        self.store = store
+        return store
+    }
+
+    func fail(with failure: FaultyDisk.Failure, first: Int, count: Int) async throws {
+        try await heal()
+        try await database.partition(Self.server, after: first - 1)
+    }
+
+    func heal() async throws { try await database.heal(Self.server) }
+
+    /// The database is on another machine.
+    var isCut: Bool { false }
+
+    func crash(powerCut: UInt64?) async throws {
+        try await heal()
+        // The lease stays, as with a killed process. Only its connections close.
+        await store?.pool.close()
+    }
+
+    func remove() async throws { try await database.remove() }
+
+    // MARK: Rows
+
+    func phones() async throws -> [Installation: ReferenceModel.Phone] {
+        let phones = try await store?.read { database in
+            try database.all(Self.phoneQuery) { row in
+                let installation = Installation(keyHash: try row.next(), installationID: try row.next())
+                return (installation, ReferenceModel.Phone(version: try row.next(), isLive: try row.next()))
+            }
+        }
+        return Dictionary(phones ?? []) { first, _ in first }
+    }
+
+    func number(_ sql: String) async throws -> Int64? {
+        guard let store else { throw Closed() }
+        return try await store.read { database in try database.first(sql) { try $0.next(Int64.self) } }
+    }
+}
