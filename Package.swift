@@ -308,8 +308,8 @@ let package = Package(
             "Daemon",
             [
                 "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "WakuREST", "Transport", "HTTPClient",
-                "SQLiteStore", "Store", "StatusReport", "MetricDeclarations", "Envelope", "GatewayHTTP", "StatusCrypto", "Settings", "Wire",
-                "Backup", grdb, logging, serviceLifecycle, yams,
+                "SQLiteStore", "PostgreSQLStore", "Store", "StatusReport", "MetricDeclarations", "Envelope", "GatewayHTTP", "StatusCrypto",
+                "Settings", "Wire", "Backup", grdb, logging, serviceLifecycle, yams,
             ],
             exclude: ["Golden"]),
     ],

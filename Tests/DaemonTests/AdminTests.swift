@@ -8,8 +8,9 @@ import Wire
 /// What operators and their tools see over HTTP.
 @Suite(.fewAtATime)
 struct AdminTests {
-    @Test func `health, identity and metrics describe a running server`() async throws {
-        let server = try await ServerProcess.start(in: TemporaryFolder())
+    @Test(arguments: TestDatabase.allCases)
+    func `health, identity and metrics describe a running server`(database: TestDatabase) async throws {
+        let server = try await ServerProcess.start(in: TemporaryFolder(), on: database)
         let network = Network(server)
         #expect(try await network.admin.get("/health/live").status == 200)
         let ready = try await network.admin.get("/health/ready")

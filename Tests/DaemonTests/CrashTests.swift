@@ -1,24 +1,27 @@
 import Envelope
 import Foundation
-import GRDB
 import StatusCrypto
 import Synchronization
 import TestSupport
 import Testing
 import Wire
 
-private let killCount = ProcessInfo.processInfo.environment["CRASH_TEST_KILLS"].flatMap { Int($0) } ?? 8
+private let environment = ProcessInfo.processInfo.environment
+private let databases = TestDatabase.allCases.filter { environment["CRASH_TEST_STORE"] ?? $0.rawValue == $0.rawValue }
+/// The number of kills over each kind of database.
+private let killCount = (environment["CRASH_TEST_KILLS"].flatMap { Int($0) } ?? 16) / max(1, databases.count)
 
 /// SIGKILL at random points under load (RELIABILITY.md T1): what was acknowledged holds, whatever crashes.
 ///
-/// `CRASH_TEST_KILLS` sets how often, `CRASH_TEST_SEED` repeats a run; `Scripts/crash-test` does a thousand, which takes longer than any
-/// other test may.
+/// `CRASH_TEST_KILLS` sets how often, `CRASH_TEST_STORE` over which kind of database alone, `CRASH_TEST_SEED` repeats a run;
+/// `Scripts/crash-test` does a thousand, which takes longer than any other test may.
 @Suite(.fewAtATime(minutes: 20 + killCount / 5))
 struct CrashTests {
-    private static let seed = ProcessInfo.processInfo.environment["CRASH_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
+    private static let seed = environment["CRASH_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
 
-    @Test func `no accepted push is lost, no version goes back, and an unregistration is final`() async throws {
-        print("crash test: \(killCount) kills, CRASH_TEST_SEED=\(Self.seed)")
+    @Test(arguments: databases)
+    func `no accepted push is lost, no version goes back, and an unregistration is final`(kind: TestDatabase) async throws {
+        print("crash test: \(killCount) kills over \(kind.rawValue), CRASH_TEST_SEED=\(Self.seed)")
         var random = SplitMix64(seed: Self.seed)
         try await withStubGorush { gorush in
             let folder = try TemporaryFolder()
@@ -27,13 +30,13 @@ struct CrashTests {
             let world = try World(folder: folder, ledger: ledger)
 
             for _ in 0..<killCount {
-                let server = try await ServerProcess.start(in: folder, settings: settings)
+                let server = try await ServerProcess.start(in: folder, on: kind, settings: settings)
                 // Somewhere between the first message of a life and its fortieth answer.
                 try await world.live(on: server, untilAnswers: Int.random(in: 0...40, using: &random))
                 await server.kill()
             }
 
-            let server = try await ServerProcess.start(in: folder, settings: settings)
+            let server = try await ServerProcess.start(in: folder, on: kind, settings: settings)
             let network = Network(server)
             try await world.settle(on: network)
             let accepted = ledger.acceptedChatIDs
@@ -52,45 +55,25 @@ struct CrashTests {
                 #expect(response.reports.map(\.error) == [.notRegistered], "seed \(Self.seed)")
                 #expect(try await register(client, version: 2, on: network).error == .versionMismatch, "seed \(Self.seed)")
             }
-            let database = ServerDatabase(path: folder.path("push.sqlite"))
+            let database = network.database
             try await database.wait(for: "push WHERE finished_at IS NULL") { $0 == 0 }
             #expect(await server.terminate() == 0)
-            try Self.checkIntegrity(of: folder.path("push.sqlite"))
+            if kind == .sqlite { #expect(try database.text("PRAGMA integrity_check") == "ok") }
+            #expect(try database.count("push WHERE state = 0") == 0)
             // I1: every push whose report said success has been posted, or is told by one for several.
-            let coalescedCount = try Self.coalescedCount(in: database.path)
+            // Those beyond their target's bucket of 30 became one with another (PROTOCOL.md §9).
+            let coalescedCount = try database.ledgerCount("coalesced")
             #expect(accepted.subtracting(gorush.chatIDs).count <= coalescedCount + gorush.chatlessCount, "seed \(Self.seed)")
             // I2: twice only for want of an answer: what was in flight when a life ended, which the ledger has counted.
             let posted = gorush.chatIDs
-            let uncertainCount = try Self.uncertainCount(in: folder.path("push.sqlite"))
+            let uncertainCount = try database.ledgerCount("uncertain")
             #expect(posted.count - Set(posted).count <= uncertainCount, "seed \(Self.seed)")
             // I5: the ledger balances.
-            let audit = try await ChildProcess.run("pushctl", ["audit", "--database", folder.path("push.sqlite")])
-            #expect(audit.exitCode == 0, "\(audit.output) seed \(Self.seed)")
+            try await server.audit("seed \(Self.seed)")
             print(
                 "crash test: \(accepted.count) pushes accepted, \(posted.count) posted, \(posted.count - Set(posted).count) twice, "
                     + "\(coalescedCount) beyond their target's bucket")
         }
-    }
-
-    private static func checkIntegrity(of path: String) throws {
-        let queue = try DatabaseQueue(path: path)
-        #expect(try queue.read { try String.fetchAll($0, sql: "PRAGMA integrity_check") } == ["ok"])
-        #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM push WHERE state = 0") } == 0)
-    }
-
-    /// Attempts of which the server does not know what became of them.
-    static func uncertainCount(in path: String) throws -> Int {
-        try ledger("uncertain", in: path)
-    }
-
-    /// Pushes beyond their target's bucket of 30, which became one with another (PROTOCOL.md §9).
-    static func coalescedCount(in path: String) throws -> Int {
-        try ledger("coalesced", in: path)
-    }
-
-    private static func ledger(_ milestone: String, in path: String) throws -> Int {
-        let queue = try DatabaseQueue(path: path)
-        return try queue.read { try Int.fetchOne($0, sql: "SELECT count FROM ledger WHERE milestone = ?", arguments: [milestone]) ?? 0 }
     }
 }
 

@@ -6,8 +6,9 @@ import Wire
 /// Dead devices, and how operators restore them over HTTP.
 @Suite(.fewAtATime)
 struct DeadTokenRestoreTests {
-    @Test func `a dead device is unregistered, and an operator can restore it`() async throws {
-        try await withServerWorld { world async throws in
+    @Test(arguments: TestDatabase.allCases)
+    func `a dead device is unregistered, and an operator can restore it`(database: TestDatabase) async throws {
+        try await withServerWorld(on: database) { world async throws in
             try await world.loseDevice()
             #expect(try await world.request() == .notRegistered)
             // Not by its version either: it stays as a tombstone.
@@ -22,8 +23,9 @@ struct DeadTokenRestoreTests {
         }
     }
 
-    @Test func `a restore skips a device that has registered since`() async throws {
-        try await withServerWorld { world async throws in
+    @Test(arguments: TestDatabase.allCases)
+    func `a restore skips a device that has registered since`(database: TestDatabase) async throws {
+        try await withServerWorld(on: database) { world async throws in
             try await world.loseDevice("ExpiredToken")
             #expect(try await world.register(world.alice, version: 2) == nil)
             #expect(try await world.restore("{\"ids\":[1]}").status == 404)

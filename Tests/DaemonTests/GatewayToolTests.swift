@@ -14,20 +14,14 @@ struct GatewayToolTests {
     }
 
     private func withGateway(_ test: (String, StubGorush) async throws -> Void) async throws {
-        try await withStubGorush { stub in
-            let server = try await ServerProcess.start(in: TemporaryFolder(), configuration: await GatewaysTests.configuration(stub))
-            try await test("http://\(try #require(server.addresses.gateways))", stub)
-            #expect(await server.terminate() == 0)
-        }
+        try await GatewaysTests.withServer { client, stub, _ async throws in try await test(client.url, stub) }
     }
 
-    @Test func `an operator sees the number of devices`() async throws {
-        try await withStubGorush { stub in
-            let server = try await ServerProcess.start(in: TemporaryFolder(), configuration: await GatewaysTests.configuration(stub))
-            try await GatewaysTests.register("alice_talk_ios", "alice_files_android", with: GatewaysTests.client(server))
-            let counted = try await ChildProcess.run("pushctl", ["registrations", "--database", server.folder.path("push.sqlite")])
+    @Test(arguments: TestDatabase.allCases) func `an operator sees the number of devices`(database: TestDatabase) async throws {
+        try await GatewaysTests.withServer(on: database) { client, _, server async throws in
+            try await GatewaysTests.register("alice_talk_ios", "alice_files_android", with: client)
+            let counted = try await server.pushctl(["registrations"])
             #expect(counted.output.contains("nextcloud     2"), "\(counted)")
-            #expect(await server.terminate() == 0)
         }
     }
 

@@ -26,22 +26,19 @@ struct GatewaysTests {
     }
 
     /// A server with a stub of gorush behind it.
-    func withServer(_ test: (GatewayClient, StubGorush, ServerProcess) async throws -> Void) async throws {
+    static func withServer(
+        on database: TestDatabase = .sqlite, _ test: (GatewayClient, StubGorush, ServerProcess) async throws -> Void
+    ) async throws {
         try await withStubGorush { stub in
-            let server = try await ServerProcess.start(in: TemporaryFolder(), configuration: await Self.configuration(stub))
-            try await test(try Self.client(server), stub, server)
+            let server = try await ServerProcess.start(in: TemporaryFolder(), on: database, configuration: await configuration(stub))
+            try await test(try client(server), stub, server)
             #expect(await server.terminate() == 0)
-            try await Self.audit(server)
+            try await server.audit()
         }
     }
 
     static func client(_ server: ServerProcess) throws -> GatewayClient {
         GatewayClient(url: "http://\(try #require(server.addresses.gateways))")
-    }
-
-    static func audit(_ server: ServerProcess) async throws {
-        let audit = try await ChildProcess.run("pushctl", ["audit", "--database", server.folder.path("push.sqlite")])
-        #expect(audit.exitCode == 0, "\(audit.output)")
     }
 
     static func register(_ sessions: String..., with client: GatewayClient) async throws {
@@ -82,22 +79,26 @@ struct GatewaysTests {
         return .object(members)
     }
 
-    @Test(arguments: [
-        "talk_chat_oaep", "talk_call_oaep", "files_share_ios_pkcs1", "delete_all_pkcs1", "files_share_android_pkcs1",
-        "twofactor_android_oaep",
-    ])
-    func `a Nextcloud notification reaches gorush with the expected fields`(name: String) async throws {
-        try await withServer { client, stub, _ async throws in
+    @Test(
+        arguments: [
+            "talk_chat_oaep", "talk_call_oaep", "files_share_ios_pkcs1", "delete_all_pkcs1", "files_share_android_pkcs1",
+            "twofactor_android_oaep",
+        ], TestDatabase.allCases)
+    func `a Nextcloud notification reaches gorush with the expected fields`(name: String, database: TestDatabase) async throws {
+        try await Self.withServer(on: database) { client, stub, _ async throws in
             try await Self.register("alice_talk_ios", "alice_files_ios", "alice_files_android", with: client)
             #expect(try await Self.notify(name, with: client) == Self.taken)
             #expect(try await Self.posted(stub, count: 1) == [Self.expected(name)])
         }
     }
 
-    @Test func `a device with a dead token is unknown the next time; without its token for calls it is notified by alert`() async throws {
-        try await withServer { client, stub, server async throws in
+    @Test(arguments: TestDatabase.allCases)
+    func `a device with a dead token is unknown the next time; without its token for calls it is notified by alert`(
+        database: TestDatabase
+    ) async throws {
+        try await Self.withServer(on: database) { client, stub, server async throws in
             try await Self.register("alice_talk_ios", "alice_files_ios", with: client)
-            let database = ServerDatabase(path: server.folder.path("push.sqlite"))
+            let database = ServerDatabase(of: server)
             stub.fail(token: GatewayVectors.token("apns_voip").pushToken, with: "Unregistered")
             #expect(try await Self.notify("talk_call_oaep", with: client) == Self.taken)
             try await database.wait(for: "nextcloud_device WHERE voip_secrets IS NOT NULL") { $0 == 0 }
@@ -107,36 +108,38 @@ struct GatewaysTests {
 
             stub.fail(token: GatewayVectors.token("apns_normal").pushToken, with: "Unregistered")
             #expect(try await Self.notify("files_share_ios_oaep", with: client) == Self.taken)
-            try await database.wait(for: "nextcloud_device WHERE is_dead = 1") { $0 == 1 }
+            try await database.wait(for: "nextcloud_device WHERE is_dead") { $0 == 1 }
             #expect(
                 try await Self.notify("files_share_ios_pkcs1", with: client)
                     == #"{"unknown":["\#(GatewayVectors.session("alice_files_ios").deviceIdentifier)"],"failed":1}"#)
         }
     }
 
-    @Test func `a notification that was reported as accepted survives a kill`() async throws {
+    @Test(arguments: TestDatabase.allCases)
+    func `a notification that was reported as accepted survives a kill`(database: TestDatabase) async throws {
         try await withStubGorush { stub in
             let (folder, configuration) = (try TemporaryFolder(), await Self.configuration(stub))
             stub.breakDown(.answer(status: 503))
-            let first = try await ServerProcess.start(in: folder, configuration: configuration)
+            let first = try await ServerProcess.start(in: folder, on: database, configuration: configuration)
             let client = try Self.client(first)
             try await Self.register("alice_talk_ios", "alice_files_android", with: client)
             #expect(try await Self.notify("talk_chat_oaep", "files_share_android_oaep", with: client) == Self.taken)
             await first.kill()
             stub.breakDown(nil)
-            let second = try await ServerProcess.start(in: folder, configuration: configuration)
+            let second = try await ServerProcess.start(in: folder, on: database, configuration: configuration)
             let tokens = await stub.waitForNotifications(count: 2).flatMap(\.tokens)
             #expect(Set(tokens) == [GatewayVectors.token("apns_normal").pushToken, GatewayVectors.token("fcm").pushToken])
             // The same again is no second push, also after the restart.
             #expect(try await Self.notify("talk_chat_oaep", with: try Self.client(second)) == Self.taken)
             #expect(await second.terminate() == 0)
-            try await Self.audit(second)
+            try await second.audit()
             #expect(stub.notifications.all.count == 2)
         }
     }
 
-    @Test func `the response to a softphone's push is its outcome, and the push never arrives later`() async throws {
-        try await withServer { client, stub, server async throws in
+    @Test(arguments: TestDatabase.allCases)
+    func `the response to a softphone's push is its outcome, and the push never arrives later`(database: TestDatabase) async throws {
+        try await Self.withServer(on: database) { client, stub, _ async throws in
             func push(_ token: String) async throws -> JSONValue? {
                 let body = #"{"AppId":"com.example.softphone.ios","DeviceToken":"\#(token)","verb":"NotifyReprovision","Selector":"s"}"#
                 return try await client.send(.post, "/pnm2/send", body, type: "application/json").json?["code"]

@@ -9,7 +9,8 @@ import Wire
 /// are taken from there and opened, and a gorush stands behind it.
 @Suite(.fewAtATime)
 struct GoldenFlowTests {
-    @Test func `a reference client cannot tell it from the reference server`() async throws {
+    @Test(arguments: TestDatabase.allCases)
+    func `a reference client cannot tell it from the reference server`(database: TestDatabase) async throws {
         let flow = try GoldenFlow.load()
         let world = flow.mainFlow
         let keys = try Dictionary(
@@ -20,7 +21,7 @@ struct GoldenFlowTests {
             let folder = try TemporaryFolder()
             try folder.write(Hex.encode(world.serverPrivateKey.bytes) + "\n", to: "identity.key")
             let server = try await ServerProcess.start(
-                in: folder,
+                in: folder, on: database,
                 settings: [
                     "gorush.url": await gorush.url, "gorush.dataFormat": "status-go", "registration.acceptRetransmission": "false",
                 ])

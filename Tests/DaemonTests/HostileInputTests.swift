@@ -9,9 +9,11 @@ import Wire
 /// Whatever a peer sends, the server neither answers it nor falls over it.
 @Suite(.fewAtATime)
 struct HostileInputTests {
-    @Test func `a message that is not for the server is dropped without a reply, and the next client is served`() async throws {
-        let folder = try TemporaryFolder()
-        let server = try await ServerProcess.start(in: folder)
+    @Test(arguments: TestDatabase.allCases)
+    func `a message that is not for the server is dropped without a reply, and the next client is served`(
+        database: TestDatabase
+    ) async throws {
+        let server = try await ServerProcess.start(in: TemporaryFolder(), on: database)
         let network = Network(server)
         let key = try serverKey(of: server)
         let alice = ProtocolClient(server: key)

@@ -21,10 +21,10 @@ struct NextcloudOriginTests {
         }
     }
 
-    private static func start(in folder: TemporaryFolder, backend: RawServer) async throws -> ServerProcess {
+    private static func start(in folder: TemporaryFolder, on database: TestDatabase, backend: RawServer) async throws -> ServerProcess {
         try folder.write("backend's token\n", to: "token")
         return try await ServerProcess.start(
-            in: folder,
+            in: folder, on: database,
             configuration: """
                 gateways:
                   listen: 127.0.0.1:0
@@ -71,12 +71,13 @@ struct NextcloudOriginTests {
     /// The name that plain HTTP is allowed for.
     private static func proxyURL(_ client: GatewayClient) -> String { client.url.replacing("127.0.0.1", with: "localhost") + "/" }
 
-    @Test func `a notification passes from the origin through the proxy to gorush, and feedback returns`() async throws {
+    @Test(arguments: TestDatabase.allCases)
+    func `a notification passes from the origin through the proxy to gorush, and feedback returns`(database: TestDatabase) async throws {
         try await withStubGorush { stub in
             let backend = try Self.backend()
-            let originServer = try await Self.start(in: TemporaryFolder(), backend: backend)
+            let originServer = try await Self.start(in: TemporaryFolder(), on: database, backend: backend)
             let proxyServer = try await ServerProcess.start(
-                in: TemporaryFolder(), configuration: await GatewaysTests.configuration(stub))
+                in: TemporaryFolder(), on: database, configuration: await GatewaysTests.configuration(stub))
             let (origin, proxy) = (try GatewaysTests.client(originServer), try GatewaysTests.client(proxyServer))
 
             #expect(try await Self.register(with: origin, proxy: Self.proxyURL(proxy), password: "wrong") == [])
@@ -101,12 +102,12 @@ struct NextcloudOriginTests {
             let query = known.map { "\($0)=\(FormFields.encode($1))" }.joined(separator: "&")
             #expect(try await proxy.send(.delete, "/devices?" + query).status == 200)
             try await Self.notify(#"{"uid":"alice","delete":"all"}"#, at: origin)
-            let database = ServerDatabase(path: originServer.folder.path("push.sqlite"))
+            let database = ServerDatabase(of: originServer)
             try await database.wait(for: "nextcloud_origin_device") { $0 == 0 }
             #expect(try database.count("nextcloud_origin_push") == 0)
 
             for server in [originServer, proxyServer] { #expect(await server.terminate() == 0) }
-            try await GatewaysTests.audit(proxyServer)
+            try await proxyServer.audit()
             #expect(stub.notifications.all.count == 1)
         }
     }
@@ -128,19 +129,20 @@ struct NextcloudOriginTests {
         }
     }
 
-    @Test func `accepted notifications survive a kill and an unreachable proxy`() async throws {
+    @Test(arguments: TestDatabase.allCases)
+    func `accepted notifications survive a kill and an unreachable proxy`(database: TestDatabase) async throws {
         let (folder, backend, stub) = (try TemporaryFolder(), try Self.backend(), StubProxy())
         try await withGateways([stub]) { proxy in
-            let first = try await Self.start(in: folder, backend: backend)
+            let first = try await Self.start(in: folder, on: database, backend: backend)
             _ = try await Self.register(with: GatewaysTests.client(first), proxy: Self.proxyURL(proxy))
             try await Self.notify(Self.hello, at: GatewaysTests.client(first))
             await stub.asked.wait { $0 > 0 }
             await first.kill()
             stub.answer.change { $0 = .json(200, #"{"unknown":[],"failed":0}"#) }
-            let second = try await Self.start(in: folder, backend: backend)
+            let second = try await Self.start(in: folder, on: database, backend: backend)
             let subject = await stub.subjects.wait(for: 1)[0]
             #expect(Self.read(subject)?.contains("Hello") == true)
-            try await ServerDatabase(path: folder.path("push.sqlite")).wait(for: "nextcloud_origin_push") { $0 == 0 }
+            try await ServerDatabase(of: second).wait(for: "nextcloud_origin_push") { $0 == 0 }
             #expect(await second.terminate() == 0)
         }
     }

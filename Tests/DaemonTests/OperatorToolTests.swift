@@ -11,8 +11,9 @@ import Wire
 struct OperatorToolTests {
     private static let someKey = "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
-    @Test func `audit prints each balance, and fails if one does not balance`() async throws {
-        try await withServerWorld { world async throws in
+    @Test(arguments: TestDatabase.allCases)
+    func `audit prints each balance, and fails if one does not balance`(database: TestDatabase) async throws {
+        try await withServerWorld(on: database) { world async throws in
             let readable = try await world.pushctl("audit")
             #expect(readable.exitCode == 0 && readable.error.isEmpty)
             #expect(readable.output.split(separator: "\n").allSatisfy { $0.hasPrefix("ok   ") })
@@ -27,7 +28,7 @@ struct OperatorToolTests {
             #expect(wrong.exitCode == 1 && wrong.output.contains("BAD  ") && wrong.error.contains("does not balance"))
             // In one file, the result comes before the reason of the failure.
             let together = try await ChildProcess.run(
-                "/bin/sh", ["-c", "exec \"$0\" audit --database \"$1\" 2>&1", ChildProcess.path(of: "pushctl"), world.database.path])
+                "/bin/sh", ["-c", "exec \"$0\" audit --database \"$1\" 2>&1", ChildProcess.path(of: "pushctl"), world.database.location])
             #expect(together.output.split(separator: "\n").last?.contains("does not balance") == true, "\(together.output)")
             let wrongJSON = try await world.pushctl("audit", "--json")
             #expect(wrongJSON.exitCode == 1)
@@ -36,8 +37,9 @@ struct OperatorToolTests {
         }
     }
 
-    @Test func `registrations are counted, or shown for one key, never with a token`() async throws {
-        try await withServerWorld { world async throws in
+    @Test(arguments: TestDatabase.allCases)
+    func `registrations are counted, or shown for one key, never with a token`(database: TestDatabase) async throws {
+        try await withServerWorld(on: database) { world async throws in
             let counts = try await world.pushctl("registrations", "--json").decoded(as: [String: Int].self)
             #expect(counts == ["apn": 1, "firebase": 0, "nextcloud": 0, "nextcloudOrigin": 0, "unregistered": 1])
             let readable = try await world.pushctl("registrations")
@@ -60,8 +62,9 @@ struct OperatorToolTests {
         }
     }
 
-    @Test func `dead tokens are listed, and restored by the running server`() async throws {
-        try await withServerWorld { world async throws in
+    @Test(arguments: TestDatabase.allCases)
+    func `dead tokens are listed, and restored by the running server`(database: TestDatabase) async throws {
+        try await withServerWorld(on: database) { world async throws in
             #expect(try await world.pushctl("dead-tokens").output.isEmpty)
             try await world.loseDevice()
             let entries = try await world.pushctl("dead-tokens", "list", "--json").decoded(as: [DeadToken].self)
@@ -123,8 +126,9 @@ struct OperatorToolTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test func `a key is forgotten after the server has stopped; forget fails while a server runs`() async throws {
-        try await withServerWorld { world async throws in
+    @Test(arguments: TestDatabase.allCases)
+    func `a key is forgotten after the server has stopped; forget fails while a server runs`(database: TestDatabase) async throws {
+        try await withServerWorld(on: database) { world async throws in
             let key = Hex.encode(world.alice.key.publicKey.uncompressed.bytes, prefix: "0x")
             let refused = try await world.pushctl("forget", "--owner", key)
             #expect(refused.exitCode == 78 && refused.output.isEmpty && refused.error.contains("Stop it first"))
@@ -142,12 +146,13 @@ struct OperatorToolTests {
         }
     }
 
-    @Test func `trace shows the history of a push by its message or its device, without secrets`() async throws {
-        try await withServerWorld { world async throws in
+    @Test(arguments: TestDatabase.allCases)
+    func `trace shows the history of a push by its message or its device, without secrets`(database: TestDatabase) async throws {
+        try await withServerWorld(on: database) { world async throws in
             #expect(try await world.request() == nil)
             try await world.database.wait(for: "push WHERE finished_at IS NOT NULL") { $0 == 1 }
-            try await world.database.wait(for: "unfinished_message") { $0 == 0 }
-            let messageID = try world.database.text("SELECT hex(hash) FROM message JOIN push ON push.message = message.id")
+            try await world.database.waitUntilFinished()
+            let messageID = Hex.encode(try world.database.bytes("SELECT hash FROM message JOIN push ON push.message = message.id"))
             let byMessage = try await world.pushctl("trace", "--message", messageID, "--json")
             #expect(byMessage.exitCode == 0, "\(byMessage.error)")
             let traces = try byMessage.decoded(as: [Trace].self)
@@ -158,9 +163,9 @@ struct OperatorToolTests {
                 "trace", "--owner", Hex.encode(world.alice.keyHash.bytes), "--installation",
                 "c6ae4fde-bb65-11ea-b3de-0242ac130004",
             ]
-            let byDevice = try await ChildProcess.run("pushctl", device + ["--database", world.database.path, "--json"])
+            let byDevice = try await world.server.pushctl(device + ["--json"])
             #expect(try byDevice.decoded(as: [Trace].self).map(\.acceptedAt) == traces.map(\.acceptedAt))
-            let readable = try await ChildProcess.run("pushctl", device + ["--database", world.database.path])
+            let readable = try await world.server.pushctl(device)
             #expect(readable.output.contains("  attempts  1, the newest at ") && readable.output.contains("  state     sent at "))
             let registration = world.alice.registration()
             for secret in [registration.deviceToken.text, registration.accessToken.text] {
@@ -184,7 +189,7 @@ struct OperatorToolTests {
 
     @Test func `tools find the database by the server's configuration`() async throws {
         try await withServerWorld { world async throws in
-            try world.folder.write("storage: { path: \(world.database.path) }\ngorush: { unknown: 1 }\n", to: "pushserver.yaml")
+            try world.folder.write("storage: { path: \(world.database.location) }\ngorush: { unknown: 1 }\n", to: "pushserver.yaml")
             let configuration = world.folder.path("pushserver.yaml")
             let copy = world.folder.path("copy.sqlite")
             for command in [["audit"], ["registrations"], ["dead-tokens"], ["backup", copy]] {
@@ -397,7 +402,7 @@ struct OperatorToolTests {
     @Test func `commands that only read do not change the database`() async throws {
         try await withServerWorld { world async throws in
             try await world.loseDevice()
-            let database = world.database.path
+            let database = world.database.location
             func look() async throws {
                 for command in [
                     ["audit"], ["registrations"], ["dead-tokens"], ["registrations", "--owner", world.alice.keyHash.description],
@@ -407,7 +412,7 @@ struct OperatorToolTests {
             }
             // While it runs: the log of what is not yet in the database is as long as before, and the server goes on.
             // Replies that are out and not yet marked.
-            try await world.database.wait(for: "unfinished_message") { $0 == 0 }
+            try await world.database.waitUntilFinished()
             // It writes now and then by itself.
             world.server.signal(SIGSTOP)
             let log = try Data(contentsOf: URL(filePath: database + "-wal"))

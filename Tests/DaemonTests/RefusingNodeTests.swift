@@ -1,7 +1,7 @@
 import Envelope
 import Foundation
-import GRDB
 import Logging
+import PostgreSQLStore
 import SQLiteStore
 import Settings
 import StatusCrypto
@@ -15,28 +15,44 @@ import Wire
 @Suite(.fewAtATime) struct RefusingNodeTests {
     private static let unansweredCount = 4_500
 
-    @Test func `replies that cannot be published delay neither messages nor pushes nor the shutdown`() async throws {
+    @Test(arguments: TestDatabase.allCases)
+    func `replies that cannot be published delay neither messages nor pushes nor the shutdown`(kind: TestDatabase) async throws {
         let folder = try TemporaryFolder()
         let identity = try KeyFile(path: folder.path("identity.key")).loadOrCreate()
-        try await leaveUnanswered(in: folder, identity)
+        let settings = try await kind.settings(in: folder)
+        try await leaveUnanswered(at: settings["storage.url"], in: folder, identity)
         let node = try RefusingNode()
-        let server = try ServerProcess.launch(
-            in: folder, settings: ["transport.kind": "waku", "transport.waku.url": node.url, "transport.waku.history": "false"])
+        let waku = ["transport.kind": "waku", "transport.waku.url": node.url, "transport.waku.history": "false"]
+        let server = try ServerProcess.launch(in: folder, settings: settings.merging(waku) { $1 })
         let (alice, bob) = (ProtocolClient(server: identity.publicKey), ProtocolClient(server: identity.publicKey))
-        let watch = try FolderWatch(folder.path("."))
+        let database = ServerDatabase(of: server)
+        func wait(for table: String) async throws {
+            try await database.wait(for: table) { count in
+                try #require(server.isRunning, "\(server.log.all)")
+                return count == 1
+            }
+        }
         node.put(try alice.envelope(alice.registration()))
-        try await watch.wait { try count("registration", of: server) == 1 }
+        try await wait(for: "registration")
         node.put(try bob.envelope(bob.request([bob.notification(to: alice)])))
-        try await watch.wait { try count("push", of: server) == 1 }
+        try await wait(for: "push")
         #expect(await server.terminate() == 0, "\(server.log.all)")
-        #expect(try rows(of: "unfinished_message", in: folder) == Self.unansweredCount + 2)
+        #expect(try database.unfinishedCount() == Self.unansweredCount + 2)
     }
 
     /// As a server leaves it whose node has been away for a while.
-    private func leaveUnanswered(in folder: TemporaryFolder, _ identity: PrivateKey) async throws {
-        let store = try SQLiteStore(
-            path: folder.path("push.sqlite"), identity: identity.publicKey.compressed,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    ///
+    /// - Parameter url: The database in PostgreSQL; nil for one in SQLite.
+    private func leaveUnanswered(at url: String?, in folder: TemporaryFolder, _ identity: PrivateKey) async throws {
+        let (key, logger) = (identity.publicKey.compressed, Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let store: any PushStore =
+            if let url {
+                try PostgreSQLStore(
+                    PostgreSQLLocation(url: url).connection(password: nil, name: "tests"), identity: key, serverName: "before",
+                    logger: logger)
+            } else {
+                try SQLiteStore(path: folder.path("push.sqlite"), identity: key, logger: logger)
+            }
         let client = ProtocolClient(server: identity.publicKey)
         let envelopes = (0..<Self.unansweredCount).map { client.wrap([UInt8($0 & 0xFF)], topic: TopicName.personal(client.server).topic) }
         let now = Timestamp(nanoseconds: Int64(Date.now.timeIntervalSince1970) * 1_000_000_000)
@@ -48,18 +64,6 @@ import Wire
             for row in rows { batch.decide(row, as: .answered(reply)) }
         }
         await store.close()
-    }
-
-    private func count(_ table: String, of server: Launched<ServerProcess.Addresses>) throws -> Int {
-        try #require(server.isRunning, "\(server.log.all)")
-        return try rows(of: table, in: server.folder)
-    }
-
-    private func rows(of table: String, in folder: TemporaryFolder) throws -> Int {
-        var configuration = Configuration()
-        configuration.readonly = true
-        let queue = try DatabaseQueue(path: folder.path("push.sqlite"), configuration: configuration)
-        return try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") ?? 0 }
     }
 }
 

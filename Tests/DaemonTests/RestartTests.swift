@@ -19,9 +19,9 @@ struct RestartTests {
             let folder = try TemporaryFolder()
             // gorush is closed for business until the server has ended.
             gorush.breakDown(.answer(status: 503))
-            let settings = try await database.settings().merging(["gorush.url": await gorush.url]) { $1 }
+            let settings = ["gorush.url": await gorush.url]
 
-            let first = try await ServerProcess.start(in: folder, settings: settings)
+            let first = try await ServerProcess.start(in: folder, on: database, settings: settings)
             let key = try serverKey(of: first)
             let alice = ProtocolClient(server: key)
             let bob = ProtocolClient(server: key)
@@ -38,7 +38,7 @@ struct RestartTests {
             #expect(gorush.notifications.all.isEmpty)
 
             gorush.breakDown(nil)
-            let second = try await ServerProcess.start(in: folder, settings: settings)
+            let second = try await ServerProcess.start(in: folder, on: database, settings: settings)
             #expect(second.addresses.publicKey == first.addresses.publicKey)
             let later = Network(second)
             #expect(await gorush.waitForNotifications(count: 1).map(\.tokens) == [[alice.registration().deviceToken.text]])
@@ -66,9 +66,9 @@ struct RestartTests {
 
         let second = try await ServerProcess.start(in: folder)
         // A decision that was in the last transaction is made again: the message was recorded before it.
-        try await ServerDatabase(path: folder.path("push.sqlite")).wait(for: "registration") { $0 == 1 }
+        try await ServerDatabase(of: second).wait(for: "registration") { $0 == 1 }
         #expect(await second.terminate() == 0)
-        try await GatewaysTests.audit(second)
+        try await second.audit()
     }
 }
 

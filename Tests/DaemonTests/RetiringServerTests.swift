@@ -5,11 +5,14 @@ import Wire
 /// A server that takes no new installations (`registration.acceptNew: false`).
 @Suite(.fewAtATime)
 struct RetiringServerTests {
-    @Test func `a retiring server refuses new installations and tombstones, and serves those that are registered`() async throws {
+    @Test(arguments: TestDatabase.allCases)
+    func `a retiring server refuses new installations and tombstones, and serves those that are registered`(
+        database: TestDatabase
+    ) async throws {
         try await withStubGorush { gorush in
             let folder = try TemporaryFolder()
             let settings = ["gorush.url": await gorush.url]
-            let before = try await ServerProcess.start(in: folder, settings: settings)
+            let before = try await ServerProcess.start(in: folder, on: database, settings: settings)
             let world = try ServerWorld(before, in: folder, gorush)
             for client in [world.alice, world.carol] { #expect(try await world.register(client, version: 1) == nil) }
             #expect(try await world.register(world.carol, version: 2, unregisters: true) == nil)
@@ -17,7 +20,7 @@ struct RetiringServerTests {
             #expect(await before.terminate() == 0)
 
             let server = try await ServerProcess.start(
-                in: folder, settings: settings.merging(["registration.acceptNew": "false"]) { $1 })
+                in: folder, on: database, settings: settings.merging(["registration.acceptNew": "false"]) { $1 })
             let retiring = ServerWorld(world, on: server)
             let dave = ProtocolClient(server: try serverKey(of: server))
             #expect(try await retiring.register(dave, version: 1) == .internalError)

@@ -9,20 +9,29 @@ import Wire
 
 /// The sealing of secrets by a running server.
 @Suite(.fewAtATime) struct SealingTests {
-    @Test func `a new server's files contain no token, and the operator's commands work with its key file`() async throws {
-        try await withServerWorld { world async throws in
+    @Test(arguments: TestDatabase.allCases)
+    func `a new server's database contains no token, and the operator's commands work with its key file`(
+        database: TestDatabase
+    ) async throws {
+        try await withServerWorld(on: database) { world async throws in
             _ = try await world.push()
             try await world.loseDevice()
             let registration = world.alice.registration()
             let secrets = [registration.deviceToken.text, registration.accessToken.text].map { Data($0.utf8) }
-            func expectNoSecret() throws {
+            func expectNoSecret() async throws {
+                if database == .postgresql {
+                    // Values are in hex there.
+                    let dump = try await ChildProcess.run("/usr/bin/pg_dump", ["--dbname", world.database.location])
+                    #expect(dump.output.contains(Hex.encode(world.alice.keyHash.bytes)), "\(dump.error)")
+                    for secret in secrets { #expect(!dump.output.contains(Hex.encode([UInt8](secret)))) }
+                }
                 for name in try FileManager.default.contentsOfDirectory(atPath: world.folder.url.path()) {
                     let content = try Data(contentsOf: world.folder.url.appending(path: name))
                     for secret in secrets { #expect(content.firstRange(of: secret) == nil, "\(name)") }
                 }
             }
-            #expect(try await world.pushctl("backup", world.folder.path("backup.sqlite")).exitCode == 0)
-            try expectNoSecret()
+            if database == .sqlite { #expect(try await world.pushctl("backup", world.folder.path("backup.sqlite")).exitCode == 0) }
+            try await expectNoSecret()
             let mode = try FileManager.default.attributesOfItem(atPath: world.folder.path("sealing.key"))[.posixPermissions] as? Int
             #expect(mode == 0o600)
             #expect(world.log.contains("created a new sealing key"))
@@ -38,7 +47,7 @@ import Wire
             try FileManager.default.moveItem(atPath: world.folder.path("elsewhere"), toPath: world.folder.path("sealing.key"))
             #expect(try await world.restore(#"{"ids":null}"#).status == 200)
             #expect(await world.server.terminate() == 0)
-            try expectNoSecret()
+            try await expectNoSecret()
         }
     }
 
@@ -68,18 +77,20 @@ import Wire
         #expect(try database.count("registration WHERE secrets IS NOT NULL AND token_code IS NOT NULL") == Self.rowCount)
     }
 
-    @Test func `a rotation re-seals the database while the server runs`() async throws {
+    @Test(arguments: TestDatabase.allCases)
+    func `a rotation re-seals the database while the server runs`(kind: TestDatabase) async throws {
         let folder = try TemporaryFolder()
-        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+        #expect(await (try ServerProcess.start(in: folder, on: kind)).terminate() == 0)
         let first = try String(contentsOfFile: folder.path("sealing.key"), encoding: .utf8)
         try folder.write("# the new key\n2 \(String(repeating: "a", count: 64))\n\n\(first)", to: "sealing.key")
-        let database = ServerDatabase(path: folder.path("push.sqlite"))
-        let rotating = try await ServerProcess.start(in: folder)
-        try await database.wait(for: "sealing JOIN sealing_key USING (key_id) WHERE step = 15 AND key_id = 2") { $0 == 1 }
+        let rotating = try await ServerProcess.start(in: folder, on: kind)
+        let database = ServerDatabase(of: rotating)
+        #expect(await rotating.log.wait { $0.contains("re-sealing completed") })
         #expect(await rotating.terminate() == 0)
+        #expect(try database.count("sealing JOIN sealing_key USING (key_id) WHERE key_id = 2") == 1)
         #expect(try database.count("sealing_key") == 1)
         try folder.write("2 \(String(repeating: "a", count: 64))\n", to: "sealing.key")
-        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+        #expect(await (try ServerProcess.start(in: folder, on: kind)).terminate() == 0)
     }
 
     enum Fault: CaseIterable {
@@ -91,11 +102,10 @@ import Wire
         case readable
     }
 
-    @Test(arguments: Fault.allCases) func `a start without the right sealing key exits with 78 and names the file`(fault: Fault)
-        async throws
-    {
+    @Test(arguments: Fault.allCases, TestDatabase.allCases)
+    func `a start without the right sealing key exits with 78 and names the file`(fault: Fault, database: TestDatabase) async throws {
         let folder = try TemporaryFolder()
-        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+        #expect(await (try ServerProcess.start(in: folder, on: database)).terminate() == 0)
         let file = folder.path("sealing.key")
         let digits = String(repeating: "a", count: 64)
         let reason: String
@@ -119,7 +129,8 @@ import Wire
             try #require(unsafe chmod(file, 0o640) == 0)
             reason = "sealing key file \(file): others than its owner may read"
         }
-        let ended = try await ChildProcess.run("pushserver", ["serve"] + settings(folder))
+        let more = try await database.settings(in: folder).flatMap { ["--set", "\($0)=\($1)"] }
+        let ended = try await ChildProcess.run("pushserver", ["serve"] + settings(folder) + more)
         #expect(ended.exitCode == 78 && ended.error.contains(reason), "\(ended.error)")
         #expect(!ended.error.contains(digits.dropLast()))
     }

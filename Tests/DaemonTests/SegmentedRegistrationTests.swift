@@ -8,8 +8,8 @@ import Wire
 /// The world "segmented registration" of golden vectors 08: a registration in nine segments, one of them lost and rebuilt from parity.
 @Suite(.fewAtATime)
 struct SegmentedRegistrationTests {
-    @Test(arguments: [false, true])
-    func `a registration in segments gets the reply of the reference`(isReversed: Bool) async throws {
+    @Test(arguments: [false, true], TestDatabase.allCases)
+    func `a registration in segments gets the reply of the reference`(isReversed: Bool, database: TestDatabase) async throws {
         let world = try GoldenFlow.load().segmentedRegistration
         let serverKey = try PublicKey(uncompressed: world.serverPublicKey.bytes)
         let folder = try TemporaryFolder()
@@ -27,10 +27,10 @@ struct SegmentedRegistrationTests {
         let half = segments.count / 2
 
         // Half of them before a crash, half after it: what waits is in the journal.
-        let first = try await ServerProcess.start(in: folder)
+        let first = try await ServerProcess.start(in: folder, on: database)
         for envelope in segments[..<half] { try await Network(first).publish(envelope) }
         await first.kill()
-        let server = try await ServerProcess.start(in: folder)
+        let server = try await ServerProcess.start(in: folder, on: database)
         let network = Network(server)
         for envelope in segments[half...] { try await network.publish(envelope) }
         try await check(world.steps[answered], on: network, serverKey: serverKey, privateKey: privateKey)

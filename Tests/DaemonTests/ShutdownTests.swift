@@ -18,23 +18,26 @@ struct ShutdownTests {
         case secondSIGINT
     }
 
-    @Test(arguments: End.allCases)
-    func `an attempt at a gorush that never responds becomes uncertain, and is retried after the next start`(end: End) async throws {
-        try await withPushUnderWay(gracePeriod: end == .gracePeriodIsOver ? "1s" : "600s") { server, gorush, database, settings in
+    @Test(arguments: End.allCases, TestDatabase.allCases)
+    func `an attempt at a gorush that never responds becomes uncertain, and is retried after the next start`(
+        end: End, kind: TestDatabase
+    ) async throws {
+        try await withPushUnderWay(on: kind, gracePeriod: end == .gracePeriodIsOver ? "1s" : "600s") { world, settings in
+            let (server, database) = (world.server, world.database)
             server.signal(SIGTERM)
             #expect(await server.log.wait { $0.contains("] draining") })
             switch end {
             case .gracePeriodIsOver:
                 #expect(await server.exitCode == 0, "\(server.log.all)")
                 #expect(try database.count("push WHERE state = \(OpenPushState.unknown.rawValue)") == 1)
-                #expect(try CrashTests.uncertainCount(in: database.path) == 1)
+                #expect(try database.ledgerCount("uncertain") == 1)
             case .secondSIGTERM, .secondSIGINT:
                 let signal = end == .secondSIGINT ? SIGINT : SIGTERM
                 server.signal(signal)
                 #expect(await server.exitCode == -signal)
                 #expect(try database.count("push WHERE state = \(OpenPushState.leased.rawValue)") == 1)
             }
-            try await expectDelivery(in: server.folder, settings, gorush, database)
+            try await expectDelivery(in: world, on: kind, settings)
         }
     }
 
@@ -57,16 +60,17 @@ struct ShutdownTests {
     }
 
     @Test func `a database that another process keeps locked does not delay the shutdown`() async throws {
-        try await withPushUnderWay(gracePeriod: "1s") { server, gorush, database, settings in
+        try await withPushUnderWay(on: .sqlite, gracePeriod: "1s") { world, settings in
+            let (server, database) = (world.server, world.database)
             var configuration = Configuration()
             configuration.allowsUnsafeTransactions = true
             configuration.busyMode = .timeout(600)
-            let other = try DatabaseQueue(path: database.path, configuration: configuration)
+            let other = try DatabaseQueue(path: database.location, configuration: configuration)
             try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
             #expect(await server.terminate() == 0, "\(server.log.all)")
             try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
             #expect(try database.count("push WHERE state = \(OpenPushState.leased.rawValue)") == 1)
-            try await expectDelivery(in: server.folder, settings, gorush, database)
+            try await expectDelivery(in: world, on: .sqlite, settings)
         }
     }
 
@@ -86,8 +90,7 @@ struct ShutdownTests {
         // Its part of the grace period only: what ends after it has the rest.
         let line = silence == .whenRead ? "transport did not stop in time" : "stopped with work in progress"
         #expect(server.log.all.contains { $0.contains(line) })
-        let database = ServerDatabase(path: folder.path("push.sqlite"))
-        #expect(try database.count("unfinished_message") == (silence == .whenRead ? 0 : 1))
+        #expect(try ServerDatabase(of: server).unfinishedCount() == (silence == .whenRead ? 0 : 1))
     }
 
     /// Every line of the log hangs then, and with it whatever task writes one.
@@ -142,35 +145,32 @@ struct ShutdownTests {
 
     /// Runs a server whose gorush has a push and does not answer for it.
     private func withPushUnderWay(
-        gracePeriod: String, _ body: (ServerProcess, StubGorush, ServerDatabase, _ settings: [String: String]) async throws -> Void
+        on database: TestDatabase, gracePeriod: String, _ body: (ServerWorld, _ settings: [String: String]) async throws -> Void
     ) async throws {
         try await withStubGorush { gorush in
             gorush.breakDown(.hang)
             let folder = try TemporaryFolder()
             let settings = ["gorush.url": await gorush.url, "gorush.timeout": "600s", "shutdown.gracePeriod": gracePeriod]
-            let server = try await ServerProcess.start(in: folder, settings: settings)
+            let server = try await ServerProcess.start(in: folder, on: database, settings: settings)
             let world = try ServerWorld(server, in: folder, gorush)
             #expect(try await world.register(world.alice, version: 1) == nil)
             #expect(try await world.request() == nil)
             await gorush.posts.wait(for: 1)
             // Its reply is out: nothing else is under way.
-            try await world.database.wait(for: "unfinished_message") { $0 == 0 }
-            try await body(server, gorush, world.database, settings)
+            try await world.database.waitUntilFinished()
+            try await body(world, settings)
         }
     }
 
     /// The next server delivers the push, under the one doubt that the first has left, and the books balance.
-    private func expectDelivery(
-        in folder: TemporaryFolder, _ settings: [String: String], _ gorush: StubGorush, _ database: ServerDatabase
-    ) async throws {
-        gorush.breakDown(nil)
-        let server = try await ServerProcess.start(in: folder, settings: settings)
-        await gorush.waitForNotifications(count: 1)
-        try await database.wait(for: "push WHERE state = \(PushOutcome.sent.rawValue)") { $0 == 1 }
+    private func expectDelivery(in world: ServerWorld, on database: TestDatabase, _ settings: [String: String]) async throws {
+        world.gorush.breakDown(nil)
+        let server = try await ServerProcess.start(in: world.folder, on: database, settings: settings)
+        await world.gorush.waitForNotifications(count: 1)
+        try await world.database.wait(for: "push WHERE state = \(PushOutcome.sent.rawValue)") { $0 == 1 }
         #expect(await server.terminate() == 0)
-        #expect(try CrashTests.uncertainCount(in: database.path) == 1)
-        let audit = try await ChildProcess.run("pushctl", ["audit", "--database", database.path])
-        #expect(audit.exitCode == 0, "\(audit.output)")
+        #expect(try world.database.ledgerCount("uncertain") == 1)
+        try await server.audit()
     }
 }
 

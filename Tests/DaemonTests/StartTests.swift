@@ -140,7 +140,7 @@ struct StartTests {
         let server = try await ServerProcess.start(in: folder)
         #expect(await server.terminate() == 0)
         for text in ["migrating", "migrated"] {
-            let line = " notice [SQLiteStore] \(text) the database database=\(database.path) migrations=pushes-by-target"
+            let line = " notice [SQLiteStore] \(text) the database database=\(database.location) migrations=pushes-by-target"
             #expect(server.log.all.contains { $0.hasSuffix(line) })
         }
     }

@@ -75,7 +75,7 @@ struct ImportCommandTests {
         #expect(try database.count("registration WHERE version = \(Int64.max)") == 2)
         #expect(try database.count("registration WHERE enabled = 0") == 1)
         #expect(try database.text("PRAGMA integrity_check") == "ok")
-        let audit = try await ChildProcess.run("pushctl", ["audit", "--database", database.path])
+        let audit = try await ChildProcess.run("pushctl", ["audit", "--database", database.location])
         #expect(audit.exitCode == 0, "\(audit.output)")
 
         let again = try await world.runImport("copy.db")
@@ -95,7 +95,7 @@ struct ImportCommandTests {
         #expect(ended.exitCode == 0, "\(ended.error)")
         #expect(
             ended.output == """
-                imported \(world.database.path): 1 registrations, 0 tombstones
+                imported \(world.database.location): 1 registrations, 0 tombstones
                 handled requests: 0, skipped: 0
                 kept as a tombstone, token type that is neither APN nor FIREBASE: 1
                 installed the key in \(world.folder.path("identity.key"))

@@ -106,7 +106,7 @@ struct ImportedServerTests {
             #expect(await server.terminate() == 0)
             #expect(gorush.notifications.all.count == 3)
             #expect(gorush.notifications.all.last?.tokens == [String(repeating: "ef", count: 32)])
-            let audit = try await ChildProcess.run("pushctl", ["audit", "--database", imported.database.path])
+            let audit = try await ChildProcess.run("pushctl", ["audit", "--database", imported.database.location])
             #expect(audit.exitCode == 0, "\(audit.output)")
         }
     }
@@ -168,8 +168,8 @@ struct ImportedServerTests {
         #expect(!FileManager.default.fileExists(atPath: world.folder.path("identity.key")))
 
         let refused = try await world.runImport()
-        #expect(refused.exitCode == 78 && refused.error.contains("move \(world.database.path)"), "\(refused.error)")
-        try FileManager.default.removeItem(atPath: world.database.path)
+        #expect(refused.exitCode == 78 && refused.error.contains("move \(world.database.location)"), "\(refused.error)")
+        try FileManager.default.removeItem(atPath: world.database.location)
         #expect(try ImportOutput(await world.runImport()).hasInstalledKey)
         let server = try await ServerProcess.start(in: world.folder)
         #expect(await server.terminate() == 0)

@@ -67,20 +67,20 @@ struct NodeCrashTests {
             #expect(reports.map(\.success) == [true], "\(reports) \(context)")
             accepted.insert(chatID)
         }
-        try await campaign.database.wait(for: "unfinished_message") { $0 == 0 }
+        try await campaign.database.waitUntilFinished()
         try await campaign.database.wait(for: "push WHERE finished_at IS NULL") { $0 == 0 }
         let server = try #require(campaign.server)
         #expect(await server.terminate() == 0)
-        let coalescedCount = try CrashTests.coalescedCount(in: campaign.database.path)
+        let coalescedCount = try campaign.database.ledgerCount("coalesced")
         #expect(accepted.subtracting(gorush.chatIDs).count <= coalescedCount + gorush.chatlessCount, context)
 
         // I2, and nothing that nobody wrote.
         let posted = gorush.chatIDs
-        let uncertainCount = try CrashTests.uncertainCount(in: campaign.database.path)
+        let uncertainCount = try campaign.database.ledgerCount("uncertain")
         #expect(posted.count - Set(posted).count <= uncertainCount, context)
         #expect(Set(posted).isSubset(of: workload.chatIDs), context)
 
-        let queue = try DatabaseQueue(path: campaign.database.path)
+        let queue = try DatabaseQueue(path: campaign.database.location)
         try await queue.read { database in
             #expect(try String.fetchAll(database, sql: "PRAGMA integrity_check") == ["ok"])
             let rows = try Row.fetchAll(database, sql: "SELECT hash, decided_at IS NOT NULL FROM message")
@@ -99,12 +99,13 @@ struct NodeCrashTests {
                 if testMessage.client == index, case .registration(let version) = testMessage.content { version } else { nil as UInt64? }
             }
             let shown = try await ChildProcess.run(
-                "pushctl", ["registrations", "--database", campaign.database.path, "--json", "--owner", Hex.encode(client.keyHash.bytes)])
+                "pushctl",
+                ["registrations", "--database", campaign.database.location, "--json", "--owner", Hex.encode(client.keyHash.bytes)])
             let registrations = try JSONDecoder().decode([Shown].self, from: Data(shown.output.utf8))
             #expect(registrations.map(\.version) == [versions.max()], context)
         }
         // I5: the ledger balances.
-        let audit = try await ChildProcess.run("pushctl", ["audit", "--database", campaign.database.path])
+        let audit = try await ChildProcess.run("pushctl", ["audit", "--database", campaign.database.location])
         #expect(audit.exitCode == 0, "\(audit.output) \(context)")
         print(
             "node crash test: \(testMessages.count) messages, \(held.count) in the node's store, \(accepted.count) accepted pushes, "

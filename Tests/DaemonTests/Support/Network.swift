@@ -21,7 +21,7 @@ struct Network: Sendable {
         exit = WakuNode(url: "http://\(server.addresses.relays[1])", client: http)
         admin = AdminClient(server)
         folder = server.folder
-        database = ServerDatabase(path: folder.path("push.sqlite"))
+        database = ServerDatabase(of: server)
     }
 
     /// Returns when the server has answered 200: the message is recorded.
@@ -54,6 +54,6 @@ struct Network: Sendable {
     /// Returns when the server has decided so many messages in all, and all replies are out.
     func waitForDecisions(_ count: Int) async throws {
         try await database.wait(for: "message WHERE decided_at IS NOT NULL") { $0 >= count }
-        try await database.wait(for: "unfinished_message") { $0 == 0 }
+        try await database.waitUntilFinished()
     }
 }

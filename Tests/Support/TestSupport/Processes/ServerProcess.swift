@@ -11,7 +11,7 @@ package final class ServerProcess: Sendable {
     }
 
     package let addresses: Addresses
-    private let launched: Launched<Addresses>
+    package let launched: Launched<Addresses>
 
     /// What it has logged so far.
     package var log: Lines { launched.log }
@@ -21,11 +21,18 @@ package final class ServerProcess: Sendable {
     /// The files of the server, which stay as long as it runs.
     package var folder: TemporaryFolder { launched.folder }
 
+    /// A path, or a URL.
+    package var database: String { launched.database }
+
     /// Starts a server and returns when it is ready.
+    ///
+    /// - Parameter database: The kind of the database. All servers in one folder have the same.
     package static func start(
-        in folder: TemporaryFolder, settings: [String: String] = [:], configuration: String? = nil, environment: [String: String] = [:]
+        in folder: TemporaryFolder, on database: TestDatabase = .sqlite, settings: [String: String] = [:], configuration: String? = nil,
+        environment: [String: String] = [:]
     ) async throws -> ServerProcess {
-        try await ServerProcess(launch(in: folder, settings: settings, configuration: configuration, environment: environment))
+        let settings = try await database.settings(in: folder).merging(settings) { $1 }
+        return try await ServerProcess(launch(in: folder, settings: settings, configuration: configuration, environment: environment))
     }
 
     /// Starts a server in a folder, at which it can be started again.
@@ -56,8 +63,8 @@ package final class ServerProcess: Sendable {
             arguments += ["--config", file]
         }
         return try Launched(
-            arguments + all.sorted { $0.key < $1.key }.flatMap { ["--set", "\($0)=\($1)"] }, in: folder, environment: environment,
-            shell: shell)
+            arguments + all.sorted { $0.key < $1.key }.flatMap { ["--set", "\($0)=\($1)"] }, in: folder,
+            database: all["storage.url"] ?? all["storage.path"] ?? "", environment: environment, shell: shell)
     }
 
     /// - Returns: when it is ready.
@@ -89,17 +96,22 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
     fileprivate let process: ChildProcess
     private let readyFile: String
     package let folder: TemporaryFolder
+    /// Its database as `pushctl --database` takes it: a path, or a URL; empty for a relay.
+    package let database: String
 
     package var isRunning: Bool { process.isRunning }
 
     /// What it has logged so far.
     package var log: Lines { process.standardError }
 
-    /// - Parameter arguments: what the program needs beside `--ready-file`.
+    /// - Parameters:
+    ///   - arguments: what the program needs beside `--ready-file`.
+    ///   - database: the path or URL of its database, if it has one.
     package init(
-        program: String = "pushserver", _ arguments: [String], in folder: TemporaryFolder, environment: [String: String] = [:],
-        shell: String? = nil
+        program: String = "pushserver", _ arguments: [String], in folder: TemporaryFolder, database: String = "",
+        environment: [String: String] = [:], shell: String? = nil
     ) throws {
+        self.database = database
         readyFile = folder.path("\(program).json")
         let all = arguments + ["--ready-file", readyFile]
         process = try ChildProcess(

@@ -17,8 +17,17 @@ package enum TestDatabase: String, CaseIterable, Sendable {
         switch self {
         case .sqlite: [:]
         case .postgresql:
-            ["storage.kind": rawValue, "storage.url": try await Self.newPostgreSQL()]
+            try await Self.newPostgreSQL("server-\(UUID().uuidString.lowercased())")
         }
+    }
+
+    /// Returns the settings of a server in a folder. The first call makes the database, which is dropped with the folder.
+    package func settings(in folder: TemporaryFolder) async throws -> [String: String] {
+        guard self == .postgresql else { return [:] }
+        let name = folder.url.lastPathComponent
+        guard try await !Self.exists(name) else { return try Self.settings(ofPostgreSQL: name) }
+        folder.atEnd { Task { try await Self.administer("DROP DATABASE \"\(name)\" WITH (FORCE)") } }
+        return try await Self.newPostgreSQL(name)
     }
 
     /// Closes a database to everybody, or opens it again, as a PostgreSQL that stops and starts.
@@ -30,10 +39,17 @@ package enum TestDatabase: String, CaseIterable, Sendable {
         if !isReachable { try await administer("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'") }
     }
 
-    private static func administer(_ statement: String) async throws {
-        let arguments = ["-h", try socket(), "-U", "postgres", "-d", "postgres", "-c", statement]
+    private static func exists(_ name: String) async throws -> Bool {
+        try await !administer("SELECT 1 FROM pg_database WHERE datname = '\(name)'").isEmpty
+    }
+
+    /// Runs a statement, and returns its rows without their heads.
+    @discardableResult
+    private static func administer(_ statement: String) async throws -> String {
+        let arguments = ["-h", try socket(), "-U", "postgres", "-d", "postgres", "-t", "-c", statement]
         let ended = try await ChildProcess.run("/usr/bin/psql", arguments)
         guard ended.exitCode == 0 else { throw Unavailable(description: ended.error) }
+        return ended.output
     }
 
     private static func socket() throws -> String {
@@ -43,10 +59,12 @@ package enum TestDatabase: String, CaseIterable, Sendable {
         return socket
     }
 
-    private static func newPostgreSQL() async throws -> String {
-        let socket = try socket()
-        let name = "server-\(UUID().uuidString.lowercased())"
+    private static func newPostgreSQL(_ name: String) async throws -> [String: String] {
         try await administer("CREATE DATABASE \"\(name)\"")
-        return "postgresql://postgres@/\(name)?host=\(socket)"
+        return try settings(ofPostgreSQL: name)
+    }
+
+    private static func settings(ofPostgreSQL name: String) throws -> [String: String] {
+        ["storage.kind": postgresql.rawValue, "storage.url": "postgresql://postgres@/\(name)?host=\(try socket())"]
     }
 }
