@@ -107,6 +107,13 @@ enum Schema {
             lease_ends timestamptz NOT NULL
         );
 
+        -- The newest committed transaction of each connection, by which a server whose connection broke during a commit learns its outcome.
+        CREATE TABLE last_write (
+            writer int8 PRIMARY KEY,                -- a random number of the connection
+            sequence int8 NOT NULL,
+            written_at timestamptz NOT NULL DEFAULT now()
+        ) WITH (fillfactor = 50);
+
         -- A row per key that has registered. Its lock orders all decisions about the key's registrations and pushes.
         CREATE TABLE owner (
             key_hash bytea PRIMARY KEY

@@ -105,6 +105,8 @@ final class ConnectionSlot {
     private static let lookUpIntervalMicroseconds: UInt32 = 100_000
 
     private let parameters: [String: String]
+    private let writer = Int64.random(in: .min ... .max)
+    private var transactionCount: Int64 = 0
     private var connection: Connection?
 
     init(_ parameters: [String: String]) {
@@ -124,10 +126,12 @@ final class ConnectionSlot {
     }
 
     private func attempt<Result>(_ kind: Transaction.Kind, _ body: (Transaction) throws -> Result) throws -> Result {
-        let transaction = Transaction(kind, on: try usable())
+        transactionCount += 1
+        let mark = Transaction.Mark(writer: writer, sequence: transactionCount)
+        let transaction = Transaction(kind, on: try usable(), mark: mark)
         do {
             let result = try body(transaction)
-            try commit(transaction)
+            try commit(transaction, mark)
             transaction.complete()
             return result
         } catch {
@@ -137,31 +141,42 @@ final class ConnectionSlot {
     }
 
     /// Commits a transaction. If the connection breaks meanwhile, looks its outcome up.
-    private func commit(_ transaction: Transaction) throws(PostgreSQLError) {
+    private func commit(_ transaction: Transaction, _ mark: Transaction.Mark) throws(PostgreSQLError) {
         do {
             try transaction.commit()
         } catch {
             guard case .disconnected = error, let number = transaction.number else { throw error }
-            // The transaction may still be in progress, because PostgreSQL notices the broken connection later.
-            guard try hasCommitted(number) else { throw error }
+            guard try hasCommitted(number, mark) else { throw error }
         }
     }
 
     /// Looks up the outcome of a commit as soon as the database can be reached again. A living server that considered a commit failed
     /// would lose sight of the rows that it has recorded.
-    private func hasCommitted(_ number: Int64) throws(PostgreSQLError) -> Bool {
+    private func hasCommitted(_ number: Int64, _ mark: Transaction.Mark) throws(PostgreSQLError) -> Bool {
         let start = ContinuousClock.now
         while true {
             do throws(PostgreSQLError) {
-                let query = Command("SELECT convert_to(coalesce(pg_xact_status($1::text::xid8), ''), 'UTF8')", "\(number)")
-                let rows = try usable().run([query])
-                let status = (try? rows[0].map { try $0.next(String.self) })?.first
-                if status != "in progress" { return status == "committed" }
+                // PostgreSQL notices the broken connection late, so the transaction may still be in progress. The number proves nothing
+                // else: after a crash, PostgreSQL gives numbers that it had not yet written to the disk to other transactions.
+                let query = Command("SELECT pg_xact_status($1::text::xid8) = 'in progress'", number)
+                if try !isTrue(query) {
+                    return try isTrue(
+                        Command(
+                            "SELECT EXISTS (SELECT FROM last_write WHERE writer = $1 AND sequence = $2)", mark.writer, mark.sequence))
+                }
             } catch {
-                guard case .disconnected = error, ContinuousClock.now - start < Self.longestOutage else { throw error }
+                // Another error is that of a number which PostgreSQL has never given away.
+                guard case .disconnected = error else { return false }
+                guard ContinuousClock.now - start < Self.longestOutage else { throw error }
             }
             usleep(Self.lookUpIntervalMicroseconds)
         }
+    }
+
+    /// Runs a query that returns a Boolean. NULL counts as false.
+    private func isTrue(_ query: Command) throws(PostgreSQLError) -> Bool {
+        let rows = try usable().run([query])
+        return (try? rows[0].map { try $0.next(Bool?.self) })?.first == true
     }
 
     private func usable() throws(PostgreSQLError) -> Connection {

@@ -10,17 +10,29 @@ final class Transaction {
         case writing
     }
 
+    /// The mark that a transaction leaves in the table `last_write`. If the row names it, the transaction has committed.
+    struct Mark {
+        /// A random number of the connection's owner.
+        let writer: Int64
+        /// The number of the transaction among the writer's.
+        let sequence: Int64
+    }
+
     private let connection: Connection
+    private let mark: Mark
     private var waiting: [Command]
     /// The number of the transaction, by which its outcome can be looked up; nil until the first round trip, and for reading.
     private(set) var number: Int64?
     private let kind: Kind
     private var hasBegun = false
+    /// Whether a statement has inserted, changed, deleted or returned rows.
+    private var hasRows = false
     private var completions: [() -> Void] = []
 
-    init(_ kind: Kind, on connection: Connection) {
+    init(_ kind: Kind, on connection: Connection, mark: Mark) {
         self.kind = kind
         self.connection = connection
+        self.mark = mark
         waiting = []
     }
 
@@ -69,6 +81,7 @@ final class Transaction {
         hasBegun = true
         let results = try connection.run(beginning + waiting + commands)
         if !beginning.isEmpty, kind == .writing { number = try? results[1].map { try $0.next(Int64.self) }.first }
+        hasRows = hasRows || results[beginning.count...].contains { $0.changedCount > 0 }
         let skipped = beginning.count + waiting.count
         waiting = []
         return Array(results[skipped...])
@@ -79,7 +92,18 @@ final class Transaction {
         guard hasBegun || !waiting.isEmpty else { return }
         // The number is known before the commit is sent, so that its outcome can be looked up.
         if !hasBegun { _ = try fetch([]) }
+        // A mark would make a transaction without changes wait for the disk.
+        if kind == .writing, hasRows || !waiting.isEmpty { addMark() }
         _ = try fetch([Command("COMMIT")])
+    }
+
+    private func addMark() {
+        add(
+            """
+            INSERT INTO last_write (writer, sequence) VALUES ($1, $2)
+            ON CONFLICT (writer) DO UPDATE SET sequence = excluded.sequence, written_at = excluded.written_at
+            """,
+            mark.writer, mark.sequence)
     }
 
     /// Adds an action that runs once the transaction is durable.

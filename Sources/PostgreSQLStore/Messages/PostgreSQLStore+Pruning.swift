@@ -18,6 +18,8 @@ extension PostgreSQLStore {
         return try await write { transaction in
             guard try transaction.takeJob("prune") else { return Pruned(messageCount: 0, pushCount: 0) }
             let database = transaction.database
+            // The outcome of a commit is looked up for a minute.
+            database.add("DELETE FROM last_write WHERE written_at < now() - interval '1 day'")
             let results = try database.fetch([
                 Command(
                     """
