@@ -26,7 +26,7 @@ struct ServerDatabase: Sendable {
     /// - Parameter rows: a table, and what is asked of its rows.
     func count(_ rows: String) throws -> Int { try open()("SELECT count(*) FROM \(rows)") }
 
-    /// How often the ledger has counted a milestone.
+    /// Returns the number of events that the ledger has counted for a milestone.
     func ledgerCount(_ milestone: String) throws -> Int {
         try open()("SELECT CAST(coalesce(sum(count), 0) AS int8) FROM ledger WHERE milestone = '\(milestone)'")
     }
@@ -59,18 +59,20 @@ struct ServerDatabase: Sendable {
         }
     }
 
-    /// The first value of a query of SQLite.
+    /// Returns the first value of a query of SQLite.
     func text(_ sql: String) throws -> String {
         try file().read { try String.fetchOne($0, sql: sql) } ?? ""
     }
 
-    /// The first value of a query.
+    /// Returns the first value of a query; empty if it has no row.
     func bytes(_ sql: String) throws -> [UInt8] {
         if isPostgreSQL { return try connection().run([Command(sql)])[0].map { try $0.next([UInt8].self) }.first ?? [] }
         return [UInt8](try file().read { try Data.fetchOne($0, sql: sql) } ?? Data())
     }
 
-    /// - Returns: A function that gives the number that a query of either kind of database has for its result.
+    /// Connects to the database.
+    ///
+    /// - Returns: A function that runs a query for one number.
     private func open() throws -> (_ sql: String) throws -> Int {
         if isPostgreSQL {
             let connection = try connection()

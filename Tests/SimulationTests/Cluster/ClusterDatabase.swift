@@ -11,6 +11,7 @@ import Wire
 ///
 /// PostgreSQL finds a function by the search path, so the functions of this database stand in place of those that the stores' statements
 /// name: `now()` is the simulated time, and `pg_current_xact_id()`, which begins each writing transaction, fails for a partitioned server.
+/// The simulation writes before a server has created the tables, so it has a table for its own marks.
 struct ClusterDatabase: Sendable {
     private let socket: String
     private let name: String
@@ -21,7 +22,9 @@ struct ClusterDatabase: Sendable {
         socket = try #require(ProcessInfo.processInfo.environment["TEST_POSTGRESQL"])
         name = "simulation-\(UUID().uuidString)"
         try Self.run("CREATE DATABASE \"\(name)\"", at: socket)
-        pool = ConnectionPool(Self.parameters(socket, name, of: "simulation"), connectionCount: 1)
+        var parameters = Self.parameters(socket, name, of: "simulation")
+        parameters["options"] = "-c search_path=public,simulation,pg_catalog"
+        pool = ConnectionPool(parameters, connectionCount: 1)
         try await pool.perform(.writing) { database in
             for statement in Self.definitions.split(separator: "\n\n") { database.add(String(statement)) }
         }
@@ -46,6 +49,11 @@ struct ClusterDatabase: Sendable {
             'SELECT timestamptz ''epoch'' + milliseconds * interval ''1 ms'' FROM clock'
 
         CREATE SEQUENCE transaction
+
+        CREATE SCHEMA simulation
+
+        CREATE TABLE simulation.last_write (
+            writer int8 PRIMARY KEY, sequence int8 NOT NULL, written_at timestamptz NOT NULL DEFAULT now())
 
         CREATE TABLE partition (server text PRIMARY KEY, first_failure int8 NOT NULL)
 

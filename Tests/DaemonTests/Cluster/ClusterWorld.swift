@@ -1,0 +1,109 @@
+import Envelope
+import Foundation
+import StatusCrypto
+import TestSupport
+import Testing
+import Transport
+
+/// Servers that share a database, each at a node of its own.
+struct ClusterWorld: Sendable {
+    let bus = Bus()
+    let nodes: [RestartableNode]
+    let gorush: StubGorush
+    private let names: [String]
+    private let folder: TemporaryFolder
+    private let url: String
+    private let settings: [String: String]
+
+    /// Starts the nodes.
+    ///
+    /// - Parameter database: The settings of the database.
+    fileprivate init(names: [String], database: [String: String], gorush: StubGorush) async throws {
+        self.names = names
+        self.gorush = gorush
+        let bus = bus
+        nodes = try names.map { _ in try RestartableNode(on: bus, clock: .system) }
+        for node in nodes { await node.start() }
+        folder = try TemporaryFolder()
+        url = database["storage.url"] ?? ""
+        settings = database.merging([
+            "identity.keyFile": folder.path("shared.key"), "storage.sealingKeyFile": folder.path("shared-sealing.key"),
+            "gorush.url": await gorush.url, "transport.kind": "waku", "transport.waku.pollInterval": "20ms",
+            // The cache of a stand-in node is as small as that of a real one by default, and overflows while a server does not poll.
+            "transport.waku.cacheCapacity": "50",
+        ]) { $1 }
+    }
+
+    /// Starts a server; a second start under the same name is that of its successor.
+    ///
+    /// - Parameter database: The settings of the database, if this server reaches it in another way than the others.
+    func start(_ name: String, database: [String: String] = [:]) async throws -> ServerProcess {
+        let node = names.firstIndex(of: name).map { nodes[$0] }
+        let own = ["server.name": name, "transport.waku.url": node?.url ?? "", "storage.path": folder.path("\(name).sqlite")]
+        let all = settings.merging(own) { $1 }.merging(database) { $1 }
+        return try await ServerProcess.start(in: TemporaryFolder(), settings: all)
+    }
+
+    /// Stops the server "one" as an update does. Returns its exit code.
+    func drain(_ server: ServerProcess) async throws -> Int32 {
+        let arguments = ["storage.path=\(folder.path("one.sqlite"))", "admin.listen=\(server.addresses.admin)"]
+        let drain = try await ChildProcess.run("pushserver", ["serve", "--drain"] + arguments.flatMap { ["--set", $0] })
+        #expect(drain.exitCode == 0, "\(drain.error)")
+        return await server.exitCode
+    }
+
+    /// Returns when `pushctl cluster` shows it.
+    func waitForCluster(_ isSo: (String) -> Bool) async throws {
+        while true {
+            let cluster = try await ChildProcess.run("pushctl", ["cluster", "--database", url])
+            #expect(cluster.exitCode == 0, "\(cluster.error)")
+            if isSo(cluster.output) { return }
+            try Task.checkCancellation()
+        }
+    }
+
+    func audit() async throws {
+        let audit = try await ChildProcess.run("pushctl", ["audit", "--database", url])
+        #expect(audit.exitCode == 0, "\(audit.output) \(audit.error)")
+        let lines = audit.output.split(separator: "\n")
+        for name in names { #expect(lines.contains { $0.hasPrefix("server \(name): ") }, "\(audit.output)") }
+    }
+
+    /// The stored version of a client's registration; nil if none is stored.
+    func version(of client: ProtocolClient) async throws -> UInt64? {
+        struct Shown: Decodable { var version: UInt64 }
+        let shown = try await ChildProcess.run(
+            "pushctl", ["registrations", "--database", url, "--json", "--owner", Hex.encode(client.keyHash.bytes)])
+        return try JSONDecoder().decode([Shown].self, from: Data(shown.output.utf8)).first?.version
+    }
+
+    /// The number of rows that a table has, or the sum of a column.
+    func number(_ sql: String) async throws -> Int {
+        let ended = try await ChildProcess.run("/usr/bin/psql", [url, "-XAtqc", "SELECT \(sql)"])
+        return try #require(Int(ended.output), "\(ended.error)")
+    }
+}
+
+/// Runs a test with the nodes of servers that share a database.
+func withClusterWorld(
+    _ names: [String], database: [String: String]? = nil, _ body: (ClusterWorld) async throws -> Void
+) async throws {
+    try await withStubGorush { gorush in
+        let database = if let database { database } else { try await TestDatabase.postgresql.settings() }
+        let world = try await ClusterWorld(names: names, database: database, gorush: gorush)
+        try await body(world)
+        for node in world.nodes { await node.kill() }
+    }
+}
+
+extension ServerProcess {
+    /// Returns when the server has logged that it is not ready for this reason, and checks that its health check says so.
+    func waitUntilNotReady(because reason: String) async throws {
+        #expect(await log.wait { $0.contains(" warning [Daemon] not ready reasons=") && $0.contains(reason) })
+        try await expectReadiness(503)
+    }
+
+    func expectReadiness(_ status: Int) async throws {
+        #expect(try await AdminClient(self).get("/health/ready").status == status)
+    }
+}

@@ -1,0 +1,48 @@
+import TestSupport
+import Testing
+
+/// Two servers on one database under load, of which one loses its node or its database.
+@Suite(.fewAtATime) struct PartitionTests {
+    /// The server without a node stays the owner of some messages, whose replies wait for the node.
+    @Test func `a server without its node is not ready, and every message has its reply when the node is back`() async throws {
+        try await withClusterWorld(["one", "two"]) { world in
+            let (one, two) = (try await world.start("one"), try await world.start("two"))
+            let load = ClusterLoad(server: try serverKey(of: one), on: world.bus)
+            try await load.run {
+                await load.waitForAnswers(20)
+                await world.nodes[0].kill()
+                try await one.waitUntilNotReady(because: "node \(world.nodes[0].name)")
+                try await two.expectReadiness(200)
+                await world.nodes[0].start()
+                #expect(await one.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
+                await load.waitForAnswers(40)
+            }
+            try await load.check(world, [one, two])
+        }
+    }
+
+    @Test func `a server without its database is fenced, and joins again when it has one`() async throws {
+        let postgres = try await PostgreSQLProcess.start()
+        let gate = try SocketGate(to: postgres.socket)
+        try await withClusterWorld(["one", "two"], database: postgres.serverSettings) { world in
+            let one = try await world.start("one", database: PostgreSQLProcess.serverSettings(sockets: [gate.socket]))
+            let two = try await world.start("two")
+            let load = ClusterLoad(server: try serverKey(of: one), on: world.bus)
+            try await load.run {
+                await load.waitForAnswers(20)
+                gate.close()
+                try await one.waitUntilNotReady(because: "the store could not be written")
+                try await two.expectReadiness(200)
+            }
+            // The other server has answered everything.
+            try await world.waitForCluster { $0.contains("one (1): fenced") }
+            gate.open()
+            // Its number is another one once it has joined again.
+            try await world.waitForCluster { $0.contains("one (3): alive") }
+            #expect(await one.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
+            try await load.run { await load.waitForAnswers(40) }
+            try await load.check(world, [one, two], mayFail: true)
+        }
+        await postgres.stop()
+    }
+}
