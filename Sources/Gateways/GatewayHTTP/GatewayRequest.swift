@@ -43,7 +43,8 @@ package struct GatewayRequest: HoldsSecret, Sendable {
     private let connectionEnd: @Sendable () async -> Void
 
     /// - Parameters:
-    ///   - connectionEnd: Returns when the client has ended its connection or when the task is cancelled. The default knows only the latter.
+    ///   - connectionEnd: Returns when the client has ended its connection or when the task is cancelled. The default knows only the
+    ///     latter.
     ///   - readBody: Returns the whole body within a limit.
     package init(
         method: String, target: String, headers: HTTPHeaders, client: IPAddress,

@@ -14,7 +14,8 @@ final class IdentifierSearch: Sendable {
         case busy
     }
 
-    /// The maximum number of searches: one in progress and three that wait. A search takes up to some seconds, and an app waits half a minute.
+    /// The maximum number of searches: one in progress and three that wait. A search takes up to some seconds, and an app waits half a
+    /// minute.
     static let maximumCount = 4
     /// The number of app passwords between two looks at whether the client is still connected: less than a millisecond.
     private static let checkInterval = 1_000

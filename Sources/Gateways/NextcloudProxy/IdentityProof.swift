@@ -9,8 +9,8 @@ package protocol IdentityProof: Sendable {
     func key(of account: CloudID) async -> RSAPublicKey?
 }
 
-/// Identity proof over HTTPS. An untrusted client chooses the server. The response is therefore bounded, redirects are rejected, and libcurl
-/// connects only to public addresses: it checks the address of each socket, so a second DNS lookup cannot change it.
+/// Identity proof over HTTPS. An untrusted client chooses the server. The response is therefore bounded, redirects are rejected, and
+/// libcurl connects only to public addresses: it checks the address of each socket, so a second DNS lookup cannot change it.
 package struct HTTPIdentityProof: IdentityProof {
     private static let timeout = Duration.seconds(5)
     /// 64 KiB. A key of 8,192 bits takes 2 KB.

@@ -38,7 +38,8 @@ package protocol ClusterStore: Sendable {
     ///   - hash: The hash of the whole message, which the segments name.
     func pass(_ rows: [Int64], ofMessage hash: Digest32) async throws
 
-    /// Whether the reply to a message is no longer to be published: another member has superseded it, or has taken it over and published it.
+    /// Whether the reply to a message is no longer to be published: another member has superseded it, or has taken it over and published
+    /// it.
     func isReplyFinished(_ message: Int64) async throws -> Bool
 
     /// Tells the other members to record no further messages for this one, because it is about to stop.
