@@ -22,6 +22,7 @@ package enum EngineBenchmark {
             var floors: [(rate: Double, processorTime: Double)] = []
             var results: [EngineRun.Result] = []
             var others: [EngineRun.Result] = []
+            var pairs: [EngineRun.Result] = []
             for run in 0..<options.runCount {
                 floors.append(floor.measure(messageCount: options.messageCount, threadCount: options.threadCount))
                 results.append(try await EngineRun(path: seed.copy(), workerCount: options.threadCount).measure(workload))
@@ -30,7 +31,10 @@ package enum EngineBenchmark {
                         + "floor \(Report.text(floors[run].rate))/s, engine \(Report.text(results[run].rate))/s")
                 guard let otherSeed else { continue }
                 others.append(try await EngineRun(otherSeed.copy(), workerCount: options.threadCount).measure(workload))
-                options.progress.say("engine: \(kind.rawValue) with PostgreSQL \(Report.text(others[run].rate))/s")
+                pairs.append(try await EngineRun(otherSeed.copy(), workerCount: options.threadCount).measure(workload, serverCount: 2))
+                options.progress.say(
+                    "engine: \(kind.rawValue) with PostgreSQL \(Report.text(others[run].rate))/s, "
+                        + "by two servers \(Report.text(pairs[run].rate))/s")
             }
             report.add("\(kind.rawValue), floor", floors.map(\.rate), unit: "/s")
             report.add("\(kind.rawValue), engine", results.map(\.rate), unit: "/s")
@@ -39,7 +43,10 @@ package enum EngineBenchmark {
             report.add("\(kind.rawValue), engine, processor time", results.map(\.processorTime), unit: "µs")
             report.add(
                 "\(kind.rawValue), messages a commit", results.map { Double(options.messageCount) / Double($0.commitCount) }, unit: "")
-            if otherSeed != nil { add(others, besides: results, kind, options, to: &report) }
+            if otherSeed != nil {
+                add(others, besides: results, kind, options, to: &report)
+                addPairs(pairs, besides: others, kind, to: &report)
+            }
         }
         return report
     }
@@ -57,6 +64,17 @@ package enum EngineBenchmark {
             mark: .atMost(1.3))
         report.add("\(name), its processes, processor time", results.map(\.databaseProcessorTime), unit: "µs")
         report.add("\(name), messages an fsync", results.map { Double(options.messageCount) / Double($0.commitCount) }, unit: "")
+    }
+
+    /// Adds the runs of two servers on one PostgreSQL database, held against those of one server.
+    private static func addPairs(
+        _ results: [EngineRun.Result], besides others: [EngineRun.Result], _ kind: MessageKind, to report: inout Report
+    ) {
+        let name = "\(kind.rawValue), two servers on PostgreSQL"
+        report.add(name, results.map(\.rate), unit: "/s")
+        report.add("\(name) ÷ one", zip(results, others).map { $0.rate / $1.rate }, unit: "×")
+        report.add("\(name), processor time of both", results.map(\.processorTime), unit: "µs")
+        report.add("\(name), its processes, processor time", results.map(\.databaseProcessorTime), unit: "µs")
     }
 }
 

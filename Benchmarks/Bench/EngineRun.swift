@@ -50,6 +50,33 @@ struct EngineRun {
         return result
     }
 
+    /// Measures several servers that share the database. Each has a node of its own, and so gets all messages.
+    func measure(_ workload: Workload, serverCount: Int) async throws -> Result {
+        let replies = ReplyBox(to: workload)
+        let transports = (0..<serverCount).map { _ in StandInTransport(workload, replies: replies) }
+        let commitsBefore = try await database.syncCount()
+        let stores = try (1...serverCount).map { try database.open(server: "bench-\($0)") }
+        // From here on each server knows the others, and owns a fraction of the messages.
+        for store in stores { _ = try await store.cluster?.takePart() }
+        let databaseSecondsBefore = database.processorSeconds
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (store, transport) in zip(stores, transports) {
+                let directory = try await TopicDirectory(serverKey: BenchmarkOwners.server.publicKey, store: store)
+                let engine = engine(on: store, directory, transport)
+                group.addTask { try await engine.run() }
+            }
+            try await group.waitForAll()
+        }
+        let (seconds, processorSeconds) = (transports[0].elapsedSeconds, transports[0].elapsedProcessorSeconds)
+        let databaseSeconds = database.processorSeconds - databaseSecondsBefore
+        for store in stores { await store.close() }
+        try transports[0].check()
+        let count = Double(workload.envelopes.count)
+        return Result(
+            rate: count / seconds, processorTime: processorSeconds / count * 1e6, databaseProcessorTime: databaseSeconds / count * 1e6,
+            logByteCount: database.logByteCount, commitCount: try await database.syncCount(stores[0]) - commitsBefore)
+    }
+
     /// Runs an engine until the transport's `run` returns.
     func run(
         _ transport: some MessageTransport, messageCount: Int, elapsed: () -> (seconds: Double, processorSeconds: Double)
@@ -63,12 +90,7 @@ struct EngineRun {
                 store: store, configuration: DeliveryConfiguration(endpoint: .init(url: $0)), clock: ContinuousClock(),
                 wallClock: wallClock, logger: .silent, onUnregistered: { await directory.remove($0, unlessLiveIn: store) })
         }
-        let engine = Engine(
-            configuration: .init(
-                identity: BenchmarkOwners.server, registrationPolicy: RegistrationPolicy(), isDryRun: false, workerCount: workerCount,
-                echoesReplies: false, drainLimit: .seconds(600)),
-            store: store, directory: directory, transport: transport, clock: ContinuousClock(), wallClock: wallClock,
-            logger: .silent, onAcceptedPushes: { delivery?.wake() })
+        let engine = engine(on: store, directory, transport) { delivery?.wake() }
         let delivering = Task { try await delivery?.run() }
         let databaseSecondsBefore = database.processorSeconds
         try await engine.run()
@@ -83,5 +105,17 @@ struct EngineRun {
             rate: Double(messageCount) / seconds, processorTime: processorSeconds / Double(messageCount) * 1e6,
             databaseProcessorTime: databaseSeconds / Double(messageCount) * 1e6, logByteCount: logByteCount,
             commitCount: try await database.syncCount(store) - commitsBefore)
+    }
+
+    private func engine(
+        on store: any PushStore, _ directory: TopicDirectory, _ transport: some MessageTransport,
+        onAcceptedPushes: @escaping @Sendable () -> Void = {}
+    ) -> Engine {
+        Engine(
+            configuration: .init(
+                identity: BenchmarkOwners.server, registrationPolicy: RegistrationPolicy(), isDryRun: false, workerCount: workerCount,
+                echoesReplies: false, drainLimit: .seconds(600)),
+            store: store, directory: directory, transport: transport, clock: ContinuousClock(), wallClock: .system,
+            logger: .silent, onAcceptedPushes: onAcceptedPushes)
     }
 }

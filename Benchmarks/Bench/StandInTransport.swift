@@ -21,9 +21,10 @@ final class StandInTransport: MessageTransport {
     /// The first envelope that nobody has handed over.
     private let next = Atomic<Int>(0)
 
-    init(_ workload: Workload) {
+    /// - Parameter replies: The replies of all servers that get the messages; nil for a single server.
+    init(_ workload: Workload, replies: ReplyBox? = nil) {
         self.workload = workload
-        replies = ReplyBox(expectedCount: workload.envelopes.count, keepsEach: 101)
+        self.replies = replies ?? ReplyBox(to: workload)
     }
 
     func run(receiver: any EnvelopeReceiver) async throws {
@@ -105,6 +106,9 @@ final class ReplyBox: Sendable {
     private let state = Mutex(State())
     /// Apart from the count: a condition asks whoever waits for it at each change.
     private let isComplete: Condition<Bool>
+
+    /// Expects a reply to each message of a workload.
+    convenience init(to workload: Workload) { self.init(expectedCount: workload.envelopes.count, keepsEach: 101) }
 
     init(expectedCount: Int, keepsEach: Int) {
         self.expectedCount = expectedCount

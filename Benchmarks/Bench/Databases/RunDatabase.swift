@@ -14,10 +14,11 @@ enum RunDatabase: Sendable {
     case sqlite(path: String)
     case postgreSQL(PostgreSQLServer, name: String)
 
-    func open() throws -> any PushStore {
+    /// - Parameter serverName: The name among the servers on a PostgreSQL database.
+    func open(server serverName: String = "bench") throws -> any PushStore {
         switch self {
         case .sqlite(let path): try SeededStore.open(path)
-        case .postgreSQL(let server, let name): try SeededPostgreSQL.open(server, name)
+        case .postgreSQL(let server, let name): try SeededPostgreSQL.open(server, name, serverName: serverName)
         }
     }
 

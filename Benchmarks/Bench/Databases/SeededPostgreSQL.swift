@@ -35,10 +35,10 @@ struct SeededPostgreSQL {
         return .postgreSQL(server, name: Self.copyName)
     }
 
-    static func open(_ server: PostgreSQLServer, _ name: String) throws -> PostgreSQLStore {
+    static func open(_ server: PostgreSQLServer, _ name: String, serverName: String = "bench") throws -> PostgreSQLStore {
         try PostgreSQLStore(
             server.parameters(name), identity: BenchmarkOwners.server.publicKey.compressed, sealingKeys: SeededStore.sealingKeys,
-            serverName: "bench", namedBundleIDs: ["im.status.ethereum"], logger: .silent)
+            serverName: serverName, namedBundleIDs: ["im.status.ethereum"], logger: .silent)
     }
 
     /// Returns the bytes of the tables and their indexes, without PostgreSQL's catalogue, whose size varies by megabytes.
