@@ -146,7 +146,7 @@ struct CommandTests {
             let silent = PushClient.PublicKey(PrivateKey.test(2).publicKey).hex
             let arguments = ["--server", silent, "--server", server, "--timeout", "10ms", "--node", url, "--key-file", keyFile, "--json"]
             let registered = try await run(["register", "--device-token", "token", "--token-type", "firebase"] + arguments)
-            #expect(registered.exitCode == 1 && registered.error.contains("did not answer"))
+            #expect(registered.exitCode == 1 && registered.error.contains("did not reply"))
             #expect(try registered.decoded(as: Receipt.self).accessToken == fake.registrations.first?.accessToken.text)
             #expect(try await run(["query", "--owner", server] + arguments).exitCode == 64)
             #expect(try await run(["unregister"] + arguments).exitCode == 1)
