@@ -130,7 +130,9 @@ struct Composition {
         self.status = status
         resealing = ResealingService(store: files.store, clock: ContinuousClock(), logger: logger)
         membership = files.store.cluster.map {
-            ClusterMembership(cluster: $0, clock: ContinuousClock(), logger: logger) { work in
+            ClusterMembership(
+                cluster: $0, isReceiving: { transport.healthIssues.isEmpty }, clock: ContinuousClock(), logger: logger
+            ) { work in
                 engine.resume(work)
                 proxyDelivery?.wake(work.waitingProxies)
             }

@@ -6,7 +6,12 @@ import Store
 ///
 /// It starts before the parts that do this work, and stops after them, so that their rows stay this server's until they have ended.
 struct ClusterMembership: Service {
+    /// 6 looks, which are 3 s: the number of looks in a row after which the node is lost. Clients do not wait longer for a reply.
+    private static let patience = 6
+
     let cluster: any ClusterStore
+    /// Whether a node works, so that the server can receive messages and publish replies.
+    let isReceiving: @Sendable () -> Bool
     let clock: any Clock<Duration>
     let logger: Logger
     let resume: @Sendable (TakenWork) -> Void
@@ -14,9 +19,11 @@ struct ClusterMembership: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var isFailing = false
+            var lossCount = 0
             while (try? await clock.sleep(for: ClusterLimits.interval)) != nil {
+                lossCount = isReceiving() ? 0 : lossCount + 1
                 do {
-                    resume(try await cluster.takePart())
+                    resume(try await cluster.takePart(isReceiving: lossCount < Self.patience))
                     if isFailing { logger.notice("the lease of this server is renewed again") }
                     isFailing = false
                 } catch {

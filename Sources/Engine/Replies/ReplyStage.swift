@@ -137,7 +137,7 @@ final class ReplyStage: Sendable {
 
     private func publish(_ publication: ReplyQueue.Publication, using random: inout SecureRandom) async {
         var publication = publication
-        if await isSuperseded(publication.reply) { return update { [publication] in $0.abandoned(publication) } }
+        if !publication.isEcho, await isFinished(publication.reply) { return update { [publication] in $0.abandoned(publication) } }
         do {
             if publication.isEcho, !transport.canEcho {
                 context.metrics.countEchoes(.dropped)
@@ -158,11 +158,12 @@ final class ReplyStage: Sendable {
         published(publication)
     }
 
-    /// Whether another server has superseded a reply. The decisions of this server remove such replies from the queue.
-    private func isSuperseded(_ reply: PendingReply) async -> Bool {
-        guard reply.type == .pushNotificationRegistrationResponse, let cluster = context.store.cluster, cluster.memberCount > 1 else {
-            return false
-        }
+    /// Whether another server has superseded a reply, or has published it because this one could not. The decisions of this server remove
+    /// superseded replies from the queue.
+    private func isFinished(_ reply: PendingReply) async -> Bool {
+        guard let cluster = context.store.cluster, cluster.memberCount > 1 else { return false }
+        let isLate = reply.receivedAt.duration(to: context.wallClock.now()) > ClusterLimits.livingTime
+        guard isLate || reply.type == .pushNotificationRegistrationResponse else { return false }
         return (try? await cluster.isReplyFinished(reply.id)) ?? false
     }
 

@@ -9,16 +9,18 @@ extension PostgreSQLStore: ClusterStore {
 
     package var cluster: (any ClusterStore)? { self }
 
-    package func takePart() async throws -> TakenWork {
+    package func takePart(isReceiving: Bool) async throws -> TakenWork {
         // If a later transaction fails, the next call returns the work of the earlier ones: the database hands it out only once.
         let number = number
-        let haveMembersChanged = try await renew()
+        let haveMembersChanged = try await renew(isReceiving: isReceiving)
         taken.withLock { work in
             // Another server may own what this one took under an earlier number. The rest is taken again below.
             if self.number != number { work = TakenWork() }
             if haveMembersChanged { work.haveMembersChanged = true }
         }
-        let messages = try await takeMessages()
+        // A member that is about to stop publishes what it has.
+        let handsOver = !isReceiving && membership.withLock { !$0.isOwner && !$0.isStopping }
+        let messages = try await handsOver ? handOverMessages() : takeMessages()
         taken.withLock { work in
             work.undecided += messages.undecided
             work.unreplied += messages.unreplied
@@ -70,7 +72,10 @@ extension PostgreSQLStore: ClusterStore {
     }
 
     package func stopReceiving() async throws {
-        let number = number
+        let number = membership.withLock { membership in
+            membership.isStopping = true
+            return membership.number
+        }
         try await pool.perform(.writing) { $0.add("UPDATE server SET is_leaving = true WHERE number = $1", number) }
     }
 
@@ -110,12 +115,14 @@ extension PostgreSQLStore: ClusterStore {
     /// Renews the lease or joins again, fences members whose leases have ended, and reads the living ones.
     ///
     /// - Returns: Whether the members that may own messages have changed.
-    private func renew() async throws -> Bool {
+    private func renew(isReceiving: Bool) async throws -> Bool {
         let start = time.elapsed()
-        let (number, mayFence) = membership.withLock { ($0.number, $0.mayFence(at: start)) }
+        let (number, mayFence, isStopping) = membership.withLock { ($0.number, $0.mayFence(at: start), $0.isStopping) }
         let renewal = try await pool.perform(.writing) { [member] database in
             let isRenewed =
-                try database.run("UPDATE server SET lease_ends = now() + \(Member.lease) WHERE number = $1 AND NOT is_fenced", number) == 1
+                try database.run(
+                    "UPDATE server SET lease_ends = now() + \(Member.lease), is_leaving = $2 WHERE number = $1 AND NOT is_fenced", number,
+                    isStopping || !isReceiving) == 1
             let number = isRenewed ? number : try member.join(database)
             if mayFence { database.add("UPDATE server SET is_fenced = true WHERE lease_ends <= now() AND NOT is_fenced") }
             database.add("DELETE FROM server WHERE is_fenced AND lease_ends < now() - \(Member.fencedMemory)")
@@ -131,6 +138,20 @@ extension PostgreSQLStore: ClusterStore {
             membership.renew(as: renewal.number, at: start)
             return membership.update(owners: renewal.owners, memberCount: renewal.memberCount)
         }
+    }
+
+    /// Lets the other members take this server's messages.
+    private func handOverMessages() async throws -> TakenWork {
+        let number = number
+        try await pool.perform(.writing) { database in
+            database.add(
+                """
+                UPDATE message SET is_taken = false, recorded_at = now() - \(Member.takingTime)
+                WHERE server = $1 AND is_taken AND is_unfinished
+                """,
+                number)
+        }
+        return TakenWork()
     }
 
     /// Takes the messages of fenced members, and those that their owner has not taken: this server's own at once, others' after a time.

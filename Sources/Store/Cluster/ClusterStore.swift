@@ -12,8 +12,10 @@ package protocol ClusterStore: Sendable {
     ///
     /// Call it every ``ClusterLimits/interval``.
     ///
+    /// - Parameter isReceiving: Whether this server's node works. Without it, the server can neither receive messages nor publish replies. It
+    ///   hands its messages over, if another member can take them.
     /// - Throws: `StoreError` if the database is unreachable.
-    func takePart() async throws -> TakenWork
+    func takePart(isReceiving: Bool) async throws -> TakenWork
 
     /// This server's number among the members. It changes when the server joins again after it was fenced.
     var number: Int64 { get }
@@ -47,6 +49,11 @@ package protocol ClusterStore: Sendable {
 
     /// Returns all members, and the work of each.
     func members() async throws -> [ClusterMember]
+}
+
+extension ClusterStore {
+    /// Takes part as a server whose node works.
+    package func takePart() async throws -> TakenWork { try await takePart(isReceiving: true) }
 }
 
 package enum ClusterLimits {
@@ -86,7 +93,7 @@ package struct TakenWork: Sendable, Equatable {
 package struct ClusterMember: Sendable, Equatable {
     package enum State: String, Sendable {
         case alive
-        /// It is about to stop, and gets no further messages.
+        /// It is about to stop or has lost its node, and gets no further messages.
         case leaving
         /// Its lease has ended, and it is not fenced yet.
         case expired

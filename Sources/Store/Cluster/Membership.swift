@@ -12,6 +12,8 @@ package struct Membership: Sendable, Equatable {
     package private(set) var leaseEnd: Duration
     /// The time since which the lease has been renewed without a break.
     private var heldSince: Duration
+    /// Whether this server is about to stop.
+    package var isStopping = false
 
     /// Creates the membership of a server that has just joined.
     package init(number: Int64, at now: Duration) {
@@ -42,6 +44,9 @@ package struct Membership: Sendable, Equatable {
         self.memberCount = max(1, memberCount)
         return owners != self.owners
     }
+
+    /// Whether this member may own new messages.
+    package var isOwner: Bool { owners.contains(number) }
 
     /// Whether this member may fence others. After an outage of the database every lease has ended, and the first member to renew its own
     /// waits until the others had the time to do the same.

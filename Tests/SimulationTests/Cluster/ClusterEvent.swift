@@ -19,6 +19,8 @@ enum ClusterEvent: CaseIterable {
     case partition
     /// The database rejects the writes of all servers for a time.
     case outage
+    /// A server loses its node for a time.
+    case nodeLoss
     /// A server hands its work over and exits, and starts again later.
     case shutdown
     case gorushFault
@@ -35,7 +37,7 @@ enum ClusterEvent: CaseIterable {
         case .time: 30
         case .kill, .pause, .partition: 5
         case .repetition: 4
-        case .shutdown, .gorushFault, .pruning: 3
+        case .nodeLoss, .shutdown, .gorushFault, .pruning: 3
         case .outage, .deletion: 2
         }
     }
@@ -44,7 +46,9 @@ enum ClusterEvent: CaseIterable {
     private var isEssential: Bool {
         switch self {
         case .message, .arrival, .work, .time: true
-        case .repetition, .kill, .pause, .partition, .outage, .shutdown, .gorushFault, .deletion, .pruning: false
+        case .repetition, .kill, .pause, .partition, .outage, .nodeLoss, .shutdown, .gorushFault, .deletion,
+            .pruning:
+            false
         }
     }
 

@@ -17,7 +17,7 @@ extension ClusterSimulation {
     /// Does one of the things that wait in a server.
     mutating func work(_ index: Int) async throws {
         guard isRunning(index), let process = members[index].process else { return }
-        let steps = Step.allCases.filter { isWaiting($0, in: process, node: members[index].node) }
+        let steps = Step.allCases.filter { isWaiting($0, in: process, of: members[index]) }
         guard !steps.isEmpty else { return }
         try await perform(steps[pick(0..<steps.count)], index)
     }
@@ -28,21 +28,21 @@ extension ClusterSimulation {
         for _ in 0..<20 {
             for step in Step.allCases {
                 guard let process = members[index].process else { return }
-                if isWaiting(step, in: process, node: members[index].node) { try await perform(step, index) }
+                if isWaiting(step, in: process, of: members[index]) { try await perform(step, index) }
             }
             if members[index].process?.isIdle ?? true { return }
         }
     }
 
-    private func isWaiting(_ step: Step, in process: ClusterProcess, node: [WakuEnvelope]) -> Bool {
+    private func isWaiting(_ step: Step, in process: ClusterProcess, of member: Member) -> Bool {
         switch step {
-        case .poll: process.batch.isEmpty && !node.isEmpty
+        case .poll: process.batch.isEmpty && !member.node.isEmpty && member.nodeLostUntil == nil
         case .record: !process.batch.isEmpty
         case .read: !process.unread.isEmpty || !process.unreadReplies.isEmpty
         case .open: !process.unopened.isEmpty
         case .review: process.hasSegmentsToReview
         case .decide: !process.undecided.isEmpty
-        case .reply: !process.replies.isEmpty
+        case .reply: !process.replies.isEmpty && member.nodeLostUntil == nil
         case .mark: !process.unmarked.isEmpty
         case .look: process.due.isEmpty && rows.pushes.values.contains { $0.isOpen && $0.server == process.store.number }
         case .lease: !process.due.isEmpty
@@ -82,7 +82,8 @@ extension ClusterSimulation {
 
     mutating func takePart(_ index: Int) async throws {
         let earlier = members[index].process?.store.number
-        let work = try await call(.takePart, of: index) { try await $0.takePart() }
+        let isReceiving = members[index].nodeLostUntil == nil
+        let work = try await call(.takePart, of: index) { try await $0.takePart(isReceiving: isReceiving) }
         guard let process = members[index].process else { return }
         members[index].process?.lastPart = process.elapsed
         if process.store.number != earlier { note("\(process.name) joins again as \(process.store.number)") }

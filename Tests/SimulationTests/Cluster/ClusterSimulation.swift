@@ -23,6 +23,8 @@ struct ClusterSimulation {
         var pausedUntil: Duration?
         /// The time at which the database accepts its writes again; nil unless it rejects them.
         var partitionedUntil: Duration?
+        /// The time at which the node works again; nil while it works.
+        var nodeLostUntil: Duration?
     }
 
     private let events: [ClusterEvent]
@@ -134,6 +136,10 @@ struct ClusterSimulation {
         case .outage:
             let end = elapsed + duration()
             for index in members.indices { try await partition(index, after: 0, until: end) }
+        case .nodeLoss:
+            guard members[index].nodeLostUntil == nil else { return }
+            note("\(members[index].name) loses its node")
+            members[index].nodeLostUntil = elapsed + duration()
         case .shutdown: try await shutDown(index)
         case .gorushFault:
             gorushIsBusy = chance(3)
@@ -283,6 +289,10 @@ struct ClusterSimulation {
                 let isOutage = rows.servers.values.allSatisfy { $0.isFenced || $0.leaseEnd + 2_000 <= databaseNow }
                 if isOutage { renewableSince = elapsed }
             }
+            if let end = members[index].nodeLostUntil, end <= elapsed {
+                note("\(members[index].name) has its node again")
+                members[index].nodeLostUntil = nil
+            }
             if members[index].process == nil, members[index].downUntil <= elapsed, members[index].partitionedUntil == nil {
                 try await start(index)
             }
@@ -395,6 +405,7 @@ struct ClusterSimulation {
             members[index].downUntil = elapsed
             members[index].pausedUntil = members[index].pausedUntil.map { _ in elapsed }
             members[index].partitionedUntil = members[index].partitionedUntil.map { _ in elapsed }
+            members[index].nodeLostUntil = members[index].nodeLostUntil.map { _ in elapsed }
         }
         arrive(all: true)
         var quietCount = 0

@@ -65,7 +65,9 @@ struct ClusterTransition {
                 isOwn && server.leaseEnd == now + Self.lease,
                 "each server renews its own lease: number \(number), until \(server.leaseEnd) at \(now)")
         }
-        if server.isLeaving != before.isLeaving { try expect(call == .leave && number == earlierNumber, "each server leaves for itself") }
+        if server.isLeaving != before.isLeaving {
+            try expect((call == .leave || call == .takePart) && number == earlierNumber, "each server leaves for itself")
+        }
     }
 
     /// Whether the call may fence a member.
@@ -86,6 +88,11 @@ struct ClusterTransition {
             return try expect(
                 before.server == earlierNumber && before.isTaken && !message.isTaken && message.state == .recorded,
                 "each server passes its own segments: row \(id)")
+        }
+        if call == .takePart, before.isTaken, !message.isTaken {
+            return try expect(
+                before.server == earlierNumber && message.server == before.server && message.state == before.state,
+                "each server hands its own messages over: row \(id)")
         }
         if message.server != before.server {
             let isLate = !before.isTaken && before.recordedAt < now - Self.takingTime
