@@ -3,11 +3,13 @@ import PushProtocol
 import StatusCrypto
 import Store
 
-/// What must hold after each step: RELIABILITY.md's invariants, and LIMITS.md.
+/// The invariants of RELIABILITY.md and the limits of LIMITS.md, which hold after each step.
 enum Checks {
+    /// Checks all invariants and limits.
+    ///
     /// - Parameters:
-    ///   - push: the newest one when the process began: its limits are for those that came since.
-    ///   - elapsed: since the process began.
+    ///   - push: The id of the newest push at the start of the process. The limits apply to later pushes.
+    ///   - elapsed: The time since the start of the process.
     static func all(
         of model: ReferenceModel, in store: any PushStore, _ database: any SimulatedDatabase, since push: Int64, for elapsed: Duration
     ) async throws {
@@ -28,12 +30,12 @@ enum Checks {
         try expect(tombstoneCount <= ProtocolLimits.maximumUnknownTombstonesPerKey, "and so many tombstones of nothing: \(tombstoneCount)")
         try expect(
             facts.openCount <= 2 * Int64(Server.maximumQueueCount), "so many pushes wait for a route at most: \(facts.openCount)")
-        // What waits for a credit may be one beyond, and another one if that closes just then.
+        // A deferred push may be one beyond the limit, and another one if the first finishes just then.
         let pushLimit = ProtocolLimits.pushCapacity + Int(elapsed / ProtocolLimits.pushInterval) + 3
         try expect(pushCount <= pushLimit, "a phone is rung so often at most: \(pushCount) in \(elapsed)")
     }
 
-    /// Whatever a sender was told of is in the outbox, or became one with what is (I1).
+    /// Checks that each push that a sender has a report of is in the outbox, or was coalesced with one that is (I1).
     static func promises(of model: ReferenceModel, in store: any PushStore) async throws {
         let promised = model.promised
         let earliest = Timestamp(nanoseconds: 0).advanced(by: ProtocolLimits.deduplicationLifetime)

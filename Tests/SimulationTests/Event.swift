@@ -1,27 +1,27 @@
 import TestSupport
 
-/// What can happen in a world.
+/// An event in a world.
 ///
-/// A world leaves some kinds out, by its seed: what hides behind a frequent fault shows in a world without it (swarm testing,
-/// https://agroce.github.io/issta12.pdf).
+/// Each world leaves some kinds out, chosen by its seed. A world without a frequent fault shows the failures that this fault hides (swarm
+/// testing, https://agroce.github.io/issta12.pdf).
 enum Event: CaseIterable {
-    /// Somebody publishes a message.
+    /// An owner, a sender or an attacker publishes a message.
     case testMessage
-    /// Somebody publishes a message again, in another envelope.
+    /// A client publishes a message again, in another envelope.
     case repetition
-    /// Somebody who may push to a phone does so without end.
+    /// A permitted sender pushes to an installation without end.
     case flood
-    /// Somebody registers as many installations as he can think of.
+    /// A client registers installations without end.
     case hoard
-    /// Messages get from the network into the node.
+    /// Messages travel from the network into the node.
     case travel
-    /// The server does one of the things that wait.
+    /// The server takes one of the steps that are possible.
     case server
     /// Time passes.
     case time
     case networkFault
     case gorushFault
-    /// An app is deleted from its phone.
+    /// An owner deletes the app from a device.
     case deletion
     /// The server's wall clock jumps.
     case clock
@@ -30,12 +30,12 @@ enum Event: CaseIterable {
     case crash
     case pruning
 
-    /// How often it happens, beside the others.
+    /// The relative frequency of the event.
     var weight: Int {
         switch self {
         case .testMessage: 44
         case .repetition: 4
-        // Each is a hundred messages, and takes as long as all else.
+        // Each of these is a hundred messages, and takes as long as all other events.
         case .flood, .hoard: 1
         case .travel: 20
         case .server: 92
@@ -47,7 +47,7 @@ enum Event: CaseIterable {
         }
     }
 
-    /// Whether no world is without it.
+    /// Whether each world has the event.
     var isEssential: Bool {
         switch self {
         case .testMessage, .travel, .server, .time, .diskRepair: true
@@ -56,7 +56,7 @@ enum Event: CaseIterable {
     }
 }
 
-/// Which events happen in a world.
+/// The events of a world.
 struct Events {
     private var table: [Event] = []
 

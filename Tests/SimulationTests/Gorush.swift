@@ -5,33 +5,33 @@ import TestSupport
 
 @testable import Delivery
 
-/// gorush, Apple and Google in one: takes requests, delivers, fails, and loses answers.
+/// gorush, Apple and Google in one: accepts requests, delivers, fails, and loses responses.
 struct Gorush {
     struct Faults {
-        /// Nobody is there.
+        /// Whether gorush is unreachable.
         var isAway = false
-        /// What was asked for is done, and the answer does not arrive.
+        /// Whether gorush handles requests, but its responses do not arrive.
         var losesAnswers = false
-        /// The same, but the caller waits for it in vain.
+        /// Whether gorush handles requests, but the caller times out.
         var isSlow = false
-        /// Answers 503 and does nothing.
+        /// Whether gorush returns 503 and handles no request.
         var isBusy = false
-        /// Takes one notification a request.
+        /// Whether gorush accepts only one notification a request.
         var isNarrow = false
     }
 
     var faults = Faults()
-    /// How often each push reached a phone.
+    /// The number of times that each push reached a device.
     private(set) var deliveryCounts: [Int64: Int] = [:]
-    /// Under which identifier phones show them as one, by push.
+    /// The collapse identifier of each push, by its id. Devices show pushes with equal identifiers as one.
     private var collapseIdentifiers: [Int64: String] = [:]
-    /// Apps that were deleted.
+    /// The device tokens of deleted apps.
     private var deadTokens: Set<DeviceToken> = []
 
     mutating func kill(token: DeviceToken) { deadTokens.insert(token) }
     func isDead(_ token: DeviceToken) -> Bool { deadTokens.contains(token) }
 
-    /// What it says of itself.
+    /// The instance that gorush reports.
     var probe: GorushClient.Probe {
         if faults.isAway { return .unreachable }
         return Self.instance.map { .instance($0) } ?? .silent
@@ -45,7 +45,7 @@ struct Gorush {
             android: {enabled: true, max_retry: 0}
             """.utf8))
 
-    /// A request arrives, or does not.
+    /// Handles a request, unless it does not arrive.
     mutating func post(_ batch: [DeliveryItem]) throws(Violation) -> GorushResponse {
         if faults.isAway { return GorushResponse(HTTPError(.couldNotConnect, requestMayHaveArrived: false)) }
         if faults.isBusy { return answer(503, "") }

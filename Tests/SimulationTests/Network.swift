@@ -6,7 +6,7 @@ import Wire
 
 @testable import Transport
 
-/// A node with a cache that a GET empties and a store that keeps, on a network that repeats, reorders, delays, and has twins of messages.
+/// A node with a store, and with a cache that a GET empties. The network repeats, reorders and delays messages and makes twins of them.
 struct Network {
     static let pubsubTopic = TestNode.topic
 
@@ -21,10 +21,10 @@ struct Network {
         var isTwin: Bool
     }
 
-    /// What is wrong with the node. A fault lasts until it is mended.
+    /// The faults of the node. Each lasts until an event ends it.
     struct Faults {
         var isAway = false
-        /// The cache is emptied, and the answer does not arrive.
+        /// Whether a GET empties the cache, but its response does not arrive.
         var losesAnswers = false
         var losesStoreAnswers = false
         var repeatsRows = false
@@ -34,13 +34,13 @@ struct Network {
     var faults = Faults()
     private(set) var isSubscribed = false
     private var cache: [WakuEnvelope] = []
-    /// In the order of time.
+    /// The rows of the node's store, in the order of time.
     private(set) var store: [Row] = []
-    /// What the store has of each hash: one row, and one of a twin.
+    /// The keys of the stored rows: for each hash one row, and one of a twin.
     private var archived: Set<ArchiveKey> = []
-    /// In the store, and not yet in the cache.
+    /// Messages that are in the node's store, and not yet in its cache.
     private var underWay: [WakuEnvelope] = []
-    /// Replies of the server, with the rows that they answer.
+    /// The server's replies, with the rows of their requests.
     private(set) var replies: [PublishedReply] = []
 
     static let cacheCapacity = 60
@@ -50,9 +50,9 @@ struct Network {
         var payload: [UInt8]
     }
 
-    /// Somebody publishes.
+    /// Publishes a message.
     ///
-    /// - Parameter twin: somebody else publishes the same with another version, which the hash does not cover, and is faster.
+    /// - Parameter twin: Whether an attacker first publishes an envelope with another version, which the hash does not cover.
     mutating func publish(testMessage: Int, on topic: Topic, at now: Timestamp, twin: Bool = false) {
         var message = WakuMessage()
         message.payload = (0..<8).map { UInt8(truncatingIfNeeded: testMessage >> (8 * $0)) }
@@ -67,7 +67,7 @@ struct Network {
         enter(message)
     }
 
-    /// The node's store has it at once; when the node tells of it is another matter.
+    /// Adds a message to the node's store at once, and to its cache later.
     private mutating func enter(_ message: WakuMessage) {
         let envelope = WakuEnvelope(pubsubTopic: Self.pubsubTopic, message: message)
         underWay.append(envelope)
@@ -78,7 +78,7 @@ struct Network {
         envelope.message.payload.reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// Some of what is under way reaches the node's cache, in any order, some of it twice.
+    /// Moves some messages into the node's cache, in any order, some of them twice.
     mutating func travel(using random: inout SplitMix64) {
         underWay.shuffle(using: &random)
         for _ in 0..<Int.random(in: 0...underWay.count, using: &random) {
@@ -104,14 +104,16 @@ struct Network {
 
     struct Unreachable: Error {}
 
-    // MARK: What a server asks
+    // MARK: Requests of a server
 
     mutating func subscribe() throws(Unreachable) {
         if faults.isAway { throw Unreachable() }
         isSubscribed = true
     }
 
-    /// - Returns: nil: not subscribed.
+    /// Takes the messages from the cache.
+    ///
+    /// - Returns: The messages, or nil if the server is not subscribed.
     mutating func take() throws(Unreachable) -> [WakuEnvelope]? {
         if faults.isAway { throw Unreachable() }
         guard isSubscribed else { return nil }
@@ -127,7 +129,7 @@ struct Network {
         if let end = query.endTime { rows.removeAll { $0.envelope.message.timestamp ?? 0 > end.nanoseconds } }
         if !query.hashes.isEmpty { rows.removeAll { !query.hashes.contains(Self.text($0.hash)) } }
         if let cursor = query.cursor, let index = rows.lastIndex(where: { Self.text($0.hash) == cursor }) { rows.removeFirst(index + 1) }
-        // Twins have one cursor and stand on one page.
+        // Twins have one cursor and are on one page.
         var count = min(rows.count, query.pageSize)
         while count < rows.count, count > 0, rows[count].hash == rows[count - 1].hash { count += 1 }
         var page = Array(rows.prefix(count))

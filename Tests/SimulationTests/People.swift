@@ -6,18 +6,18 @@ import Wire
 
 @testable import Engine
 
-/// Somebody with a key and phones.
+/// An owner, sender or attacker, with a key and installations.
 struct Person: Hashable, Sendable {
     let key: PublicKey
     let keyHash: Digest64
-    /// Where questions about this person are asked.
+    /// The topics of queries for this owner.
     let topics: QueryTopics
 
     static func == (left: Person, right: Person) -> Bool { left.keyHash == right.keyHash }
     func hash(into hasher: inout Hasher) { hasher.combine(keyHash) }
 
     private init(_ number: UInt8) {
-        // Below the order of the curve for each small number.
+        // Each small number is below the order of the curve.
         guard let key = try? PrivateKey(FixedBytes(repeating: number)).publicKey else { preconditionFailure("a number is a key") }
         self.key = key
         keyHash = key.hash
@@ -25,28 +25,28 @@ struct Person: Hashable, Sendable {
     }
 
     static let owners = (1...4).map { Person($0) }
-    /// Writes to owners, and asks about them.
+    /// The client that pushes to owners and queries them.
     static let sender = Person(11)
-    /// Knows everything but other people's keys and access tokens.
+    /// A client that knows all messages, but no other client's keys and access tokens.
     static let attacker = Person(12)
     static let server = Person(13)
-    /// An attacker who registers what he can.
+    /// An attacker that registers installations without end.
     static let hoarder = Person(14)
 
     func installation(_ number: Int) -> Installation { Installation(keyHash: keyHash, installationID: "phone \(number)") }
-    /// One that is unregistered and never was registered.
+    /// Returns an installation that clients unregister, but never register.
     func ghost(_ number: Int) -> Installation { Installation(keyHash: keyHash, installationID: "ghost \(number)") }
 }
 
-/// A message as it is meant. On the wire its number stands for the ciphertext: cryptography has its own tests, and costs milliseconds.
+/// The plaintext of a message. On the wire its number stands for the ciphertext: cryptography has its own tests, and costs milliseconds.
 struct TestMessage: Sendable {
     var body: OpenedEnvelope.Body
     var origin: OpenedEnvelope.Origin
-    /// Whether a person waits for what it asks for.
+    /// Whether an honest client waits for a reply.
     var isHonest: Bool
 }
 
-/// What registered phones, senders and attackers write, by chance.
+/// The random messages of owners, senders and attackers.
 struct Workload {
     private(set) var testMessages: [TestMessage] = []
     private var versions: [Installation: UInt64] = [:]
@@ -61,7 +61,7 @@ struct Workload {
                 FixedBytes(installation.keyHash.bytes.prefix(15) + installation.installationID.utf8.suffix(1)) ?? FixedBytes(), version: 4))
     }
     static func deviceToken(of installation: Installation, version: UInt64) -> DeviceToken {
-        // Of a person, for two phones of one never share theirs; a new one now and then.
+        // Each installation has its own token. Every fourth version changes it.
         "\(installation.keyHash.description.prefix(60))\(installation.installationID.suffix(1))\(version / 4 % 10)00"
     }
 
@@ -78,7 +78,7 @@ struct Workload {
         return testMessages.count - 1
     }
 
-    /// A phone registers or, now and then, leaves; each time with the next version.
+    /// Returns a registration of an installation or, now and then, its unregistration, with the next version.
     mutating func register(_ owner: Person, _ number: Int, leaves: Bool, muting: Bool) -> Int {
         let installation = owner.installation(number)
         let version = versions[installation, default: 0] + 1
@@ -86,7 +86,7 @@ struct Workload {
         return add(.registration(Self.registration(owner, number, version: version, leaves: leaves, muting: muting)), from: owner)
     }
 
-    /// What an attacker makes of what he has seen: an old version, or one without the owner's grant.
+    /// Returns an attacker's registration, made from messages that it has seen: an old version, or one without the owner's grant.
     mutating func forgeRegistration(_ owner: Person, _ number: Int, replays: Bool) -> Int? {
         let last = versions[owner.installation(number), default: 0]
         guard replays else {
@@ -130,7 +130,7 @@ struct Workload {
 
     mutating func ask(about owner: Person) -> Int { add(.query([owner.keyHash]), from: .sender) }
 
-    /// An installation more of the hoarder, or the tombstone of one more.
+    /// Returns one more registration of the hoarder, or the tombstone of one more.
     mutating func hoard(isGhost: Bool) -> Int {
         let number = testMessages.count
         let installation = isGhost ? Person.hoarder.ghost(number) : Person.hoarder.installation(number)
@@ -139,15 +139,15 @@ struct Workload {
             from: .hoarder, isHonest: false)
     }
 
-    /// The same once more: the network drops what is the same to the byte, so it comes in another envelope.
+    /// Returns a copy of a message. The network drops identical envelopes, so the copy has another envelope.
     mutating func again(_ number: Int) -> Int {
         testMessages.append(testMessages[number])
         return testMessages.count - 1
     }
 
-    /// A push for both phones of an owner.
+    /// Returns a push for both installations of an owner.
     ///
-    /// - Parameter guesses: with an access token that was never given out.
+    /// - Parameter guesses: Whether the access token is one that no owner issued.
     mutating func push(to owner: Person, chat: [UInt8], guesses: Bool = false) -> Int {
         var request = PushNotificationRequest()
         request.messageID = [UInt8(truncatingIfNeeded: testMessages.count), UInt8(truncatingIfNeeded: testMessages.count >> 8)]
@@ -166,7 +166,7 @@ struct Workload {
         return add(.push(request), from: guesses ? .attacker : .sender, isHonest: !guesses)
     }
 
-    /// Where a message is published.
+    /// Returns the topic on which a message is published.
     func topic(of number: Int) -> Topic {
         guard case .query(let keys) = testMessages[number].body, let owner = Person.owners.first(where: { $0.keyHash == keys.first }) else {
             return Self.serverTopic

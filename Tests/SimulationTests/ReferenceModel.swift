@@ -6,30 +6,30 @@ import Wire
 
 @testable import Engine
 
-/// What must be true, kept by rules of its own that are as short as they can be: what was promised to whom, and what that means.
+/// A model of the correct state, with its own rules, as short as possible: the promises to each client, and their consequences.
 struct ReferenceModel {
-    /// An installation as its owner's messages have left it.
+    /// An installation, as determined by its owner's messages.
     struct Phone: Equatable {
         var version: UInt64
         var isLive: Bool
         var mutes = false
 
-        /// What it is woken by.
+        /// Returns the device token of an installation.
         func deviceToken(of installation: Installation) -> DeviceToken {
             Workload.deviceToken(of: installation, version: version)
         }
     }
 
-    /// What replies to requests must say, by the request's place among the messages: one for each notification.
+    /// The expected reports in replies to requests, by the request's index among the messages: one for each notification.
     private(set) var reports: [Int: [Bool]] = [:]
     private(set) var phones: [Installation: Phone] = [:]
-    /// Notifications that were reported as success, and not filtered.
+    /// The number of notifications that were reported as success, and not filtered.
     private(set) var acceptedCount: Int64 = 0
-    /// Deduplication keys of pushes that a sender was told of.
+    /// The deduplication keys of pushes that a reply has reported to a sender.
     private(set) var promised: Set<Digest32> = []
-    /// Messages whose decisions are durable, and the rows that they stand in.
+    /// The messages with durable decisions, and their rows.
     private(set) var decided: [Int: Int64] = [:]
-    /// A decision about a registration: the row of the message, and in which commit it was made; nil where nobody saw.
+    /// A decision about a registration: the message's row, and the commit of the decision, or nil if a crash hid it.
     private struct RegistrationDecision {
         var row: Int64
         var commit: Int?
@@ -37,23 +37,23 @@ struct ReferenceModel {
 
     private var commitCount = 0
     private var registrationDecisions: [Installation: [RegistrationDecision]] = [:]
-    /// In which commit each message was decided, where that was seen.
+    /// The commit of each message's decision, unless a crash hid it.
     private var commits: [Int: Int] = [:]
-    /// Messages that had an answer.
+    /// The messages that have a reply.
     private(set) var answered: Set<Int> = []
-    /// Pushes that are written down as sent.
+    /// The pushes with the stored outcome `sent`.
     private(set) var sent: Set<Int64> = []
-    /// The newest answer to each request, with the row of the message that it answers.
+    /// The newest reply to each request, with the row of the message that it replies to.
     private var newest: [Digest32: (row: Int64, reports: [Bool])] = [:]
     private var accepted: [Int: [Digest32]] = [:]
 
-    // MARK: What happens
+    // MARK: Events
 
     mutating func beginCommit() { commitCount += 1 }
 
-    /// A decision about a message is durable.
+    /// Handles a durable decision about a message.
     ///
-    /// - Parameter isSeen: whether it was made in the commit that was begun last; otherwise a crash hides when.
+    /// - Parameter isSeen: Whether the decision was made in the commit that began last. Otherwise a crash hides its commit.
     mutating func decided(_ number: Int, _ testMessage: TestMessage, row: Int64, isSeen: Bool = true) throws(Violation) {
         if case .query = testMessage.body { return }
         let commit = isSeen ? commitCount : nil
@@ -61,7 +61,7 @@ struct ReferenceModel {
         try expect(decided.updateValue(row, forKey: number) == nil, "message \(number) is decided once")
         switch testMessage.body {
         case .registration(let registration):
-            // The refusal of a version below the stored one supersedes no response.
+            // A rejection of a version below the stored one supersedes no response.
             if let installation = registration.facts.installation(keyHash: registration.keyHash),
                 case .message(let content) = registration.facts.content, content.version >= phones[installation]?.version ?? 0
             {
@@ -86,7 +86,7 @@ struct ReferenceModel {
         var successes: [Bool] = []
         for (index, notification) in request.requests.enumerated() {
             if earlier?.reports[index] ?? false {
-                // Asked again, it is told the same, and nobody is woken again.
+                // A repeated request gets an equal report, and no further push.
                 successes.append(true)
                 continue
             }
@@ -96,7 +96,7 @@ struct ReferenceModel {
                 successes.append(false)
                 continue
             }
-            // Filtered or not: it is all the same to the sender (I4).
+            // Replies do not show the sender whether a push was filtered (I4).
             successes.append(true)
             guard !(phone.mutes && notification.chatID == Workload.mutedChat) else { continue }
             acceptedCount += 1
@@ -106,27 +106,28 @@ struct ReferenceModel {
         if row > earlier?.row ?? 0 { newest[messageID] = (row, successes) }
     }
 
-    /// The answer to a message is out.
+    /// Handles the published reply to a message.
     mutating func told(_ number: Int) {
         answered.insert(number)
         promised.formUnion(accepted[number] ?? [])
     }
 
-    /// A push has ended, which is written down.
+    /// Handles the stored outcome of a push.
     mutating func ended(_ push: QueuedPush, as outcome: PushOutcome) {
         if outcome == .sent { sent.insert(push.id) }
         let target = push.push.target
         guard outcome == .deadToken, let phone = phones[target], phone.isLive else { return }
-        // An owner that has registered again since is alive; versions stay.
+        // A newer registration of the owner stays live. Versions stay.
         if phone.version == push.registration?.version { phones[target]?.isLive = false }
     }
 
-    // MARK: What that means
+    // MARK: Consequences
 
-    /// Whether a newer answer to the same phone may stand in the place of a message's.
+    /// Returns whether a newer reply to the same installation may supersede a message's reply.
     func mayBeSuperseded(_ number: Int, _ testMessage: TestMessage) -> Bool { !newerDecisions(than: number, testMessage).isEmpty }
 
-    /// Whether one does: it was decided later. What is decided after a newer message, because that failed first, is said: it is so now.
+    /// Returns whether a newer reply supersedes a message's reply: it was decided later. If the newer message was decided first, because
+    /// the older one failed first, the older message's reply is published: it describes the current state.
     func isSuperseded(_ number: Int, _ testMessage: TestMessage) -> Bool {
         guard let commit = commits[number] else { return false }
         return newerDecisions(than: number, testMessage).contains { $0.commit.map { $0 > commit } ?? false }
@@ -141,7 +142,7 @@ struct ReferenceModel {
 
     func isLive(_ installation: Installation) -> Bool { phones[installation]?.isLive ?? false }
 
-    /// - Parameter stored: what is stored of all phones, but for their lists.
+    /// - Parameter stored: All stored installations, without their lists.
     func agrees(with stored: [Installation: Phone]) -> Bool {
         stored == phones.mapValues { Phone(version: $0.version, isLive: $0.isLive) }
     }

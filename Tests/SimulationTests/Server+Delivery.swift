@@ -9,20 +9,20 @@ import Wire
 @testable import Delivery
 @testable import Engine
 
-/// The delivery: carries out what each route's state wants, as `Route` does.
+/// Delivery: carries out the actions of each route's state, as `Route` does.
 extension Server {
     enum DeliveryStep {
         case idle(until: Duration)
         case busy
-        /// These are due, and nothing has been done about them yet.
+        /// The pushes that are due, before any action.
         case due([QueuedPush])
-        /// It is written how these have ended, and that those go out.
+        /// The database contains these outcomes and leases.
         case settled([(push: QueuedPush, outcome: PushOutcome)], leased: [QueuedPush])
-        /// What became of these may be written, or not: it is tried again.
+        /// The transaction failed. Its outcomes may be durable or not, and the server retries them.
         case unwritten([QueuedPush])
     }
 
-    /// What was read of a queue, and is to go out next.
+    /// The due pushes that a read of the queue returned, to be posted next.
     struct Look {
         var due: [QueuedPush]
         var requestCount: Int
@@ -36,7 +36,7 @@ extension Server {
         var at: Timestamp
     }
 
-    /// The time by which delays are kept.
+    /// Returns the monotonic time, in which delays are measured.
     func steadyNow(_ steadily: Duration) -> Timestamp { startedAt.advanced(by: steadily - startedSteadily) }
 
     /// Takes the next step of a route.
@@ -60,7 +60,7 @@ extension Server {
                     looks[index] = Look(due: due, requestCount: requests, batch: batch)
                     return .due(due)
                 }
-                // What waits to be settled may be due again.
+                // A push whose outcome is unrecorded may still be due in the database. Record its outcome first.
                 guard routes[index].unrecordedOutcomes.isEmpty else { return await recordOutcomes(index, at: now, steadily) }
                 let next = try await outbox.nextDue(route: name)
                 let until = next.map { Duration.nanoseconds($0.nanoseconds - startedAt.nanoseconds) }
@@ -105,9 +105,9 @@ extension Server {
         await recordOutcomes(index, leasing: DeliveryPlan(), at: now, steadily).step
     }
 
-    /// What answers mean is written down, or tried again another time.
+    /// Records the outcomes of responses. A later step retries failed writes.
     ///
-    /// - Returns: nil: nothing is written, or maybe everything.
+    /// - Returns: The recorded outcomes, or nil if the write failed and may be durable or not. Then the route's step.
     private mutating func recordOutcomes(
         _ index: Int, leasing plan: DeliveryPlan, at now: Timestamp, _ steadily: Duration
     ) async -> (Outbox.RecordedOutcomes?, step: DeliveryStep) {
@@ -132,16 +132,16 @@ extension Server {
         }
     }
 
-    /// A request reaches gorush, which answers.
+    /// Posts a request to gorush and handles the response.
     ///
-    /// - Returns: the pushes in it, and their route.
+    /// - Returns: The pushes of the request, and their route.
     mutating func post(to gorush: inout Gorush, steadily: Duration) throws(Violation) -> (pushes: [QueuedPush], route: Int) {
         let attempt = attempts.removeFirst()
         let elapsed = steadily - startedSteadily
         let (route, batch) = (attempt.route, attempt.batch)
         let pushes = batch.flatMap(\.pushes)
         let answer = try gorush.post(batch)
-        // Requests are answered one after another: no other push is delivered in between.
+        // gorush handles requests one after another. No other push is delivered in between.
         let reading = ResponseInterpretation(
             answer, batch: batch, retriesItself: false, timeouts: routes[route].timeouts, routeDelivered: false)
         switch reading {

@@ -11,10 +11,10 @@ import Wire
 @testable import Engine
 @testable import Transport
 
-/// What a server process has in memory, from its start to its crash: the real rules over the real store, and in place of its tasks a step
-/// at a time that somebody else chooses.
+/// The memory of a server process, from its start to its crash. The real rules run over the real store. The simulation chooses steps in
+/// place of the server's tasks.
 struct Server {
-    /// A message that is recorded, and what it says.
+    /// A recorded, undecided message, and its plaintext.
     struct Undecided {
         var row: Int64
         var testMessage: Int
@@ -23,9 +23,9 @@ struct Server {
 
     static let decider = Decider(
         serverKey: Person.server.key.compressed, registrationPolicy: RegistrationPolicy(), isDryRun: false)
-    /// Fewer than the stage's: nobody wants to wait for it here.
+    /// The limit of failures of a message. The stage's limit is higher, which would take too long here.
     private static let maximumFailureCount = 5
-    /// Small, so that it is reached.
+    /// The capacity of the intake. A small one is reached.
     static let maximumQueueCount = 60
 
     let store: any PushStore
@@ -36,21 +36,21 @@ struct Server {
     var poll: TopicPoll
     var history: HistorySync
     private(set) var directory: TopicDirectory
-    /// Hashes of what needs nothing more.
+    /// The hashes of messages that need no further work.
     private let known: SeenHashes
-    /// What was decided and is durable has been taken from it.
+    /// The remaining credits, without those that durable decisions have spent.
     private var allowances = Allowances()
     var undecided: [Undecided] = []
     var replies: [PendingReply] = []
-    /// Replies that are out, and not yet marked.
+    /// Published replies without a durable publication mark.
     var unmarked: [PendingReply] = []
     let outbox: Outbox
     var routes: [RouteState]
-    /// By route.
+    /// The pushes to be posted next, by route.
     var looks: [Int: Look] = [:]
     var attempts: [Attempt] = []
 
-    /// Takes up what is in the database.
+    /// Restores the state in the database.
     init(store: any PushStore, seed: UInt64, at now: Timestamp, steadily: Duration) async throws {
         do {
             var configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
@@ -98,7 +98,7 @@ struct Server {
 
     // MARK: Receiving
 
-    /// Carries out what the poll wants.
+    /// Carries out the next action of the poll.
     mutating func receive(from network: inout Network, at now: Timestamp) async -> TopicPoll.Event {
         do {
             switch poll.action.work {
@@ -116,7 +116,7 @@ struct Server {
         }
     }
 
-    /// What a GET gave, as the transport judges it.
+    /// Returns the envelopes of a GET as a batch, as the transport does.
     private func batch(_ envelopes: [WakuEnvelope]) -> LiveBatch {
         let wants = Self.wants(directory)
         let readable = envelopes.filter { LiveBatch.isReadable($0) || !wants($0.message.contentTopic) }
@@ -127,7 +127,7 @@ struct Server {
         return LiveBatch(wanted: wanted, hashes: readable.map(\.hash), unreadableCount: envelopes.count - readable.count)
     }
 
-    /// Carries out what the history wants.
+    /// Carries out the next action of the history.
     mutating func catchUp(from network: inout Network, at now: Timestamp) async -> HistorySync.Event {
         do {
             switch history.action.work {
@@ -148,7 +148,7 @@ struct Server {
     }
 
     private mutating func record(_ envelopes: [WakuEnvelope], at now: Timestamp) async throws {
-        // As the engine does: what has another version is nothing that it reads.
+        // The engine records only messages of its own version, and so does this.
         let readable = envelopes.filter { $0.message.version == RFC26.messageVersion }
         let rows = try await store.record(readable.map { ($0.hash, $0) }, at: now)
         for case (let row?, let envelope) in zip(rows, readable) {
@@ -159,13 +159,13 @@ struct Server {
     // MARK: Deciding
 
     struct Decided {
-        /// Messages about which the decision is durable.
+        /// The messages with a durable decision.
         var messages: [Undecided] = []
-        /// The decision about these may turn out to be durable after a crash.
+        /// The messages whose decision failed. After a crash it may turn out to be durable.
         var failed: [Undecided] = []
     }
 
-    /// Decides about the first so many, in one transaction, as `CommitStage` does.
+    /// Decides the first `count` messages in one transaction, as `CommitStage` does.
     mutating func decide(_ count: Int, _ testMessages: [TestMessage], at now: Timestamp, steadily: Duration) async -> Decided {
         let work = undecided.prefix(count).map { opened($0, testMessages) }
         guard !work.isEmpty else { return Decided() }
@@ -194,7 +194,7 @@ struct Server {
                 decided.failed.append(message)
             }
         }
-        // A newer answer to the same phone stands in their place.
+        // Newer replies to the same installation supersede these.
         let superseded = Set(committed.supersededReplies)
         replies.removeAll { superseded.contains($0.id) }
         undecided.removeFirst(work.count)
@@ -208,7 +208,7 @@ struct Server {
                 undecided.append(message)
             }
         }
-        // It does not look at the time.
+        // The event `woken` ignores its time.
         for route in routes.indices { routes[route].handle(.woken, at: .zero) }
         return decided
     }
@@ -234,7 +234,7 @@ struct Server {
         }
     }
 
-    /// Writes down that replies are out.
+    /// Stores the publication marks of published replies.
     mutating func mark(at now: Timestamp) async {
         let marks = unmarked
         let committed = await store.commit(marks.map { ($0.id, $0.completion) }, at: now) { _ in

@@ -2,27 +2,27 @@ import PushProtocol
 import Store
 import TestSupport
 
-/// The database of a simulated world. It stays when the server's process ends, and its writes fail on demand.
+/// The database of a simulated world. Its rows survive the end of the server's process, and its writes fail on demand.
 protocol SimulatedDatabase {
     /// Opens the store of a new process.
     ///
     /// - Parameter seed: Determines the secrets of a new database.
     mutating func open(seed: UInt64) throws -> any PushStore
 
-    /// Lets writes fail until ``heal()``, in place of what was set before.
+    /// Lets writes fail until ``heal()``, which replaces an earlier failure.
     ///
     /// - Parameters:
     ///   - first: The number of the first write that fails, counted from 1.
     ///   - count: The number of failures of a disk.
     mutating func fail(with failure: FaultyDisk.Failure, first: Int, count: Int) async throws
 
-    /// Lets writes succeed again, unless a power cut has come: then only ``crash(powerCut:)`` helps.
+    /// Lets writes succeed again. After a power cut only ``crash(powerCut:)`` does.
     mutating func heal() async throws
 
-    /// Whether a power cut of ``fail(with:first:count:)`` has come.
+    /// Whether a power cut of ``fail(with:first:count:)`` has happened.
     var isCut: Bool { get }
 
-    /// Ends the process where it is.
+    /// Ends the process at its current step.
     ///
     /// - Parameter powerCut: Determines which unsynced pages of a file survive the machine's end, none with 0; nil if the machine goes on.
     mutating func crash(powerCut: UInt64?) async throws
@@ -33,14 +33,14 @@ protocol SimulatedDatabase {
     /// Returns all registrations, without their lists.
     func phones() async throws -> [Installation: ReferenceModel.Phone]
 
-    /// Returns the number that a query has for its first row; nil if it has no row.
+    /// Returns the number in the first row of a query, or nil if there is no row.
     func number(_ sql: String) async throws -> Int64?
 }
 
 extension SimulatedDatabase {
     static var phoneQuery: String { "SELECT key_hash, installation_id, version, is_live FROM registration" }
 
-    /// Returns the id of the newest push; 0 if there is none.
+    /// Returns the id of the newest push, or 0 without pushes.
     func newestPush() async throws -> Int64 { try await number("SELECT id FROM push ORDER BY id DESC LIMIT 1") ?? 0 }
 
     /// Returns the highest number of pushes to one installation, of those with ids above `push`.
@@ -49,12 +49,12 @@ extension SimulatedDatabase {
         return Int(try await number("\(counts) ORDER BY 1 DESC LIMIT 1") ?? 0)
     }
 
-    /// Whether the decision about a message is stored, and is not that it is left without one.
+    /// Returns whether a message is in the state `answered`: its decision is stored, and the server has not given up on it.
     func isAnswered(_ row: Int64) async throws -> Bool {
         try await number("SELECT state FROM message WHERE id = \(row)") == MessageState.answered.rawValue
     }
 
-    /// Returns the outcome of a push; nil while it is open.
+    /// Returns the outcome of a push, or nil while it is open.
     func outcome(of push: Int64) async throws -> PushOutcome? {
         try await number("SELECT state FROM push WHERE id = \(push) AND finished_at IS NOT NULL").flatMap(PushOutcome.init(rawValue:))
     }

@@ -7,7 +7,7 @@ import TestSupport
 
 @testable import SQLiteStore
 
-/// A simulated world's database in a file of SQLite, on a disk that fails and loses its power.
+/// A simulated world's database in an SQLite file, on a disk that fails and loses its power.
 struct SimulatedFile: SimulatedDatabase {
     struct Closed: Error {}
 
@@ -50,7 +50,7 @@ struct SimulatedFile: SimulatedDatabase {
             await store?.close()
             try disk.restorePower(seed: powerCut)
         } else {
-            // As a killed process leaves its files.
+            // A killed process leaves its files like this.
             disk.heal()
             let files = Dictionary(uniqueKeysWithValues: ["", "-wal"].map { ($0, FileManager.default.contents(atPath: path + $0)) })
             await store?.close()

@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import PostgreSQLStore
 
-/// A simulated world's database in PostgreSQL, with one server. Its writes fail as on a broken network: none of their effects stays.
+/// A simulated world's database in PostgreSQL, with one server. Its writes fail as on a broken network: no effects remain.
 struct SimulatedPostgreSQL: SimulatedDatabase {
     struct Closed: Error {}
 

@@ -9,16 +9,16 @@ import Wire
 @testable import Engine
 @testable import Transport
 
-/// A whole world in one loop: the server's rules over its real store, which fails, a network, a node and a gorush with faults, and
-/// people. One number decides everything that happens, so that what went wrong once does so again.
+/// A whole world in one loop: the server's rules over its real store, a network, a node, gorush and clients. The store, the network, the
+/// node and gorush have faults. A seed determines all events, so that a failure can be replayed.
 struct Simulation {
     private let seed: UInt64
     private var random: SplitMix64
     private let events: Events
 
-    /// Since the start, by a clock that never jumps.
+    /// The monotonic time since the start.
     private var steadily = Duration.zero
-    /// How far the server's wall clock is off.
+    /// The error of the server's wall clock.
     private var clockFault = Duration.zero
     private var database: any SimulatedDatabase
     private var isDatabaseFaulty = false
@@ -27,25 +27,25 @@ struct Simulation {
     private var people = Workload()
     private var model = ReferenceModel()
     private var server: Server
-    /// The newest push when the process began.
+    /// The id of the newest push at the start of the process.
     private var foundPush: Int64 = 0
 
     private var pollDue = Duration.zero
     private var historyDue: Duration? = .zero
     private var routeDue: [Duration]
-    /// Which message a row holds.
+    /// The message of each row.
     private var testMessageOfRow: [Int64: Int] = [:]
-    /// What failed to be written, and may be durable all the same: a restart tells.
+    /// The messages whose decision failed to be written, and may still be durable. A restart shows which.
     private var uncertainDecisions: [Server.Undecided] = []
     private var uncertainEnds: [QueuedPush] = []
-    /// Messages whose senders heard INTERNAL_ERROR.
+    /// The messages whose senders got INTERNAL_ERROR.
     private var refused: Set<Int> = []
-    /// What has happened, for whoever looks for the reason.
+    /// The events so far, for the analysis of a failure.
     private(set) var trace: [String] = []
 
     private static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
-    /// Every fifth world has its database in PostgreSQL.
+    /// Creates a world. Every fifth world has its database in PostgreSQL.
     init(seed: UInt64) async throws {
         self.seed = seed
         random = SplitMix64(seed: seed)
@@ -56,14 +56,14 @@ struct Simulation {
     }
 
     private var trueNow: Timestamp { Self.start.advanced(by: steadily) }
-    /// As the server sees it.
+    /// The time of the server's wall clock.
     private var now: Timestamp { trueNow.advanced(by: clockFault) }
 
     private mutating func chance(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
     private mutating func pick(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
     private mutating func owner() -> Person { Person.owners[pick(0..<Person.owners.count)] }
 
-    /// Lets so much happen, and then all become well; what must hold is looked at after each step.
+    /// Runs `steps` random events, and then lets all faults end. Checks the invariants after each step.
     mutating func run(steps: Int) async throws {
         do {
             for number in 0..<steps {
@@ -87,7 +87,7 @@ struct Simulation {
         if !trace.isEmpty { trace[trace.count - 1] += text + " " }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     private mutating func step() async throws {
         let event = events.next(using: &random)
@@ -121,7 +121,7 @@ struct Simulation {
             _ = try? await server.store.prune(at: now)
             try await check()
         }
-        // A cut that was due at a later call has come.
+        // A power cut, scheduled for a later call, has happened.
         if isDatabaseFaulty, database.isCut { try await restart() }
     }
 
@@ -180,12 +180,12 @@ struct Simulation {
         isDatabaseFaulty = false
     }
 
-    // MARK: What the server does
+    // MARK: Server steps
 
     private var canPoll: Bool { pollDue <= steadily }
     private var canAskHistory: Bool { historyDue.map { $0 <= steadily } ?? false }
 
-    /// One of the things that can be done now; what waits for a time waits.
+    /// Takes one of the steps that are possible now. Steps with a later time wait.
     private mutating func serverStep() async throws {
         let isWaiting = (
             decision: !server.undecided.isEmpty, reply: !server.replies.isEmpty, mark: !server.unmarked.isEmpty,
@@ -267,7 +267,7 @@ struct Simulation {
         note("told \(testMessage)")
         switch (people.testMessages[testMessage].body, reply.completion) {
         case (.query, _): break
-        // It could not be stored, and its sender knows.
+        // The server could not store the decision, and has published INTERNAL_ERROR.
         case (_, .decision): refused.insert(testMessage)
         case (.registration, _):
             model.told(testMessage)
@@ -329,9 +329,9 @@ struct Simulation {
         model.ended(push, as: outcome)
     }
 
-    // MARK: Ends and starts
+    // MARK: Restarts
 
-    /// The process ends where it is, or the machine does, and another one starts.
+    /// Ends the process at its current step, or cuts the machine's power, and starts another process.
     private mutating func restart() async throws {
         let cutsPower = database.isCut || chance(2)
         note(cutsPower ? "power cut" : "killed")
@@ -349,7 +349,7 @@ struct Simulation {
         try await Checks.promises(of: model, in: server.store)
     }
 
-    /// What failed to be written may be durable all the same, even what a sender was told to have failed.
+    /// Adopts failed writes that turn out to be durable, even those that were reported to a sender as failed.
     private mutating func adoptUncertain() async throws {
         for message in uncertainDecisions where try await database.isAnswered(message.row) {
             if model.decided[message.testMessage] != nil { continue }
@@ -362,15 +362,15 @@ struct Simulation {
         uncertainEnds = []
     }
 
-    // MARK: What must hold
+    // MARK: Checks
 
     private mutating func check() async throws {
-        // While the disk fails, so may a reader; what it would have seen is seen after the repair.
+        // A faulty disk may also fail a read. The check after the repair covers this step.
         guard !isDatabaseFaulty else { return }
         try await Checks.all(of: model, in: server.store, database, since: foundPush, for: steadily - server.startedSteadily)
     }
 
-    /// Faults end, and time passes until nothing is left to do.
+    /// Ends all faults, and lets time pass until no work is left.
     private mutating func becomeWell() async throws {
         trace.append("well: ")
         network.faults = Network.Faults()
@@ -395,10 +395,10 @@ struct Simulation {
             let openCount = try await server.store.queuedPushCount()
             let isQuiet = server.undecided.isEmpty && openCount == 0
             quietCount = isQuiet ? quietCount + 1 : 0
-            // Some comparisons with the node's store.
+            // Let the history compare with the node's store a few times.
             if quietCount > 10 { break }
-            // In the end more than a day: a push to a device that may be dead waits for its lifetime if no other device is delivered to
-            // (DELIVERY.md, rule 3).
+            // The last rounds cover more than a day. A push to a device that may be dead waits for its lifetime if no other device is
+            // delivered to (DELIVERY.md, rule 3).
             steadily = before + (isQuiet ? .seconds(20) : round < 500 ? .seconds(5) : .seconds(60))
         }
         try await check()

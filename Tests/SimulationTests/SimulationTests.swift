@@ -2,15 +2,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Seeded worlds, each with everything that can go wrong. `Scripts/test` runs 60 of them, `Scripts/test --long` 500, `SIMULATION_SEEDS=5000`
-/// that many; every fifth has its database in PostgreSQL. `SIMULATION_STEPS` sets the number of steps in each; `SIMULATION_SEED=17` replays one world and prints its steps.
+/// Seeded worlds with all faults. `Scripts/test` runs 60 of them, `Scripts/test --long` 500, `SIMULATION_SEEDS=5000` that many. Every fifth
+/// has its database in PostgreSQL. `SIMULATION_STEPS` sets the number of steps in each. `SIMULATION_SEED=17` replays one world and prints
+/// its steps.
 @Suite(.fewAtATime, .timeLimit(.minutes(600)))
 struct SimulationTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let replayed = environment["SIMULATION_SEED"].flatMap(UInt64.init)
     private static let stepCount = environment["SIMULATION_STEPS"].flatMap(Int.init) ?? 80
     private static let seedCount = environment["SIMULATION_SEEDS"].flatMap(UInt64.init) ?? 60
-    /// As many as a small machine has cores.
+    /// The number of worlds at a time: the cores of a small machine.
     private static let sliceCount: UInt64 = 2
 
     @Test(arguments: 0..<sliceCount) func `no simulated world breaks an invariant`(slice: UInt64) async throws {

@@ -5,7 +5,7 @@ import StatusCrypto
 @testable import WakuREST
 
 extension StorePage {
-    /// Through the text that a node writes.
+    /// Creates a page by way of the text that a node writes.
     init(reading rows: [Network.Row], cursor: String?, includesData: Bool) throws {
         let messages = rows.map { row in
             let hash = "\"messageHash\":\"\(Network.text(row.hash))\""

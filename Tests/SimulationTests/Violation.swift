@@ -1,4 +1,4 @@
-/// What must never happen has happened.
+/// A broken invariant.
 struct Violation: Error, CustomStringConvertible {
     var promise: String
     var description: String { "not so: \(promise)" }
