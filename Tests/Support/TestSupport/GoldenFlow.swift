@@ -36,7 +36,7 @@ package struct GoldenFlow: Decodable {
             package let payload: HexBytes
             package let messageID: HexBytes
             package let signer: HexBytes
-            /// The ApplicationMetadataMessage, signature and all.
+            /// The ApplicationMetadataMessage with its signature.
             package let applicationMetadata: HexBytes
 
             private enum CodingKeys: String, CodingKey {
@@ -50,7 +50,7 @@ package struct GoldenFlow: Decodable {
         package struct Response: Decodable {
             package let decoded: ApplicationMessage
             package let contentTopic: String
-            /// Name of the key that can open it.
+            /// The name of the key that can open the reply.
             package let encryptedTo: String
 
             private enum CodingKeys: String, CodingKey {
@@ -101,7 +101,7 @@ package struct GoldenFlow: Decodable {
         }
     }
 
-    /// Most of its envelopes hold a segment, so that nothing can be said of their content alone.
+    /// A world with segments. Most of its envelopes hold one segment, so they have no decoded content.
     package struct SegmentWorld: Decodable {
         package let steps: [SegmentStep]
         package let serverPublicKey: HexBytes
@@ -170,7 +170,7 @@ package struct GoldenFlow: Decodable {
     }
 }
 
-/// A notification in a body for gorush, compared as parsed JSON. The reference's empty `topic` counts as none.
+/// A notification in a body for gorush, compared as parsed JSON. The reference's empty `topic` reads as nil.
 package struct PostedNotification: Decodable, Equatable, Sendable {
     package let tokens: [String]
     package let platform: Int

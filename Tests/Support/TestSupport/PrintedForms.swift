@@ -1,7 +1,7 @@
 import Foundation
 import StatusCrypto
 
-/// Returns what Swift prints of a value: by itself and as part of an array, an optional, a tuple, a dictionary and a dump.
+/// Returns the texts that Swift prints for a value: by itself and as part of an array, an optional, a tuple, a dictionary and a dump.
 package func printedForms(of value: Any) -> [String] {
     var dumped = ""
     dump(value, to: &dumped)

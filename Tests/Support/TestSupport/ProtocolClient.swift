@@ -2,27 +2,27 @@ package import Envelope
 package import StatusCrypto
 package import Wire
 
-/// A client as the reference implementation is one: makes the envelopes of registrations, queries and push requests, and opens replies.
-/// Only bytes, no network; the tests say where they go.
+/// A client like the reference implementation. The client makes the envelopes of registrations, queries and push requests, and opens
+/// replies. The tests pass its envelopes on, because the client has no network.
 package struct ProtocolClient: Sendable {
     package let key: PrivateKey
     package let server: PublicKey
     package var pubsubTopic = "/waku/2/rs/16/32"
 
-    /// Another timestamp for each envelope, so that no two have the same message hash.
+    /// The counter that gives each envelope its own timestamp, so that no two have equal message hashes.
     private let timestamps: EnvelopeCounter
 
-    /// The time of a client whose messages no node has to archive.
+    /// The clock of a client whose messages no node has to archive.
     package static let longAgo = WallClock { Timestamp(nanoseconds: 1_700_000_000_000_000_000) }
 
-    /// - Parameter clock: of the envelopes; archives take only those that are about now.
+    /// - Parameter clock: The clock of the envelopes. Archives accept only recent ones.
     package init(key: PrivateKey, server: PublicKey, clock: WallClock = Self.longAgo) {
         self.key = key
         self.server = server
         timestamps = EnvelopeCounter(clock)
     }
 
-    /// A client under a fresh key.
+    /// Creates a client with a fresh key.
     package init(server: PublicKey, clock: WallClock = Self.longAgo) {
         var random = SecureRandom()
         self.init(key: .generate(using: &random), server: server, clock: clock)
@@ -32,7 +32,7 @@ package struct ProtocolClient: Sendable {
 
     // MARK: Messages
 
-    /// A registration that the server accepts, as a start for variations.
+    /// Returns a registration that the server accepts, as a base for variations.
     package func registration(
         installationID: String = "c6ae4fde-bb65-11ea-b3de-0242ac130004", version: UInt64 = 1,
         accessToken: String = "b6ae4fde-bb65-11ea-b3de-0242ac130004", deviceToken: String = String(repeating: "ab", count: 32)
@@ -50,7 +50,7 @@ package struct ProtocolClient: Sendable {
         return registration
     }
 
-    /// One notification to a device, with everything right.
+    /// Returns a valid notification to a device.
     package func notification(
         to owner: ProtocolClient, installationID: String = "c6ae4fde-bb65-11ea-b3de-0242ac130004",
         accessToken: String = "b6ae4fde-bb65-11ea-b3de-0242ac130004"
@@ -65,7 +65,7 @@ package struct ProtocolClient: Sendable {
         return notification
     }
 
-    /// A push request under one message id.
+    /// Returns a push request with a message id.
     package func request(_ notifications: [PushNotification], messageID: [UInt8] = [7]) -> PushNotificationRequest {
         var request = PushNotificationRequest()
         request.requests = notifications
@@ -75,7 +75,7 @@ package struct ProtocolClient: Sendable {
 
     // MARK: Envelopes
 
-    /// The encrypted payload of a registration: `nonce(12) ‖ ciphertext ‖ tag(16)`.
+    /// Returns the encrypted payload of a registration: `nonce(12) ‖ ciphertext ‖ tag(16)`.
     package func encrypted(_ registration: PushNotificationRegistration) -> [UInt8] {
         var random = SecureRandom()
         let nonce: FixedBytes<12> = random.fixedBytes()
@@ -83,17 +83,17 @@ package struct ProtocolClient: Sendable {
             + AESGCM.seal(registration.encoded().span, key: key.sharedSecret(with: server), nonce: nonce)
     }
 
-    /// On the server's personal topic, as reference clients send it.
+    /// Returns an envelope on the server's personal topic, as reference clients send it.
     package func envelope(_ registration: PushNotificationRegistration) throws -> WakuEnvelope {
         try toServer(encrypted(registration), type: .pushNotificationRegistration, topic: .personal(server))
     }
 
-    /// On the server's partitioned topic.
+    /// Returns an envelope on the server's partitioned topic.
     package func envelope(_ request: PushNotificationRequest) throws -> WakuEnvelope {
         try toServer(request.encoded(), type: .pushNotificationRequest, topic: .partitioned(server))
     }
 
-    /// On the query topic of the key that is asked for, encrypted symmetrically.
+    /// Returns an envelope on the query topic of the owner, encrypted symmetrically.
     package func envelope(
         queryFor keyHashes: [Digest64], onTopicOf owner: Digest64, form: TopicName.QueryForm = .plain
     ) throws -> WakuEnvelope {
@@ -106,14 +106,14 @@ package struct ProtocolClient: Sendable {
             try RFC26.sealSymmetric(data, key: topic.deriveSymmetricKey(), signer: key, using: &random), topic: topic.topic)
     }
 
-    /// Any payload, signed by this client and encrypted to the server.
+    /// Returns an envelope with any payload, signed by this client and encrypted to the server.
     package func toServer(_ payload: [UInt8], type: MessageType, topic: TopicName) throws -> WakuEnvelope {
         var random = SecureRandom()
         let data = ApplicationMetadata.seal(payload, type: type, signer: key)
         return wrap(try RFC26.sealAsymmetric(data, to: server, signer: key, using: &random), topic: topic.topic)
     }
 
-    /// Puts a payload into an envelope.
+    /// Wraps a payload in an envelope.
     package func wrap(_ payload: [UInt8], topic: Topic) -> WakuEnvelope {
         var message = WakuMessage()
         message.payload = payload
@@ -125,7 +125,9 @@ package struct ProtocolClient: Sendable {
 
     // MARK: Replies
 
-    /// Opens what is encrypted to this client and on its partitioned topic, and signed by the server inside and out; nil for all else.
+    /// Opens an envelope that is on this client's partitioned topic, encrypted to this client, and signed by the server inside and out.
+    ///
+    /// - Returns: The message, or nil for other envelopes.
     package func open(_ envelope: WakuEnvelope) -> OpenedMessage? {
         guard envelope.message.contentTopic == TopicName.partitioned(key.publicKey).topic.contentTopic,
             envelope.message.version == RFC26.messageVersion,

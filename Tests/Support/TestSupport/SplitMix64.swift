@@ -1,4 +1,4 @@
-/// Steele, Lea, Flood: fast splittable pseudorandom number generators. The same numbers for the same seed.
+/// A generator that repeats its numbers for an equal seed (Steele, Lea, Flood: Fast splittable pseudorandom number generators).
 package struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 

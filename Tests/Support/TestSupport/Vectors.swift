@@ -5,14 +5,14 @@ import StatusCrypto
 package enum Vectors {
     /// Decodes one file.
     ///
-    /// - Parameter name: the file's name without `.json`.
+    /// - Parameter name: The file's name without `.json`.
     package static func load<File: Decodable>(_ name: String, as type: File.Type = File.self) throws -> File {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Vectors")
         return try JSONDecoder().decode(type, from: Data(contentsOf: folder.appending(path: name + ".json")))
     }
 }
 
-/// Bytes that a vector file writes as hex: `let payload: HexBytes`.
+/// Bytes that a vector file contains as hex: `let payload: HexBytes`.
 package struct HexBytes: Decodable, Sendable, Equatable {
     package let bytes: [UInt8]
 
@@ -26,7 +26,7 @@ package struct HexBytes: Decodable, Sendable, Equatable {
     }
 }
 
-/// Bytes that a vector file writes as standard base64.
+/// Bytes that a vector file contains as standard base64.
 package struct Base64Bytes: Decodable, Sendable, Equatable {
     package let bytes: [UInt8]
 

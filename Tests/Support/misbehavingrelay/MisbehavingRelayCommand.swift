@@ -8,7 +8,7 @@ import TestSupport
 import Transport
 import UnixSignals
 
-/// Nodes that misbehave when they are told to, as a process: for tests that kill it.
+/// The misbehaving relays as a process, for tests that kill it.
 @main
 struct MisbehavingRelayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

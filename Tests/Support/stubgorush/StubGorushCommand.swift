@@ -5,7 +5,7 @@ import ServiceLifecycle
 import TestSupport
 import UnixSignals
 
-/// The stub gorush as a process: for the demo, and for tests that measure or kill.
+/// The stub of gorush as a process, for the demo and for tests that measure or kill it.
 @main
 struct StubGorushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

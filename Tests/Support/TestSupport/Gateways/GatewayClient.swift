@@ -18,7 +18,7 @@ package struct GatewayClient: Sendable {
             self.retryAfter = retryAfter
         }
 
-        /// The same as any JSON; nil if it is none.
+        /// The body as JSON, or nil if it is not JSON.
         package var json: JSONValue? { JSONValue(text: body) }
     }
 
@@ -31,7 +31,7 @@ package struct GatewayClient: Sendable {
         self.url = url
     }
 
-    /// Opens a connection of bytes to the same port.
+    /// Opens a TCP connection to the same port.
     package func connect() throws -> RawConnection {
         guard let port = url.split(separator: ":").last.flatMap({ Int($0) }) else { throw POSIXError(.EINVAL) }
         return try RawConnection(to: port)
@@ -52,7 +52,7 @@ package struct GatewayClient: Sendable {
     }
 }
 
-/// Runs gateways on a loopback port for the time of the test.
+/// Runs gateways on a loopback port during the test.
 package func withGateways(
     _ gateways: [any Gateway], trustedProxies: Set<IPAddress> = [], clock: any Clock<Duration> = ContinuousClock(),
     logger: Logger = quietLogger, _ test: (GatewayClient) async throws -> Void
@@ -70,6 +70,6 @@ package func withGateways(
         guard let address = await iterator.next() else { return try await group.waitForAll() }
         try await test(GatewayClient(url: "http://\(address)"))
         group.cancelAll()
-        try? await group.waitForAll()  // ends by being cancelled
+        try? await group.waitForAll()  // `run` ends by cancellation
     }
 }

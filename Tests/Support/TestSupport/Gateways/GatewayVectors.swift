@@ -1,6 +1,6 @@
 package import StatusCrypto
 
-/// `11_gateways.json`: what PHP and the reference's own code make of fixed keys.
+/// The output of PHP and of the reference's own code for fixed keys: `11_gateways.json`.
 package struct GatewayVectors: Decodable, Sendable {
     package struct Key: Decodable, Sendable {
         package var private_pkcs8_pem: String
@@ -96,7 +96,7 @@ package struct GatewayVectors: Decodable, Sendable {
         }
     }()
 
-    /// What is under that name.
+    /// Returns the value with that name.
     package static func key(_ name: String) -> Key { found(all.keys[name], name) }
     package static func token(_ name: String) -> Token { found(all.tokens[name], name) }
     package static func session(_ name: String) -> Session { found(all.sessions[name], name) }

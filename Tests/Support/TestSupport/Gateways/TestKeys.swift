@@ -1,6 +1,6 @@
-/// Keys that a proxy has to look at twice. Made with openssl and by hand; only the public halves exist.
+/// Public keys, made with openssl and by hand, that test the checks of a proxy. Their private keys do not exist.
 package enum TestKeys {
-    /// 1,024 bits: too few.
+    /// An RSA key of 1,024 bits, which is too short.
     package static let rsa1024 = """
         -----BEGIN PUBLIC KEY-----
         MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQCz9dISHyKRyI56lFHoIvteOJKA
@@ -11,7 +11,7 @@ package enum TestKeys {
 
         """
 
-    /// 4,096 bits.
+    /// An RSA key of 4,096 bits.
     package static let rsa4096 = """
         -----BEGIN PUBLIC KEY-----
         MIICIjANBgkqhkiG9w0BAQEFAAOCAg8AMIICCgKCAgEAt8iHq7xuU3DR8onR9rmX
@@ -30,7 +30,7 @@ package enum TestKeys {
 
         """
 
-    /// No RSA key: P-256.
+    /// A P-256 key, which is no RSA key.
     package static let ellipticCurve = """
         -----BEGIN PUBLIC KEY-----
         MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEVag2mpvILp74nkvigtTIG0TDeSnI
@@ -39,7 +39,7 @@ package enum TestKeys {
 
         """
 
-    /// 2,048 bits, and an exponent as long, which makes a verification as slow as a signature.
+    /// An RSA key of 2,048 bits with an exponent of that length, which makes a verification as slow as a signature.
     package static let longExponent = """
         -----BEGIN PUBLIC KEY-----
         MIICIjANBgkqhkiG9w0BAQEFAAOCAg8AMIICCgKCAQEAnWf39ol8wYLJzZCnk5aG
@@ -58,7 +58,7 @@ package enum TestKeys {
 
         """
 
-    /// An exponent that has no inverse.
+    /// An RSA key whose exponent has no inverse.
     package static let evenExponent = """
         -----BEGIN PUBLIC KEY-----
         MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAnWf39ol8wYLJzZCnk5aG

@@ -5,31 +5,31 @@ import StatusCrypto
 import WakuREST
 import Wire
 
-/// What go-waku answers where it differs from nwaku, as far as a client notices (WAKU_REST.md §0, §1).
+/// The responses of go-waku where they differ from nwaku's, as far as a client sees them (WAKU_REST.md §0, §1).
 enum GoWakuDialect {
     static let health = RelayResponse.error(501, "Non RLN healthcheck is not implemented")
 
-    /// Commands are answered in JSON, and a failure to publish has no text.
+    /// Converts nwaku's response. go-waku's responses to commands are JSON, and a failure to publish has no text.
     static func response(_ response: RelayResponse) -> RelayResponse {
         if response == .ok { return .json("true") }
         if response.body.hasPrefix("Failed to publish") { return .error(500) }
         return storeAnswer(response.body).map { .json($0) } ?? response
     }
 
-    /// An empty list is null, and what is not set is left out.
+    /// Returns messages as JSON. go-waku writes null for an empty list, and omits unset fields.
     static func messages(_ messages: [WakuMessage]) -> String {
         messages.isEmpty ? "null" : "[" + messages.map { message($0, timestampIsString: false) }.joined(separator: ",") + "]"
     }
 
-    /// No history of a whole shard.
+    /// Returns whether go-waku supports the request. A go-waku node has no history of a whole shard.
     static func canAnswer(_ request: RelayRequest) -> Bool {
         let isAsked = { (parameter: String) in request.target.contains(parameter + "=") }
         return isAsked("hashes") || isAsked("pubsubTopic") && isAsked("contentTopics")
     }
 
-    /// Protobuf's own names in JSON, and 64-bit numbers as strings.
+    /// Converts a page of nwaku's store: go-waku uses protobuf's field names in JSON, and strings for 64-bit numbers.
     ///
-    /// - Returns: nil for anything but a page of nwaku's store.
+    /// - Returns: The page, or nil if the text is not a page of nwaku's store.
     private static func storeAnswer(_ text: String) -> String? {
         let answer = try? JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader) }
         guard text.hasPrefix("{\"requestId\":"), let page = answer?.page else { return nil }

@@ -1,7 +1,7 @@
 package import Envelope
 import Transport
 
-/// A member of the bus that remembers what it hears.
+/// A member of the bus that records the envelopes that it receives.
 package final class Listener: BusListener {
     private let recorder = Recorder<WakuEnvelope>()
 

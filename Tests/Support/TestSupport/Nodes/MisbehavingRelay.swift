@@ -10,9 +10,9 @@ package import Transport
 import WakuREST
 import Wire
 
-/// A relay that misbehaves as a test wants it to; as long as nothing is wanted it does what `RelayServer` does.
+/// A relay with faults that a test chooses. Without faults it behaves as `RelayServer`.
 ///
-/// It can be told so over HTTP, too: `POST /faults` with `RelayFaults` in JSON, and `POST /faults/restart`.
+/// HTTP requests set the faults too: `POST /faults` with `RelayFaults` in JSON, and `POST /faults/restart`.
 package struct MisbehavingRelay: Service {
     private let configuration: RelayServer.Configuration
     private let bus: Bus
@@ -34,7 +34,7 @@ package struct MisbehavingRelay: Service {
     }
 
     package func run() async throws {
-        // What survives a restart is in a file.
+        // A file keeps the messages that survive a restart.
         let folder = try TemporaryFolder()
         var configuration = configuration
         configuration.archivePath = configuration.archivePath ?? folder.path("archive")
@@ -49,7 +49,7 @@ package struct MisbehavingRelay: Service {
         }
     }
 
-    /// The connection ends before the answer does.
+    /// A response whose connection closes before its end.
     private static var brokenOff: Response {
         Response(status: .ok, headers: [.contentLength: "1"], body: ResponseBody(contentLength: 1) { _ in throw BrokenOff() })
     }
@@ -57,11 +57,11 @@ package struct MisbehavingRelay: Service {
     private struct BrokenOff: Error {}
 }
 
-/// Stands between a node and the rest of the world: the bus, and whoever asks over HTTP.
+/// A member of the bus that stands between a node and both the bus and the node's HTTP clients.
 final class FaultyMember: BusListener {
     private struct State {
         var member: RelayMember
-        /// On their way to the node, in the order in which they were published.
+        /// The messages on their way to the node, in the order of their publication.
         var underWay: [(arrival: Timestamp, envelope: WakuEnvelope)] = []
         var arrivalCount = 0
         var takenCount = 0
@@ -88,7 +88,7 @@ final class FaultyMember: BusListener {
 
     private var member: RelayMember { state.withLock { $0.member } }
 
-    // MARK: What it hears
+    // MARK: Messages from the bus
 
     func hear(_ envelope: WakuEnvelope) {
         let delay = control.faults.delay
@@ -112,9 +112,11 @@ final class FaultyMember: BusListener {
         every > 0 && count.isMultiple(of: every)
     }
 
-    // MARK: What it answers
+    // MARK: HTTP requests
 
-    /// - Returns: nil when the connection is to end without an answer.
+    /// Responds to a request.
+    ///
+    /// - Returns: The response, or nil to close the connection without one.
     func respond(to request: RelayRequest, publishing publish: (WakuEnvelope) async throws -> Void) async -> RelayResponse? {
         if request.target.hasPrefix("/faults") { return obey(request) }
         let now = clock.now()
@@ -184,7 +186,7 @@ extension RelayRequest {
 }
 
 extension RelayFaults {
-    /// What the node answers without doing anything.
+    /// Returns the node's immediate rejection of a request, or nil if it handles the request.
     fileprivate func refusal(of request: RelayRequest) -> RelayResponse? {
         if request.target.hasPrefix("/store/") {
             if isNotReady { return .error(404, "/store endpoints are not available while initializing.") }
@@ -216,7 +218,7 @@ extension RelayFaults {
 }
 
 extension NodeResponse {
-    /// What a node's answer to a GET says.
+    /// Returns the messages in a node's response to a GET.
     fileprivate static func messages(in body: String) -> [WakuMessage]? {
         try? JSONReader.read(Array(body.utf8)) { reader throws(JSONError) in
             var messages: [WakuMessage] = []

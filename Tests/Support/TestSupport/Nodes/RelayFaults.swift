@@ -1,44 +1,45 @@
-/// How a relay misbehaves on purpose. Nothing is left to chance: what befalls some messages befalls every how-manieth one.
+/// The faults of a relay, which are deterministic: a fault of some messages affects every n-th one.
 package struct RelayFaults: Codable, Sendable, Equatable {
-    /// What a POST of a message comes to.
+    /// The result of a POST of a message.
     package enum Publishing: String, Codable, Sendable {
         case normal
-        /// Nothing is sent: 400.
+        /// The node publishes nothing and returns 400.
         case refused
-        /// Nothing is sent: 500 and `timedout`.
+        /// The node publishes nothing and returns 500 with `timedout`.
         case timedOut
-        /// 500 and `timedout`, although the message was sent (WAKU_REST.md §1.2).
+        /// The node publishes the message, but returns 500 with `timedout` (WAKU_REST.md §1.2).
         case timedOutButSent
-        /// Nothing is sent: RLN lets the node send no more in this epoch (WAKU_REST.md §1.2).
+        /// The node publishes nothing: RLN permits no more messages in this epoch (WAKU_REST.md §1.2).
         case quotaExhausted
         /// The node reads the message, publishes nothing, and does not respond until the fault ends.
         case silent
     }
 
-    /// Every so manieth message never reaches the node, its own among them. 0: none.
+    /// The interval of lost messages: every n-th message does not reach the node, including its own. 0 means none.
     package var dropEvery = 0
-    /// Every so manieth message is in the node's store and in no answer to a GET, as if the cache had been full. 0: none.
+    /// The interval of evicted messages: every n-th message is in the node's store but in no response to a GET, as with a full cache. 0
+    /// means none.
     package var evictEvery = 0
-    /// How often each message stands in the answer to a GET.
+    /// The number of copies of each message in the response to a GET.
     package var copies = 1
-    /// The answer to a GET is in the reverse order.
+    /// Whether the response to a GET is in the reverse order.
     package var isReversed = false
-    /// What others' messages need to reach the node, by its wall clock.
+    /// The delay of other nodes' messages, by the node's wall clock.
     package var delay = Duration.zero
-    /// A GET of messages takes them from the cache, and the connection ends before the answer.
+    /// Whether a GET takes messages from the cache, but its connection closes before the response.
     package var losesAnswers = false
-    /// As a node that is starting, for ever: its relay and its store are not there.
+    /// Whether the node behaves as during its start: it has neither relay nor store yet.
     package var isNotReady = false
-    /// As a node without `--store`.
+    /// Whether the node runs without `--store`.
     package var hasNoStore = false
     package var publishing = Publishing.normal
-    /// Speaks go-waku's dialect (WAKU_REST.md §1).
+    /// Whether the node speaks go-waku's dialect (WAKU_REST.md §1).
     package var isGoWaku = false
 
     package init() {}
 }
 
-/// The strings on which a test holds a relay, before it runs and while it does.
+/// The control by which a test sets a relay's faults, before it runs and while it does.
 package final class RelayControl: Sendable {
     private let state = Condition((faults: RelayFaults(), relay: FaultyMember?.none))
     private let silentPostCount = Condition(0)
@@ -50,7 +51,7 @@ package final class RelayControl: Sendable {
         set { state.change { $0.faults = newValue } }
     }
 
-    /// As a restart: subscriptions and cache are lost, the store is kept, and the node has another peer id. It does not close its port.
+    /// Simulates a restart: the relay loses subscriptions and cache, keeps the store and gets another peer id. Its port stays open.
     package func restart() throws { try state.read { $0.relay }?.restart() }
 
     /// Waits until this many POSTs have reached the relay while it was silent.

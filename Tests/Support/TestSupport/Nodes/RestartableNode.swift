@@ -3,15 +3,15 @@ import Relay
 import ServiceLifecycle
 package import Transport
 
-/// A node at a fixed place that can be killed and started again: it keeps its store, and nothing else.
+/// A node at a fixed address that can be killed and started again, and that keeps its store only.
 package struct RestartableNode: Sendable {
     package let control = RelayControl()
     private let bus: Bus
     private let clock: WallClock
     private let folder: TemporaryFolder
-    // Below the ports that the system gives out, so that no other test gets it meanwhile.
+    // The system assigns ports above this range, so other tests do not get the port meanwhile.
     private let port = Int.random(in: 20_000..<30_000)
-    /// nil while it is away.
+    /// The running node, or nil while it is down.
     private let services = Condition<ServiceGroup?>(nil)
 
     package init(on bus: Bus, clock: WallClock) throws {
@@ -38,7 +38,8 @@ package struct RestartableNode: Sendable {
         services.change { $0 = group }
     }
 
-    /// By a shutdown: SwiftNIO traps when a task is cancelled while a connection comes in (github.com/apple/swift-nio/issues/3481).
+    /// Kills the node by a shutdown: SwiftNIO traps if a task is cancelled during an incoming connection
+    /// (github.com/apple/swift-nio/issues/3481).
     package func kill() async {
         await services.value?.triggerGracefulShutdown()
         await services.wait { $0 == nil }

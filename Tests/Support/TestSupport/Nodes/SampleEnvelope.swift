@@ -2,7 +2,7 @@ package import Envelope
 import Wire
 
 extension WakuEnvelope {
-    /// An envelope of no meaning, always the same.
+    /// Returns an envelope with arbitrary, constant content.
     package static func sample(
         _ payload: [UInt8] = [1], on pubsubTopic: String = TestNode.topic, contentTopic: String = "/wanted/1/a/b",
         sent timestamp: Timestamp = TestNode.start

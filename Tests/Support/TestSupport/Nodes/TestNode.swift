@@ -8,14 +8,14 @@ import ServiceLifecycle
 package import Transport
 package import WakuREST
 
-/// A node under test, spoken to over HTTP only: the embedded relay, or a real node at `WAKU_NODE_URL`.
+/// A node under test, accessed over HTTP only: the embedded relay, or a real node at `WAKU_NODE_URL`.
 ///
-/// The real one: `wakunode2 --cluster-id=16 --num-shards-in-network=0 --shard=32 --relay=true --rest=true --store=true`.
+/// Start the real node with `wakunode2 --cluster-id=16 --num-shards-in-network=0 --shard=32 --relay=true --rest=true --store=true`.
 package struct TestNode: Sendable {
-    /// The shard that a node under test is subscribed to from its start: a real one by `--shard=32 --cluster-id=16`.
+    /// The shard that a node under test is subscribed to from its start. A real node gets it by `--shard=32 --cluster-id=16`.
     package static let topic = "/waku/2/rs/16/32"
     package static let path = "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F16%2F32"
-    /// A safety net: on no machine does an answer take that long.
+    /// The time-out of requests, as a safety net. No machine is slow enough to reach it.
     package static let patience = Duration.seconds(600)
     package static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
 
@@ -37,7 +37,7 @@ package struct TestNode: Sendable {
         }
     }
 
-    /// What a program of ours takes it for; its answers may take as long as they like.
+    /// The node as our programs see it, with the time-out of the tests.
     package var wakuNode: WakuNode { wakuNode(at: "") }
 
     package func wakuNode(at path: String) -> WakuNode {
@@ -63,9 +63,9 @@ package struct TestNode: Sendable {
         try await send(.post, path, body, contentType: contentType)
     }
 
-    /// Publishes a message that has to be taken.
+    /// Publishes a message and requires that the node accepts it.
     ///
-    /// - Returns: its timestamp.
+    /// - Returns: The timestamp of the message.
     @discardableResult
     package func publish(
         _ payload: String = "AQID", on contentTopic: String, sent delay: Duration = .zero, more: String = ""
@@ -80,7 +80,7 @@ package struct TestNode: Sendable {
     package struct Refused: Error { package var answer: Answer }
 }
 
-/// Runs the test against the node at `WAKU_NODE_URL` if there is one, else against a relay of its own.
+/// Runs the test against the node at `WAKU_NODE_URL` if that is set, or else against a relay of its own.
 package func withNode(_ test: (TestNode) async throws -> Void) async throws {
     if let url = ProcessInfo.processInfo.environment["WAKU_NODE_URL"] {
         try await realNodeUse.acquire()
@@ -96,13 +96,13 @@ private let realNodeUse = ConcurrencyLimiter(limit: 1)
 
 private func realNode(_ url: String) async throws -> TestNode {
     let node = TestNode(url: url, clock: WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e6) * 1000) })
-    _ = try await node.get(TestNode.path)  // away with what earlier tests left
+    _ = try await node.get(TestNode.path)  // Discard the messages of earlier tests.
     return node
 }
 
-/// Runs a relay while the test runs.
+/// Runs a relay during the test.
 ///
-/// - Parameter control: for one that misbehaves.
+/// - Parameter control: The control of its faults.
 package func withRelay(
     _ configuration: RelayServer.Configuration = .init(pubsubTopics: [TestNode.topic]), on bus: Bus = Bus(),
     clock: WallClock = ManualWallClock(TestNode.start).clock, control: RelayControl? = nil,
@@ -126,7 +126,7 @@ package func withRelay(
         guard let address = await iterator.next() else { return try await group.waitForAll() }
         try await test(TestNode(url: "http://\(address)", clock: clock))
         group.cancelAll()
-        try? await group.waitForAll()  // ends by being cancelled
+        try? await group.waitForAll()  // `run` ends by cancellation
     }
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Any JSON, for comparing.
+/// Any JSON value, for comparisons.
 package indirect enum JSONValue: Sendable, Equatable, Codable {
     case null
     case bool(Bool)
@@ -54,7 +54,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByArrayLiteral, Expr
 }
 
 extension JSONValue {
-    /// - Returns: nil for what is no JSON.
+    /// Parses a JSON text. The result is nil if the text is not JSON.
     package init?(text: String) {
         guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) else { return nil }
         self = value

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// A TCP server on a loopback port whose behaviour is plain code on blocking sockets: for what no HTTP server would do, such as
-/// breaking off in the middle. Each connection has a thread of its own. It listens until `stop`, or until the process ends.
+/// A TCP server on a loopback port, written as plain code on blocking sockets. The code can do things that an HTTP server would not, such
+/// as break off a response. Each connection has its own thread. The server listens until `stop`, or until the process exits.
 package final class RawServer: Sendable {
     package let port: UInt16
     private let listener: CInt
     private let accepted = Mutex(0)
 
-    /// - Parameter handle: called with each connection, which is closed afterwards.
+    /// - Parameter handle: A function that is called with each connection. The server closes the connection afterwards.
     package init(_ handle: @escaping @Sendable (RawConnection) -> Void) throws {
         let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -24,7 +24,7 @@ package final class RawServer: Sendable {
         guard isListening else { throw POSIXError(.EADDRNOTAVAIL) }
         self.listener = listener
         port = UInt16(bigEndian: address.sin_port)
-        // Holds the server: a test whose last look at it is for the URL must not end it.
+        // The thread holds the server: it must not stop when a test releases it after reading its URL.
         Thread { [self, listener] in
             while true {
                 let descriptor = accept(listener, nil, nil)
@@ -40,23 +40,23 @@ package final class RawServer: Sendable {
         }.start()
     }
 
-    /// How many connections there were.
+    /// The number of connections so far.
     package var connectionCount: Int { accepted.withLock { $0 } }
 
     package var url: String { "http://127.0.0.1:\(port)" }
 
-    /// No further connections; those that are open stay.
+    /// Stops accepting connections. Open connections stay open.
     package func stop() {
-        // Unlike close, it ends an `accept` under way, and the number cannot be given away meanwhile.
+        // Unlike close, a shutdown ends an `accept` in progress, and the system cannot reuse the descriptor meanwhile.
         _ = Foundation.shutdown(listener, CInt(SHUT_RDWR))
     }
 }
 
-/// A connection: an accepted one, used by the thread that handles it, or one to a loopback port.
+/// A connection: one that the server accepted, used by its thread, or one to a loopback port.
 package struct RawConnection: Sendable {
     fileprivate let descriptor: CInt
 
-    /// The next request, header and body (by its Content-Length); nil when the peer has closed.
+    /// Returns the next request with its header and body (by its Content-Length), or nil when the peer has closed.
     package func readRequest() -> String? {
         var request = ""
         while !isComplete(request) {
@@ -68,8 +68,8 @@ package struct RawConnection: Sendable {
         return request
     }
 
-    /// The first line of the next request, whose body is read and dropped; nil when the peer has closed. For what is measured: costs less
-    /// than ``readRequest()``.
+    /// Returns the first line of the next request and drops its body, or nil when the peer has closed. Measurements use this, because it
+    /// costs less than ``readRequest()``.
     package func readRequestLine() -> String? {
         var head: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4 * 1024)
@@ -91,7 +91,7 @@ package struct RawConnection: Sendable {
         }
     }
 
-    /// Where the empty line begins.
+    /// Returns the index of the empty line after the header.
     private static func headEnd(of bytes: [UInt8]) -> Int? {
         bytes.indices.dropLast(3).first { bytes[$0] == 0x0D && bytes[$0 + 1] == 0x0A && bytes[$0 + 2] == 0x0D && bytes[$0 + 3] == 0x0A }
     }
@@ -104,7 +104,7 @@ package struct RawConnection: Sendable {
         return request[end.upperBound...].utf8.count >= length.first ?? 0
     }
 
-    /// Writes all of it, unless the peer is gone.
+    /// Writes the whole text, unless the peer has closed.
     package func write(_ text: String) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -114,20 +114,20 @@ package struct RawConnection: Sendable {
         }
     }
 
-    /// A complete answer.
+    /// Writes a complete response.
     ///
-    /// - Parameter isLast: whether it says that the connection ends; otherwise that can be used again.
+    /// - Parameter isLast: Whether the response announces the end of the connection. Otherwise the peer can reuse it.
     package func respond(status: Int = 200, body: String = "", isLast: Bool = false) {
         let connection = isLast ? "Connection: close\r\n" : ""
         write("HTTP/1.1 \(status) Status\r\n\(connection)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
     }
 
-    /// Returns when the peer closes.
+    /// Waits until the peer closes.
     package func waitForEnd() {
         while readRequest() != nil {}
     }
 
-    /// The close that follows is a reset (RST) and throws away what was not yet sent.
+    /// Makes the close that follows a reset (RST), which discards unsent bytes.
     package func resetWhenClosed() {
         var option = linger(l_onoff: 1, l_linger: 0)
         unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
@@ -152,7 +152,7 @@ package struct RawConnection: Sendable {
         guard isConnected else { throw POSIXError(.ECONNREFUSED) }
     }
 
-    /// Returns everything that the peer sends until it closes its side. A thread of its own waits for it.
+    /// Returns everything that the peer sends until it closes its side. A separate thread waits for it.
     package func readToEnd() async -> String {
         await withCheckedContinuation { continuation in
             Thread {
@@ -168,7 +168,7 @@ package struct RawConnection: Sendable {
         }
     }
 
-    /// Ends both directions, which ends a read in progress.
+    /// Closes both directions, which ends a read in progress.
     package func shutDown() {
         _ = Foundation.shutdown(descriptor, CInt(SHUT_RDWR))
     }

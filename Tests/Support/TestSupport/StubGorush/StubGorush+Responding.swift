@@ -17,7 +17,7 @@ struct StubGorushContext: RequestContext {
 }
 
 extension StubGorush {
-    /// A batch as our tests post it is far below.
+    /// The limit of a body's length. The tests' batches are far smaller.
     private static let maximumBodyByteCount = 32 << 20
 
     func respond(to request: Request, channel: any Channel) async throws -> Response {
@@ -112,7 +112,9 @@ extension StubGorush {
         }
     }
 
-    /// - Parameter write: how the body is written; nil: at once.
+    /// Returns a response.
+    ///
+    /// - Parameter write: The function that writes the body. nil writes it at once.
     private func response(
         _ answer: StubGorushAnswer, write: (@Sendable (inout any ResponseBodyWriter) async throws -> Void)? = nil
     ) -> Response {

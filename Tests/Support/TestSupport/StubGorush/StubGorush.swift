@@ -6,27 +6,27 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// A gorush that sends nothing: a real HTTP server that answers like gorush v1.22.0 (GORUSH.md), remembers what it was given and
-/// misbehaves when told to. Stricter in one thing: bytes after the JSON are refused.
+/// A stub of gorush that delivers nothing: a real HTTP server that responds like gorush v1.22.0 (GORUSH.md). The stub records its requests
+/// and has faults that tests choose. The stub is stricter in one respect: it rejects bytes after the JSON.
 package final class StubGorush: Service, Sendable {
     package struct Configuration: Sendable {
-        /// 0: any free port.
+        /// The port. 0 means any free port.
         package var port: Int
-        /// `core.sync`: whether failures are told in `logs`.
+        /// Whether `logs` contains failures: gorush's `core.sync`.
         package var isSync: Bool
-        /// `core.max_notification`.
+        /// The limit of notifications in a request: gorush's `core.max_notification`.
         package var maximumNotificationCount: Int
-        /// Notifications for others are dropped without a word.
+        /// The enabled platforms. The stub drops notifications for other platforms without a report.
         package var enabledPlatforms: Set<Int>
-        /// `log.hide_token`.
+        /// Whether logs hide tokens: gorush's `log.hide_token`.
         package var hidesTokens: Bool
-        /// `queue.engine`.
+        /// The queue engine: gorush's `queue.engine`.
         package var queueEngine: String
-        /// `ios.production`.
+        /// Whether APNs' production service is in use: gorush's `ios.production`.
         package var isProduction: Bool
-        /// `core.worker_num`.
+        /// The number of workers: gorush's `core.worker_num`.
         package var workerCount = 96
-        /// What a proxy lets through besides `/api/push`: nothing of gorush's words on itself.
+        /// Whether a proxy permits requests to `/api/push` only, so that the stub's reports on itself are hidden.
         package var isBehindProxy: Bool
 
         package init(
@@ -50,24 +50,24 @@ package final class StubGorush: Service, Sendable {
         }
     }
 
-    /// A POST to `/api/push` as it came.
+    /// A POST to `/api/push`, as received.
     package struct Post: Sendable {
         package var headers: [(name: String, value: String)]
         package var body: String
     }
 
-    /// What to do instead of the right answer.
+    /// A fault in place of the correct response.
     package enum Misbehaviour: Sendable {
         case answer(status: Int, headers: [String: String] = [:], body: String = "")
-        /// Never answer.
+        /// The stub does not respond.
         case hang
-        /// The right answer, as soon as that is true.
+        /// The stub responds correctly once the condition is true.
         case delay(until: Condition<Bool>)
-        /// Close the connection with RST, without an answer.
+        /// The stub closes the connection with RST, without a response.
         case reset
-        /// Close the connection in the middle of the right answer.
+        /// The stub closes the connection in the middle of the correct response.
         case breakOff
-        /// The right answer, a byte at a time.
+        /// The stub sends the correct response byte by byte.
         case drip(interval: Duration)
     }
 
@@ -79,9 +79,9 @@ package final class StubGorush: Service, Sendable {
         var poison: Set<String> = []
     }
 
-    /// All posts, refused ones too.
+    /// All posts, including rejected ones.
     package let posts = Recorder<Post>()
-    /// What gorush would have sent on, failures included; of a batch all at once.
+    /// The notifications that gorush would have delivered, including failing ones. The stub adds those of a batch at once.
     package let notifications = Recorder<StubNotification>()
 
     let state: Mutex<State>
@@ -91,25 +91,25 @@ package final class StubGorush: Service, Sendable {
         state = Mutex(State(configuration: configuration))
     }
 
-    /// Where it listens, once it does.
+    /// The URL, once the stub listens.
     package var url: String {
         get async { await addresses.wait(for: 1).first ?? "" }
     }
 
-    /// From now on.
+    /// The configuration, which may change while the stub runs.
     package var configuration: Configuration {
         get { state.withLock { $0.configuration } }
         set { state.withLock { $0.configuration = newValue } }
     }
 
-    /// From now on pushes to this token fail for that reason: `Unregistered`, … (GORUSH.md §6). Nil: they succeed again.
+    /// Makes later pushes to this token fail with an error such as `Unregistered` (GORUSH.md §6). nil makes them succeed again.
     ///
-    /// - Parameter topic: the bundle id with which they do; nil: any.
+    /// - Parameter topic: The bundle id of the failing pushes. nil means any.
     package func fail(token: String, topic: String? = nil, with error: String?) {
         state.withLock { $0.failures[Target(token: token, topic: topic)] = error }
     }
 
-    /// From now on pushes for this bundle id fail, whatever the token.
+    /// Makes later pushes for this bundle id fail, with any token.
     package func fail(topic: String, with error: String?) {
         state.withLock { $0.failures[Target(token: nil, topic: topic)] = error }
     }
@@ -119,24 +119,25 @@ package final class StubGorush: Service, Sendable {
         var topic: String?
     }
 
-    /// From now on posts with a notification for these platforms get this, and nothing of them is sent on. Nil: they are answered again.
+    /// Makes later posts with a notification for these platforms get this fault. The stub delivers none of their notifications. nil makes
+    /// it respond correctly again.
     package func breakDown(_ misbehaviour: Misbehaviour?, platforms: Set<Int> = [1, 2]) {
         state.withLock { $0.outage = misbehaviour.map { ($0, platforms) } }
     }
 
-    /// From now on a batch with this token is refused whole, as one with a wrong type in it is.
+    /// Makes the stub reject whole batches that contain this token, as for a wrong type.
     package func refuse(token: String) {
         state.withLock { _ = $0.poison.insert(token) }
     }
 
-    /// For the next post that has no misbehaviour yet.
+    /// Sets the fault of the next post that has none yet.
     ///
-    /// - Parameter takesBatch: whether the notifications are sent on all the same.
+    /// - Parameter takesBatch: Whether the stub delivers the notifications nevertheless.
     package func next(_ misbehaviour: Misbehaviour, takesBatch: Bool = false) {
         state.withLock { $0.script.append((misbehaviour, takesBatch)) }
     }
 
-    /// Returns when so many notifications have been taken in all.
+    /// Waits until the stub has accepted this number of notifications in total.
     @discardableResult
     package func waitForNotifications(count: Int) async -> [StubNotification] {
         await notifications.wait(for: count)
@@ -153,13 +154,13 @@ package final class StubGorush: Service, Sendable {
             onServerRunning: { channel in
                 if let port = channel.localAddress?.port { self.addresses.append("http://127.0.0.1:\(port)") }
             },
-            // Hummingbird calls every connection that ends by cancellation an error.
+            // Hummingbird logs an error for every connection that ends by cancellation.
             logger: Logger(label: "stub-gorush") { _ in SwiftLogNoOpLogHandler() })
         try await application.run()
     }
 }
 
-/// Runs a stub for as long as the body does.
+/// Runs a stub while the body runs.
 package func withStubGorush<Value: Sendable>(
     _ configuration: StubGorush.Configuration = .init(), _ body: (StubGorush) async throws -> Value
 ) async throws -> Value {

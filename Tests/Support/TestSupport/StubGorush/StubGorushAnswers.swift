@@ -1,6 +1,6 @@
 import Foundation
 
-/// What gorush v1.22.0 answers, to the byte (GORUSH.md §1, §2.2).
+/// A response of gorush v1.22.0, byte for byte (GORUSH.md §1, §2.2).
 struct StubGorushAnswer: Sendable {
     var status = 200
     var contentType: String? = "application/json; charset=utf-8"
@@ -24,7 +24,7 @@ struct StubGorushAnswer: Sendable {
         StubGorushAnswer(body: #"{"counts":\#(count),"logs":[\#(logs.joined(separator: ","))],"success":"ok"}"#)
     }
 
-    /// The effective configuration: what a client wants to know of it.
+    /// Returns the effective configuration, as far as clients read it.
     static func configuration(_ configuration: StubGorush.Configuration) -> StubGorushAnswer {
         StubGorushAnswer(
             contentType: "application/x-yaml; charset=utf-8",
@@ -51,7 +51,7 @@ struct StubGorushAnswer: Sendable {
                 """)
     }
 
-    /// One entry of `logs` (GORUSH.md §2.4).
+    /// Returns an entry of `logs` (GORUSH.md §2.4).
     static func failure(_ notification: StubNotification, token: String, error: String, hidesTokens: Bool) -> String {
         let identifier = (notification.identifier ?? "").isEmpty ? [] : [("notif_id", notification.identifier ?? "")]
         let fields =
@@ -62,14 +62,14 @@ struct StubGorushAnswer: Sendable {
         return "{" + fields.map { "\(quoted($0)):\(quoted($1))" }.joined(separator: ",") + "}"
     }
 
-    /// Stars for every occurrence of the first and of the last 10 characters, or for all of it.
+    /// Returns the token with stars for each occurrence of its first and last 10 characters, or for all of it if it is short.
     private static func hidden(_ token: String) -> String {
         guard token.count >= 20 else { return String(repeating: "*", count: token.count) }
         let stars = String(repeating: "*", count: 10)
         return token.replacingOccurrences(of: token.suffix(10), with: stars).replacingOccurrences(of: token.prefix(10), with: stars)
     }
 
-    /// As Go writes a string.
+    /// Returns a string literal as Go writes it.
     private static func quoted(_ text: String) -> String {
         let escaped = text.unicodeScalars.map { scalar in
             switch scalar {

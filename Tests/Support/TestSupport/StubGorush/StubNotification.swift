@@ -1,25 +1,25 @@
 package import Foundation
 
-/// One notification that the stub took, as it was posted.
+/// A notification that the stub accepted, as it was posted.
 package struct StubNotification: Sendable, Equatable, Decodable {
     package var identifier: String?
     package var tokens: [String]
-    /// 1 iOS, 2 Android; anything else is dropped by gorush.
+    /// The platform: 1 for iOS, 2 for Android. gorush drops others.
     package var platform: Int
     package var topic: String?
     package var message: String?
     package var data: [String: JSONValue]?
-    /// iOS: `collapse_id`; Android: `android.notification.tag`.
+    /// The `collapse_id` on iOS, or the `android.notification.tag` on Android.
     package var collapseIdentifier: String?
-    /// iOS: Unix seconds.
+    /// The expiration on iOS, in Unix seconds.
     package var expiration: Int?
-    /// Android: as FCM writes it, `"3600s"`.
+    /// The time to live on Android, as FCM writes it: `"3600s"`.
     package var timeToLive: String?
-    /// When the request that brought it had been read, before anything was made of it.
+    /// The time at which the stub had read the request, before it parsed it.
     package var arrivedAt = Date.distantPast
 
-    /// Every key that gorush v1.22 declares with a type of its own (GORUSH.md §3): a wrong type anywhere makes it refuse the whole
-    /// batch. `sound` may be anything; Huawei and Live Activities are left out.
+    /// All keys that gorush v1.22 declares with a type of their own (GORUSH.md §3). A wrong type in one makes gorush reject the whole
+    /// batch. `sound` may be anything. Huawei and Live Activities are left out.
     private enum Key: String, CodingKey, CaseIterable {
         case identifier = "notif_id"
         case tokens, platform, topic, message, data
@@ -40,7 +40,7 @@ package struct StubNotification: Sendable, Equatable, Decodable {
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
-        // As in Go, `null` and an absent key are the same.
+        // Go reads `null` and an absent key alike.
         identifier = try container.decodeIfPresent(String.self, forKey: .identifier)
         tokens = try container.decodeIfPresent([String].self, forKey: .tokens) ?? []
         platform = try container.decodeIfPresent(Int.self, forKey: .platform) ?? 0
@@ -89,6 +89,6 @@ package struct StubNotification: Sendable, Equatable, Decodable {
 
     var platformName: String { platform == 1 ? "ios" : "android" }
 
-    /// Its share of `counts`: a topic counts for iOS too (GORUSH.md §2.3).
+    /// The contribution to `counts`. A topic counts for iOS too (GORUSH.md §2.3).
     var count: Int { tokens.count + (topic?.isEmpty ?? true ? 0 : 1) }
 }

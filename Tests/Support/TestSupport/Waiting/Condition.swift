@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that changes, and that tests wait on: until it is so, and not until some time has passed.
+/// A value that changes. Tests wait for a state of it, not for a time.
 package final class Condition<Value: Sendable>: Sendable {
     private struct Waiter {
         let isMet: @Sendable (Value) -> Bool
@@ -21,7 +21,7 @@ package final class Condition<Value: Sendable>: Sendable {
 
     package var value: Value { state.withLock { $0.value } }
 
-    /// Reads the value in place: a copy that somebody keeps makes the next change copy all of it.
+    /// Reads the value in place. A caller that keeps a copy makes the next change copy the whole value.
     package func read<Result: Sendable>(_ body: (Value) -> Result) -> Result {
         state.withLock { body($0.value) }
     }
@@ -38,7 +38,7 @@ package final class Condition<Value: Sendable>: Sendable {
         return result
     }
 
-    /// Returns when the value is so; by the time the task goes on, it may have changed again.
+    /// Waits until the value meets the condition. The value may have changed again before the task continues.
     ///
     /// - Returns: false if the task was cancelled before.
     @discardableResult
@@ -49,7 +49,7 @@ package final class Condition<Value: Sendable>: Sendable {
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // Asked under the lock: a cancellation from here on finds the waiter.
+                // The check is under the lock. A later cancellation finds the waiter.
                 let answer: Bool? = state.withLock { state in
                     if isMet(state.value) { return true }
                     if Task.isCancelled { return false }

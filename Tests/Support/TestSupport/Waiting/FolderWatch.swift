@@ -2,9 +2,9 @@ import Concurrency
 import Foundation
 import Synchronization
 
-/// Waits for what another process, or another connection, does to the files of a folder: a row in a database, a ready file.
+/// Waits for changes that another process, or another connection, makes to the files of a folder, such as a database row or a ready file.
 ///
-/// The kernel tells of each write (inotify(7)).
+/// The kernel reports each write (inotify(7)).
 package final class FolderWatch: Sendable {
     package struct Unavailable: Error {
         package var errno: Int32
@@ -15,7 +15,7 @@ package final class FolderWatch: Sendable {
     private static let events = UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE)
 
     private let descriptor: Int32
-    /// Rises with each change that was seen.
+    /// The number of changes so far.
     private let changes: Condition<Int>
 
     package init(_ folder: String) throws(Unavailable) {
@@ -32,14 +32,16 @@ package final class FolderWatch: Sendable {
     }
 
     deinit {
-        // Removing the watch is itself an event, which ends the thread; closing the descriptor would leave it in its read.
+        // The removal of the watch is itself an event, which ends the thread. A closed descriptor would leave the thread in its read.
         inotify_rm_watch(descriptor, 1)
     }
 
-    /// Returns when it is so, asking at once, after each change in the folder, and some time after each change, less and less often; or
-    /// when the task is cancelled, then with a `CancellationError`.
+    /// Waits until the condition holds. The method checks the condition at once, after each change in the folder, and then at growing
+    /// intervals.
     ///
-    /// A database shows what was written once it is synced, and that is no change of its files.
+    /// A database shows rows after their sync, which does not change its files.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled.
     package func wait(until isSo: () async throws -> Bool) async throws {
         var pause = Self.firstPause
         while true {
@@ -54,7 +56,7 @@ package final class FolderWatch: Sendable {
         await withTimeout(time, clock: ContinuousClock()) { await self.changes.wait { $0 > seen } } ?? false
     }
 
-    /// On a thread of its own, as all that blocks: the pool must not.
+    /// Reads events on a separate thread: blocking calls must not use the thread pool.
     private static func read(_ descriptor: Int32, into changes: Condition<Int>) {
         Thread.detachNewThread {
             var buffer = [UInt8](repeating: 0, count: 4096)
@@ -68,9 +70,10 @@ package final class FolderWatch: Sendable {
         }
     }
 
-    /// Whether one of the events is that the watch was removed.
+    /// Returns whether an event reports the removal of the watch.
     ///
-    /// - Parameter events: an inotify_event is four 32-bit words, the second its mask and the fourth the length of the name behind it.
+    /// - Parameter events: Structures `inotify_event` of four 32-bit words and a name. The second word is the mask and the fourth the
+    ///   length of the name.
     private static func isEnd(_ events: ArraySlice<UInt8>) -> Bool {
         func word(_ index: Int, of event: ArraySlice<UInt8>) -> UInt32 {
             event.dropFirst(4 * index).prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }

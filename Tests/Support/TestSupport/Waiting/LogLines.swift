@@ -1,7 +1,7 @@
 package import Logging
 import Synchronization
 
-/// What is logged, at every level.
+/// A log that records lines of every level.
 package final class LogLines: Sendable {
     private struct Handler: LogHandler {
         let lines: LogLines
@@ -23,7 +23,7 @@ package final class LogLines: Sendable {
 
     package init() {}
 
-    /// Level, message and metadata of each.
+    /// The level, message and metadata of each line.
     package var all: [String] { recorder.all }
 
     package var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }

@@ -1,10 +1,10 @@
 package import Envelope
 import Synchronization
 
-/// A clock that stands still until it is advanced by hand, and that says who waits until when: tests with time, without waiting.
+/// A clock that tests advance by hand, and that reports its sleepers and their deadlines. Tests with time need no waiting.
 package final class ManualClock: Clock {
     package struct Instant: InstantProtocol {
-        /// Since the clock was made.
+        /// The time since the creation of the clock.
         package var offset: Duration
 
         package func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
@@ -22,7 +22,7 @@ package final class ManualClock: Clock {
         var sleepers: [UInt64: Sleeper] = [:]
         var lastIdentifier: UInt64 = 0
 
-        /// How long each sleeper has still to wait, the shortest first.
+        /// The remaining time of each sleeper, the shortest first.
         var remaining: [Duration] { sleepers.values.map { now.duration(to: $0.deadline) }.sorted() }
     }
 
@@ -51,7 +51,7 @@ package final class ManualClock: Clock {
     }
 
     private func fallAsleep(_ identifier: UInt64, _ sleeper: Sleeper) {
-        // Asked under the lock: a cancellation from here on finds the sleeper.
+        // The check is under the lock. A later cancellation finds the sleeper.
         let (isCancelled, isOver) = state.change { state in
             guard !Task.isCancelled else { return (true, false) }
             guard sleeper.deadline > state.now else { return (false, true) }
@@ -64,12 +64,12 @@ package final class ManualClock: Clock {
 
     // MARK: Passing
 
-    /// Moves the time and wakes whoever has slept long enough, in the order of their deadlines.
+    /// Advances the time and wakes the sleepers whose deadlines have passed, in the order of their deadlines.
     package func advance(by duration: Duration) {
         move { $0.advanced(by: duration) }
     }
 
-    /// The same up to a moment, unless it is over already.
+    /// Advances the time to an instant, unless that has passed.
     package func advance(to instant: Instant) {
         move { max($0, instant) }
     }
@@ -84,18 +84,18 @@ package final class ManualClock: Clock {
         for sleeper in awake { sleeper.continuation.resume() }
     }
 
-    // MARK: Who waits
+    // MARK: Sleepers
 
-    /// How long each task that sleeps on this clock has still to wait, the shortest first.
+    /// The remaining time of each task that sleeps on this clock, the shortest first.
     package var sleepers: [Duration] { state.read(\.remaining) }
 
-    /// Returns when for each of these durations another task sleeps that is due after exactly so long, or when the waiting task is
-    /// cancelled. Others may sleep too.
+    /// Waits until a separate task sleeps for exactly each of these durations, or until the waiting task is cancelled. Other tasks may
+    /// sleep too.
     package func sleepers(dueIn durations: Duration...) async {
         await sleepers(dueIn: durations)
     }
 
-    /// The same for a list.
+    /// Waits for sleepers like the other overload, for a list of durations.
     package func sleepers(dueIn durations: [Duration]) async {
         await sleepers { remaining in
             var remaining = remaining
@@ -107,15 +107,15 @@ package final class ManualClock: Clock {
         }
     }
 
-    /// Returns when those who sleep on this clock are as wanted, or the waiting task is cancelled: for delays that are drawn by chance.
+    /// Waits until the sleepers meet a condition, or until the waiting task is cancelled. Tests use it for random delays.
     ///
-    /// - Parameter isSo: gets what ``sleepers`` has.
+    /// - Parameter isSo: A function of the value of ``sleepers``.
     package func sleepers(until isSo: @escaping @Sendable ([Duration]) -> Bool) async {
         await state.wait { isSo($0.remaining) }
     }
 }
 
-/// A wall clock that shows what it is set to.
+/// A wall clock that shows the time that a test sets.
 package final class ManualWallClock: Sendable {
     private let time: Mutex<Timestamp>
 
@@ -123,7 +123,7 @@ package final class ManualWallClock: Sendable {
         self.time = Mutex(time)
     }
 
-    /// The clock to hand out.
+    /// The clock for the code under test.
     package var clock: WallClock { WallClock { self.now } }
 
     package var now: Timestamp { time.withLock { $0 } }

@@ -1,21 +1,22 @@
 import Concurrency
 
-// pushbench and stubgorush use this module too, and a release has them without the shared libraries, of which Testing is one.
+// pushbench and stubgorush use this module too. Releases contain them without the shared libraries, and Testing is one of these.
 #if canImport(Testing)
     import Concurrency
     package import Testing
 
-    /// How many tests run at a time, and when one is taken to hang.
+    /// The limits of concurrent tests and of a test's duration.
     ///
-    /// Hundreds of tests all started at once would each wait for all the others, and on a slow machine come too late for time-outs that
-    /// are right in life. So each waits for a place first.
+    /// Hundreds of tests that start at once would all wait for each other. On a slow machine, time-outs with realistic values would then
+    /// expire. Each test therefore waits for a slot first.
     package struct Pace: SuiteTrait, TestTrait, TestScoping {
-        /// A test that runs so long hangs: it ends as a message. No test measures time, and this is none either: it begins when the test
-        /// has its place, and leaves room for machines that are many times slower.
+        /// The limit after which a test counts as hanging and fails. The time begins when the test has its slot. The limit does not measure
+        /// performance, and suffices for machines that are many times slower.
         fileprivate static let limit = Duration.seconds(15 * 60)
-        /// Enough to keep the cores busy while some wait for facts.
+        /// The slots of most suites: enough to keep the cores busy while some tests wait.
         fileprivate static let many = ConcurrencyLimiter(limit: 16)
-        /// One more than the cores of the machines that the tests are made for: one of them mostly waits for a process or a disk.
+        /// The slots of demanding suites: one more than the cores of the intended machines, because one test mostly waits for a process or
+        /// a disk.
         fileprivate static let few = ConcurrencyLimiter(limit: 3)
 
         fileprivate let places: ConcurrencyLimiter
@@ -38,12 +39,12 @@ import Concurrency
     }
 
     extension Trait where Self == Pace {
-        /// For every suite.
+        /// The trait of every suite.
         package static var safetyNet: Self { Pace(places: Pace.many) }
-        /// For suites that start processes or compute for seconds.
+        /// The trait of suites that start processes or compute for seconds.
         package static var fewAtATime: Self { Pace(places: Pace.few) }
 
-        /// For campaigns that can be told to take hours.
+        /// Returns the trait of campaigns that may take hours.
         package static func fewAtATime(minutes: Int) -> Self { Pace(places: Pace.few, limit: .seconds(60 * minutes)) }
     }
 #endif

@@ -1,4 +1,4 @@
-/// What a stub saw, in order; a test can wait until there is enough of it.
+/// The observations of a stub, in order. A test can wait until there are enough.
 package final class Recorder<Element: Sendable>: Sendable {
     private let elements = Condition<[Element]>([])
 
@@ -14,26 +14,26 @@ package final class Recorder<Element: Sendable>: Sendable {
         elements.change { $0.append(element) }
     }
 
-    /// Returns when there are at least so many elements, or the task is cancelled.
+    /// Waits until there are at least `count` elements, or the task is cancelled.
     ///
-    /// - Returns: all there are by then.
+    /// - Returns: All elements at that time.
     @discardableResult
     package func wait(for count: Int) async -> [Element] {
         await elements.wait { $0.count >= count }
         return all
     }
 
-    /// Returns when there are more than so many elements, or the task is cancelled.
+    /// Waits until there are more than `count` elements, or the task is cancelled.
     ///
-    /// - Returns: those beyond, and no others: whoever holds all makes the next to be added copy all.
+    /// - Returns: The elements beyond `count` only. A copy of all would make the next addition copy all.
     package func next(after count: Int) async -> [Element] {
         await elements.wait { $0.count > count }
         return elements.read { Array($0.dropFirst(count)) }
     }
 
-    /// Returns when the elements so far are as wanted, or the task is cancelled.
+    /// Waits until the elements meet a condition, or the task is cancelled.
     ///
-    /// - Returns: false in the latter case.
+    /// - Returns: false if the task was cancelled.
     @discardableResult
     package func wait(until isSo: @escaping @Sendable ([Element]) -> Bool) async -> Bool {
         await elements.wait(until: isSo)
