@@ -1,18 +1,18 @@
 #if FUZZER
     import Foundation
 
-    // libFuzzer searches, guided by the code that an input reaches; a broken promise is a trap, and its input a file. `Scripts/fuzz` builds
-    // this.
+    // libFuzzer searches, guided by the code that an input reaches. A broken promise traps, and libFuzzer writes its input to a file.
+    // `Scripts/fuzz` builds this.
 
     @_extern(c, "LLVMFuzzerRunDriver") private func runDriver(
         _ count: UnsafeMutablePointer<CInt>, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
         _ run: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
     ) -> CInt
 
-    /// `PUSHFUZZ_TARGET`: a driver knows one function, which knows nothing else.
+    /// The target that `PUSHFUZZ_TARGET` names. The driver calls a C function, which captures no context.
     private let target = FuzzTarget.all.first { $0.name == ProcessInfo.processInfo.environment["PUSHFUZZ_TARGET"] }
 
-    /// The entry point: the package manager gives it this name in place of `main`.
+    /// Runs libFuzzer. The package manager renames `main` to this entry point.
     @_cdecl("pushfuzz_main") func pushfuzzMain(
         _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
     ) -> CInt {

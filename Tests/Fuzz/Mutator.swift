@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Changes inputs by chance, for builds without libFuzzer: it does not see which code an input reaches.
+/// A generator of random changes of inputs, for builds without libFuzzer. The code that an input reaches does not guide it.
 struct Mutator {
     private static let interesting: [UInt8] = [0x00, 0x01, 0x04, 0x0A, 0x7F, 0x80, 0xFE, 0xFF]
     private static let maximumByteCount = 16 << 10
@@ -8,13 +8,13 @@ struct Mutator {
     var seeds: [[UInt8]]
     private var random: SplitMix64
 
-    /// - Parameter number: the same one makes the same inputs.
+    /// - Parameter number: The seed. Equal numbers make equal inputs.
     init(seeds: [[UInt8]], number: UInt64) {
         self.seeds = seeds.isEmpty ? [[]] : seeds
         random = SplitMix64(seed: number)
     }
 
-    /// An input: a seed, changed in one to eight places.
+    /// Returns an input: a seed with one to eight random changes.
     mutating func next() -> [UInt8] {
         var input = seed()
         for _ in 0..<Int.random(in: 1...8, using: &random) { change(&input) }

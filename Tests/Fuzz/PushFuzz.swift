@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import StatusCrypto
 
-/// Feeds what strangers send to the parts that read it, and looks whether their promises hold (`Scripts/fuzz`).
+/// Feeds untrusted input to the parts that read it, and checks their promises (`Scripts/fuzz`).
 struct PushFuzz: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pushfuzz", abstract: "Feed arbitrary input to every reader of untrusted bytes, and check what must hold.")
@@ -52,7 +52,7 @@ struct PushFuzz: ParsableCommand {
         }
     }
 
-    /// Tries the seeds, and then what comes of them by chance.
+    /// Tries the seeds, and then random changes of them.
     private func search(_ target: FuzzTarget) throws {
         let seeds = try Seeds.all(of: target)
         var mutator = Mutator(seeds: seeds, number: number)

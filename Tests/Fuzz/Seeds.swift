@@ -1,28 +1,28 @@
 import Foundation
 import StatusCrypto
 
-/// Where the search begins: what the golden vectors hold, and inputs that failed once.
+/// The inputs with which the search begins: the golden vectors, and inputs that failed once.
 enum Seeds {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-    /// Longer ones make each try slow and have no other kinds of bytes in them.
+    /// The limit of a seed's length. Longer seeds slow down each try and add no other kinds of bytes.
     private static let maximumByteCount = 8 << 10
 
     static func all(of target: FuzzTarget) throws -> [[UInt8]] {
         try vectors(target.vectors) + target.samples.map { Array($0.utf8) } + regressions(of: target.name)
     }
 
-    /// All texts of the vector files, and the bytes of those that are hex.
+    /// Returns all texts of the vector files, and the decoded bytes of those that are hex.
     static func vectors(_ names: [String]) throws -> [[UInt8]] {
         var seeds: Set<[UInt8]> = [[]]
         for name in names {
             let file = folder.appending(path: "../Vectors/\(name).json")
             collect(try JSONSerialization.jsonObject(with: Data(contentsOf: file)), into: &seeds)
         }
-        // Sets have no order: the same one in every run.
+        // Sets have no order, but each run must use the same one.
         return seeds.sorted { ($0.count, Hex.encode($0)) < ($1.count, Hex.encode($1)) }
     }
 
-    /// Inputs that broke a promise once: `Regressions/TARGET/`, a file each.
+    /// Returns inputs that once broke a promise: one file each in `Regressions/TARGET/`.
     private static func regressions(of target: String) throws -> [[UInt8]] {
         let folder = folder.appending(path: "Regressions/\(target)")
         guard FileManager.default.fileExists(atPath: folder.path) else { return [] }

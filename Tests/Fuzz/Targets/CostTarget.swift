@@ -15,8 +15,8 @@ import StatusCrypto
     @testable import SQLiteStore
 
     extension FuzzTarget {
-        /// What strangers make the writer do: the input is a course of registrations, questions and push requests, decided by the real
-        /// rules over the real tables in memory. libFuzzer looks for the most that a byte of theirs can buy; each bound has a name.
+        /// The cost that untrusted clients can cause. The input is a sequence of registrations, queries and push requests, which the real
+        /// rules decide over the real tables in memory. libFuzzer looks for the most expensive bytes. Each bound has a name.
         static let cost = FuzzTarget(name: "cost", vectors: [], samples: CostCourse.samples) { input throws(Violation) in
             let cost: Cost
             do {
@@ -31,25 +31,25 @@ import StatusCrypto
         }
     }
 
-    /// What a course of messages has cost.
+    /// The cost of a sequence of messages.
     struct Cost {
         var messageCount = 0
-        /// Keys that registered something.
+        /// The number of keys that registered something.
         var keyCount = 0
-        /// As they travel.
+        /// The length of the messages as they travel.
         var byteCount = 0
         var replyByteCount = 0
-        /// Instructions of SQLite's machine.
+        /// The number of instructions that SQLite's virtual machine ran.
         var instructionCount = 0
-        /// Memory that was taken while the writer was busy, all in all: what copies or decodes a list takes memory for it.
+        /// The memory allocated during writes, in total. Code that copies or decodes a list allocates memory for it.
         var allocatedByteCount = 0
-        /// The part of that to find what is known.
+        /// The part of ``allocatedByteCount`` that lookups took.
         var lookUpByteCount = 0
         var transactionCount = 0
-        /// Devices that were pushed to, and keys that were asked for.
+        /// The number of push targets and queried keys.
         var entryCount = 0
         var storedByteCount = 0
-        /// Lists of one key, as they are stored.
+        /// The length of the stored lists of one key.
         var listByteCount = 0
 
         enum Bound: CaseIterable {
@@ -72,21 +72,22 @@ import StatusCrypto
             }
 
             func limit(_ cost: Cost) -> Int {
-                // What is compiled when it is first asked.
+                // The memory of statements that SQLite compiles at first use.
                 let statements = 4 << 20
                 return switch self {
-                // An answer's free bytes for each message, and what may be told of a key at once. Reports are shorter than what they report
-                // on.
+                // Each message may get a reply of this length free, and each key one full query response. Reports are shorter than the
+                // requests that they report on.
                 case .replies: 8_192 * cost.messageCount + (8 << 20) * cost.keyCount + cost.byteCount
-                // A look at an index, or a row, takes some hundred; a notification, the shortest thing that needs some, a hundred bytes.
+                // An index search, or a row, takes a few hundred instructions. The shortest entry that needs them, a notification, has a
+                // hundred bytes.
                 case .instructions: 10_000 * cost.messageCount + 20 * cost.byteCount
-                // Lists are written twice, as they are and as fingerprints; answers are read, copied and written.
+                // The server writes lists twice: verbatim and as fingerprints. Replies are read, copied and written.
                 case .memory: statements + 256 * 1_024 * cost.messageCount + 64 * cost.byteCount + 16 * cost.replyByteCount
-                // Each list once a transaction, however often it is asked about: some hundred bytes an entry.
+                // Each transaction reads each list once, for any number of queries. An entry takes a few hundred bytes.
                 case .lookUps:
                     statements + 4 * cost.listByteCount * cost.keyCount * cost.transactionCount + 64 * 1_024 * cost.messageCount
                         + 16 * 1_024 * cost.entryCount
-                // What is sent, and its fingerprints; the row of a push is some hundred bytes, and three indexes know it.
+                // The database holds the input and its fingerprints. A push's row takes a few hundred bytes, and three indexes contain it.
                 case .disk: 64 * 1_024 + 4_096 * cost.messageCount + 1_024 * cost.entryCount + 2 * cost.byteCount
                 case .lists: ProtocolLimits.maximumListByteCountPerKey
                 }
@@ -94,21 +95,21 @@ import StatusCrypto
         }
     }
 
-    /// A course of messages, read from a fuzzer's bytes.
+    /// A sequence of messages, read from a fuzzer's bytes.
     private struct CostCourse {
-        /// Longer ones have no other kinds of steps, and each try takes its time.
+        /// The limit of messages in an input. Longer inputs have no other kinds of steps and are slower.
         private static let maximumMessageCount = 64
         private static let maximumByteCount = 1 << 20
-        /// Signatures, keys and names around a message.
+        /// The length of signatures, keys and names around a message.
         private static let envelopeByteCount = 250
 
-        /// The first character is the length of bundle ids.
+        /// Seeds. The first character is the length of bundle ids.
         static let samples: [String] = [
-            // A registration with lists, asked about again and again.
+            // A registration with lists, queried repeatedly.
             "\u{0}" + phone(0, lists: 0x7F) + "\u{6}\u{2}\u{1}" + String(repeating: "\u{4}", count: 40) + "\u{6}",
-            // As many lists as a key may have.
+            // Lists up to the limit of a key.
             "\u{0}" + (0..<3).map { phone($0, lists: 0x7F) }.joined() + "\u{6}",
-            // Phones of one key, all pushed to at once and again; one that leaves.
+            // Installations of one key: pushes to all of them at once, repeated, and one unregistration.
             "\u{3}" + (0..<8).map { phone($0, lists: 0) }.joined() + "\u{6}" + String(repeating: "\u{3}\u{1}\u{11}", count: 4)
                 + "\u{6}\u{5}\u{1}\u{6}",
         ]
@@ -119,7 +120,7 @@ import StatusCrypto
 
         private enum Step {
             case message(OpenedEnvelope.Body, byteCount: Int)
-            /// The same again, in another envelope.
+            /// Repeats the message in another envelope.
             case again
             case commit
         }
@@ -149,7 +150,7 @@ import StatusCrypto
                     (body, size) = (.query(QueryRules.keys(of: query)), query.encodedByteCount)
                 case 3:
                     let (who, count) = (next(), next())
-                    // To one installation, or to all of a key's in turn.
+                    // The push goes to one installation, or to all of a key's in turn.
                     let stride = count & 1
                     var request = PushNotificationRequest()
                     request.messageID = [UInt8(truncatingIfNeeded: steps.count), 1]
@@ -178,7 +179,7 @@ import StatusCrypto
             AccessToken(UniversallyUniqueID.text(FixedBytes(repeating: UInt8(truncatingIfNeeded: key << 4 | installation)), version: 4))
         }
 
-        /// Entries of 64 bytes, as the reference's client has them; as many as a registration can have here.
+        /// Entries of 64 bytes, as the reference client makes them. Their number is the most that a registration has here.
         private static let listEntries = (0..<2_560).map { number in
             [UInt8](repeating: 7, count: 62) + [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
         }
@@ -197,7 +198,7 @@ import StatusCrypto
                 content.enabled = true
                 content.apnTopic = String(repeating: "t", count: topicByteCount)
                 content.grant = [UInt8](repeating: 0, count: 65)
-                // Half of them of contacts.
+                // Half of the entries are contacts.
                 content.allowedKeyList = Array(listEntries.prefix(entryCount / 2))
                 content.blockedChatList = content.allowedKeyList
             }
@@ -223,7 +224,7 @@ import StatusCrypto
 
         private static let decider = Decider(
             serverKey: FixedBytes(repeating: 2), registrationPolicy: RegistrationPolicy(), isDryRun: false)
-        /// Nobody keeps what is written: each course is rolled back.
+        /// The database of all inputs. Each sequence is rolled back.
         private static let database = Result { () throws -> DatabaseQueue in
             let database = try DatabaseQueue()
             try Schema(identity: FixedBytes(repeating: 2), newListKey: FixedBytes(repeating: 1)).migrator.migrate(database)

@@ -2,7 +2,7 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// The same keys in every run, so that an input that fails does so again.
+/// The keys. Each run uses equal keys, so that a failing input fails again.
 enum FuzzKeys {
     static let symmetric = SymmetricKey(FixedBytes(repeating: 7))
     // The scalar 0x0101… is below the order of the curve.
@@ -11,7 +11,7 @@ enum FuzzKeys {
 
 extension FuzzTarget {
     static let envelope: [FuzzTarget] = [
-        // The input is what a stranger with the topic's key has encrypted.
+        // The attacker has the topic's key and encrypts the input with it.
         FuzzTarget(name: "frame", vectors: ["07_waku_v1_payload", "05_app_metadata"]) { input throws(Violation) in
             let nonce = FixedBytes<12>()
             let payload = AESGCM.seal(input.span, key: FuzzKeys.symmetric, nonce: nonce) + nonce.bytes
@@ -26,7 +26,7 @@ extension FuzzTarget {
         FuzzTarget(name: "ecies", vectors: ["07_waku_v1_payload"]) { input throws(Violation) in
             guard let identity = FuzzKeys.identity else { return }
             _ = try readBounded(input) { try? RFC26.openAsymmetric(input, with: identity) }
-            // Nothing at all cannot be sealed so that it opens: go-ethereum wants a byte (PROTOCOL.md §3).
+            // An empty plaintext can be sealed but not opened: go-ethereum wants a byte (PROTOCOL.md §3).
             if input.isEmpty { return }
             var random = SecureRandom()
             let sealed = ECIES.seal(input.span, to: identity.publicKey, using: &random)

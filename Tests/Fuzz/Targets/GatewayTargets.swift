@@ -10,7 +10,7 @@ import StatusCrypto
     @testable import SoftphonePNM
 
     extension FuzzTarget {
-        /// What apps, their servers and their accounts' servers send to the gateways.
+        /// The requests of apps, their servers and their accounts' servers to the gateways.
         static let gateways: [FuzzTarget] = [
             FuzzTarget(name: "form", vectors: gatewayVectors) { input throws(Violation) in
                 let fields = try readBounded(input, entryByteCount: 64) { FormFields.read(input) }

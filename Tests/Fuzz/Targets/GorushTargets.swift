@@ -11,9 +11,9 @@ import StatusCrypto
     @testable import HTTPClient
 
     extension FuzzTarget {
-        /// What gorush, or whatever stands in its place, sends.
+        /// The responses of gorush, or of a server in its place.
         static let gorush: [FuzzTarget] = [
-            // The first byte is the status, the second one tells how many notifications there were.
+            // The first byte is the status, the second one the number of notifications.
             FuzzTarget(name: "gorush-answer", vectors: [], samples: answers) { input throws(Violation) in
                 guard input.count >= 2 else { return }
                 let status = statuses[Int(input[0]) % statuses.count]
@@ -49,7 +49,7 @@ import StatusCrypto
                     try expect(!name.contains(":"), "a name ends at the colon")
                     let ends = [value.utf8.first, value.utf8.last].compactMap(\.self)
                     try expect(!ends.contains { " \t\r\n".utf8.contains($0) }, "no white space around a value")
-                    // Of the letters that a name may have: ſ in capitals is S, and in small letters again s.
+                    // Only letters that a name may contain change case: ſ becomes S in capitals, and then s.
                     let capitals = name.utf8.map { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) ? $0 - 0x20 : $0 }
                     try expect(headers[String(decoding: capitals, as: UTF8.self)] != nil, "a field is found whatever the case")
                 }
@@ -63,7 +63,7 @@ import StatusCrypto
 
         private static let failure =
             #"{"type":"failed-push","platform":"ios","token":"abababababababab","message":"m","error":"BadDeviceToken","notif_id":"0"}"#
-        /// The first two characters are those bytes.
+        /// The first two characters are the status and the number of notifications.
         private static let answers = [
             "\0\0" + #"{"counts":1,"logs":[],"success":"ok"}"#, "\0\u{2}" + #"{"counts":3,"logs":[\#(failure)],"success":"ok"}"#,
             #"66{"message":"Number of notifications(500) over limit(100)"}"#, "66Client sent an HTTP request to an HTTPS server.",
@@ -75,7 +75,7 @@ import StatusCrypto
             android: {enabled: true, max_retry: 0}
             """
 
-        /// Foundation's decoder notes where each value stands, and makes a structure of it.
+        /// The memory of an entry: Foundation's decoder stores each value's position, and then a structure.
         private static let decoderEntryByteCount = 256
         private static let statuses = [200, 200, 200, 200, 201, 302, 400, 400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504]
 

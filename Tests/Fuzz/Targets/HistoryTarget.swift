@@ -9,8 +9,8 @@
     @testable import WakuREST
 
     extension FuzzTarget {
-        /// The history against the store of a node that repeats, reorders, twins versions and gives wrong cursors, and loses nothing: bytes
-        /// choose what happens. When it has become honest, nothing is missing that the store holds.
+        /// The history against a node's store that repeats, reorders, makes twins with other versions and returns wrong cursors, but loses
+        /// no message. Bytes choose the events. After the node has become honest, the history has recorded all wanted rows.
         static let history = FuzzTarget(name: "history", vectors: []) { input throws(Violation) in
             let node = NodeMachine()
             var history = HistorySync(
@@ -59,7 +59,7 @@
                 default: if history.action.delay != nil { try carryOut(.none) }
                 }
             }
-            // Honest again: the gap, and after it a comparison.
+            // The node is honest again. The history reads the gap, and then compares.
             try step(.gap)
             for _ in 0..<2 {
                 var count = 0
@@ -77,26 +77,27 @@
 
     private let pubsubTopic = "/waku/2/rs/16/32"
 
-    /// A node's store and a receiver, driven step by step.
+    /// A node's store and a receiver, which the target drives step by step.
     private final class NodeMachine: Sendable {
         enum Fault {
             case none
             case failure(HistorySync.Failure)
             case repeatedRows
             case reorderedRows
-            /// Behind the row of that number, wherever that is.
+            /// A cursor behind the row of that number, wherever that row is.
             case cursor(UInt8)
             case emptyPage
         }
 
-        /// A listing of all rows, one by one, and each row by its hash: cursors that lead back end a window.
+        /// The limit of steps without a pause: a listing of all rows, one by one, and a fetch of each row by its hash. A cursor that leads
+        /// back ends a window.
         static let maximumHurryCount = 8 * maximumRowCount
         private static let maximumRowCount = 256
 
         private struct Row {
             var message: WakuMessage
             var digest: Digest32
-            /// Whether it must arrive.
+            /// Whether the row must arrive.
             var isWanted: Bool
             var hash: String { Hex.encode(digest.bytes, prefix: "0x") }
         }
@@ -123,7 +124,7 @@
         func advance(by duration: Duration) { state.withLock { $0.now = $0.now.advanced(by: duration) } }
         func wantAll() { state.withLock { $0.wantsAll = true } }
 
-        /// A message that was sent up to 15 s ago: foreign or not, with a twin before or behind it or not.
+        /// Stores a message that is up to 15 s old: foreign or not, with a twin before it, behind it or without.
         func archive(_ choice: UInt8) {
             state.withLock { state in
                 guard state.rows.count < Self.maximumRowCount else { return }
@@ -138,7 +139,7 @@
                 let isWanted = message.contentTopic == Self.wanted || state.wantsAll
                 var rows = [Row(message: message, digest: digest, isWanted: isWanted)]
                 if choice & 2 != 0 { rows.insert(Row(message: twin, digest: digest, isWanted: false), at: choice & 4 == 0 ? 0 : 1) }
-                // In the order of time; twins beside each other.
+                // The rows are in the order of time. Twins are adjacent.
                 let index = state.rows.firstIndex { $0.message.timestamp ?? 0 > message.timestamp ?? 0 } ?? state.rows.endIndex
                 state.rows.insert(contentsOf: rows, at: index)
             }
@@ -181,7 +182,7 @@
             case .repeatedRows: page += page
             case .reorderedRows: page.reverse()
             case .cursor(let number) where query.hashes.isEmpty && cursor != nil:
-                // Never further than the page goes: that would be a loss.
+                // The cursor never points beyond the page: that would lose rows.
                 let seen = state.withLock(\.rows).prefix { $0.hash != cursor }
                 cursor = seen.isEmpty ? cursor : seen[Int(number) % seen.count].hash
             case .emptyPage where query.hashes.isEmpty:
@@ -191,7 +192,7 @@
             return Self.read(page, cursor: query.hashes.isEmpty ? cursor : nil, includesData: query.includesData)
         }
 
-        /// Through the text that a node writes.
+        /// Reads the rows back from the text that a node writes.
         private static func read(_ rows: [Row], cursor: String?, includesData: Bool) -> StorePage? {
             let messages = rows.map { row in
                 let hash = "\"messageHash\":\"\(row.hash)\""

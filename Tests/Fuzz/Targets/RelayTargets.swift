@@ -7,9 +7,9 @@
     @testable import WakuREST
 
     extension FuzzTarget {
-        /// What a node's REST API is asked, and what a node answers.
+        /// The requests to a node's REST API, and a node's responses.
         static let nodes: [FuzzTarget] = [
-            // A method, a space, a path and query.
+            // The input is a method, a space, a path and a query.
             FuzzTarget(name: "relay-route", vectors: ["02_topics"], samples: routes) { input throws(Violation) in
                 let text = String(decoding: input, as: UTF8.self)
                 let parts = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
@@ -31,7 +31,7 @@
                     try expect(message.timestamp ?? 0 != 0, "each message has a time")
                     try expect(message.meta.count <= RelayBodies.maximumMetaByteCount, "meta has its limit")
                 }
-                // A refusal lists what is wrong, each name with its quotes.
+                // A rejection lists each wrong name in quotes.
                 _ = try readBounded(input, entryByteCount: 64) { try? RelayBodies.pubsubTopics(request) }
             },
             FuzzTarget(name: "store-answer", vectors: ["10_message_hash"], samples: [page]) { input throws(Violation) in

@@ -3,11 +3,11 @@ import StatusCrypto
 import Wire
 
 extension FuzzTarget {
-    /// The assembler as the machine that it is: the input is a sequence of segments, some of them broken, with time passing between.
-    /// Each id comes back once, and when all have aged nothing is held.
+    /// The assembler as a state machine. The input is a sequence of segments, some of them corrupted, with time between them. Each id comes
+    /// back once, and after all segments have aged the assembler holds none.
     static let segments = FuzzTarget(name: "segments", vectors: ["09_segmentation"]) { input throws(Violation) in
         var limits = SegmentAssembler.Limits()
-        // Small, so that short inputs reach them.
+        // The limits are small, so that short inputs reach them.
         limits.maximumByteCount = 16 << 10
         limits.maximumSignerByteCount = 8 << 10
         limits.maximumMessageByteCount = 4 << 10

@@ -4,10 +4,10 @@
     @testable import Daemon
 
     extension FuzzTarget {
-        /// The text of a configuration file and, behind a zero byte, lines of an environment. It is the operator's own text: no bound of
-        /// memory.
+        /// The text of a configuration file and, behind a zero byte, lines of an environment. Memory has no bound, because the operator is
+        /// trusted.
         static let settings = FuzzTarget(name: "settings", vectors: [], samples: samples) { input throws(Violation) in
-            // Each unknown name is compared with each setting.
+            // The parser compares each unknown name with each setting.
             let parts = input.prefix(1_024).split(separator: 0, maxSplits: 1).map { String(decoding: $0, as: UTF8.self) }
             var environment: [String: String] = [:]
             for line in parts.dropFirst().first?.split(separator: "\n") ?? [] {
@@ -16,7 +16,7 @@
             }
             let shown: String
             do throws(SettingsError) {
-                // Secrets are shown as what they are not.
+                // Secrets appear redacted.
                 shown = try read(parts.first ?? "", environment).effectiveYAML
             } catch {
                 return try expect(!error.problems.isEmpty, "a refusal has a reason")

@@ -6,11 +6,11 @@
     @testable import Transport
 
     extension FuzzTarget {
-        /// The poll of a node that gives, forgets and fails as the input says: a byte a step.
+        /// The poll against a node that delivers, forgets and fails as the input says: one byte a step.
         static let topicPoll = FuzzTarget(name: "topic-poll", vectors: []) { input throws(Violation) in
             let interval = Duration.milliseconds(500)
             var poll = TopicPoll(interval: interval, cacheShare: 30)
-            // Nothing was received before the start.
+            // The poll has received no message before the start.
             var isInterrupted = true
             var hurryCount = 0
             for choice in input {
@@ -36,10 +36,10 @@
                     }
                     isInterrupted = false
                     if !batch.hashes.isEmpty { try expect(action.work == .offer(batch), "what was taken is offered") }
-                    // A full cache is emptied without a pause; that is progress.
+                    // The poll empties a full cache without a pause, because each step makes progress.
                     hurryCount = 0
                 case (.take, .failed), (.take, .notSubscribed), (.subscribe, .failed):
-                    // The first trouble tells it; a subscription that was just made is given one more look.
+                    // The first failure reports the interruption. A poll checks a new subscription once more.
                     if action.reception == .interrupted { isInterrupted = true }
                 default: break
                 }

@@ -2,13 +2,13 @@
     import Engine
 
     extension FuzzTarget {
-        /// The table of topics as a dictionary of sets: three bytes are a step.
+        /// The table of topics against a dictionary of sets. Three bytes are a step.
         static let topicTable = FuzzTarget(name: "topic-table", vectors: []) { input throws(Violation) in
             var table = TopicTable()
             var model: [UInt32: Set<TopicTable.Subscriber>] = [:]
             var rest = input[...]
             while let choice = rest.popFirst(), let name = rest.popFirst(), let row = rest.popFirst() {
-                // Neighbours in the table and far ones; few rows, so that the same entry comes again.
+                // The names are adjacent and far apart in the table. Few rows make entries repeat.
                 let topic = choice & 1 == 0 ? UInt32(name) : UInt32(name) &* 0x0100_0193
                 let registration = choice & 2 == 0 ? Int64(row) : (1 << 60) - Int64(row)
                 let subscriber = TopicTable.Subscriber(registration: registration, isPrefixed: choice & 4 == 0)

@@ -1,7 +1,7 @@
 import Wire
 
 extension FuzzTarget {
-    /// Every message of Protos/: what can be read is written canonically, and reads as the same again.
+    /// Every message of Protos/. A message that can be read is written canonically, and the result reads as an equal message.
     static let wire: [FuzzTarget] = [
         wire(ApplicationMetadataMessage.self, vectors: ["05_app_metadata", "06_protobuf"]),
         wire(PushNotificationRegistration.self, entryByteCount: 8),
