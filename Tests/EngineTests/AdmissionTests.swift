@@ -7,7 +7,7 @@ import Wire
 
 @testable import Engine
 
-/// Which messages are in memory, and what ends their permits.
+/// The messages in memory, and the events that end their permits.
 @Suite(.safetyNet) struct AdmissionTests {
     private let admission = Admission(limits: .init(count: 4, byteCount: 1 << 20))
 
@@ -48,7 +48,7 @@ import Wire
     }
 
     @Test func `a message counts from its admission until its last permit reference is released`() async throws {
-        // Of three messages, one was known.
+        // The server already knew one of the three messages.
         admission.enter(messages(1...2), spending: try admission.admit(payloads: [0, 0, 0], origin: .live))
         #expect(admission.read(\.size.count) == 2)
         var batch = await admission.next(maximumCount: 10) ?? []
@@ -67,7 +67,7 @@ import Wire
         admission.wait([9, 3, 1, 5, 8], .unanswered)
         #expect(await admission.nextRows(.undecided, maximumCount: 64) == [1, 3])
         #expect(await admission.nextRows(.unanswered, maximumCount: 64) == [8, 9])
-        // The message of row 3 has been decided since.
+        // The store has decided the message of row 3 in the meantime.
         admission.enter(messages(1...1), of: [1, 3], .undecided)
         #expect(await admission.nextRows(.undecided, maximumCount: 64) == [5])
         let permit = try admission.admit(payloads: [0], origin: .live)
@@ -123,7 +123,7 @@ import Wire
         table.recordResults(Array(repeating: ("own", true), count: 100))
         table.enter(messages(1...3, on: "own", isOwn: true) + messages(4...6, on: "query", isOwn: false))
         #expect(table.next(maximumCount: 10)?.map(\.id) == [1, 4, 2, 5, 3, 6])
-        // The same on query topics.
+        // Messages on query topics behave alike.
         table.enter(messages(1...2, on: "own", isOwn: false) + messages(3...4, on: "query", isOwn: false))
         #expect(table.next(maximumCount: 10)?.map(\.id) == [3, 4, 1, 2])
     }

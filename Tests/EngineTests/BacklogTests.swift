@@ -9,7 +9,7 @@ import Wire
 
 @testable import Engine
 
-/// What cannot be published waits in the database, and nothing else waits for it.
+/// Unpublishable replies wait in the database and delay no other work.
 @Suite(.safetyNet) struct BacklogTests {
     enum Trouble: CaseIterable {
         case refuses
@@ -35,7 +35,7 @@ import Wire
         try await harness.register([alice])
     }
 
-    /// The network works again.
+    /// Makes the network work again.
     private func heal() {
         publisher.fail(0)
         publisher.answers.update { $0 = .max }
@@ -88,7 +88,7 @@ import Wire
     @Test(arguments: [1, 2])
     func `a query whose reply exceeds the capacity is decided again, from later registrations`(segmentCount: Int) async throws {
         let accessToken = "0f3b1c52-7d1e-4a52-9a39-0a3d1f0c8c11"
-        // One message after the other.
+        // The server processes one message after another.
         try await harness.withServer(publishing: publisher, maximumIntakeCount: 1, maximumReplyCount: 1) { [self] server in
             publisher.answers.update { $0 = 0 }
             try await server.publish(request(1))

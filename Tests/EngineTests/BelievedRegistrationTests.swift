@@ -6,8 +6,8 @@ import Testing
 import Transport
 import Wire
 
-/// What a reference client takes for registered (PROTOCOL.md §7): it forgets no request that it ever sent, and takes a success for any of
-/// them as the news that its newest version is registered.
+/// A reference client's belief about its registration (PROTOCOL.md §7). The client remembers every request that it sent, and takes a
+/// success for any of them as proof that its newest version is registered.
 private struct BelievingClient {
     let client: ProtocolClient
     private(set) var registered: UInt64?
@@ -16,7 +16,9 @@ private struct BelievingClient {
 
     init(_ client: ProtocolClient) { self.client = client }
 
-    /// - Returns: what it publishes.
+    /// Makes a registration's envelope.
+    ///
+    /// - Returns: The envelope to publish.
     mutating func send(_ registration: PushNotificationRegistration) throws -> WakuEnvelope {
         let payload = client.encrypted(registration)
         pending.insert(Keccak.shake256(payload).bytes)
@@ -34,11 +36,11 @@ private struct BelievingClient {
 
 @Suite(.safetyNet) struct BelievedRegistrationTests {
     enum Moment: CaseIterable {
-        /// The first version is answered.
+        /// The first version has a reply.
         case afterTheAnswer
-        /// The answer to the first version is not out.
+        /// The reply to the first version is unpublished.
         case beforeTheAnswer
-        /// The same, and then the server restarts.
+        /// The reply to the first version is unpublished, and the server restarts.
         case beforeARestart
     }
 
@@ -65,7 +67,7 @@ private struct BelievingClient {
         if moment != .afterTheAnswer { publisher.fail(.max, with: .unreachable("on purpose")) }
         var refused = client.registration(version: 2)
         fault.spoil(&refused)
-        // It sends the second version before it hears of anything that is said from here on.
+        // The client sends the second version before it receives any of the following replies.
         let second = try believing.send(refused)
         try await harness.withServer(publishing: publisher, echoesReplies: true, drainLimit: .zero) { server in
             try await server.publish(accepted)
@@ -82,7 +84,7 @@ private struct BelievingClient {
         if moment == .beforeARestart {
             try await harness.withServer { server in await server.engine.waitUntilIdle() }
         }
-        // The first answer came before the second version was sent.
+        // The first reply came before the client sent the second version.
         try believing.hear(harness.replies.all.dropFirst(moment == .afterTheAnswer ? 1 : 0))
         #expect(believing.registered == nil)
         let refusals = try harness.replies.all.compactMap { client.open($0) }
@@ -90,7 +92,7 @@ private struct BelievingClient {
         #expect(refusals.count == 1)
     }
 
-    /// Anybody may publish a recorded registration again, with another time and so under another message hash.
+    /// Any client may publish a recorded registration again, with another time and therefore another message hash.
     @Test(arguments: [false, true])
     func `a replayed old registration does not supersede the reply to the newest one`(isStored: Bool) async throws {
         let harness = try Harness()

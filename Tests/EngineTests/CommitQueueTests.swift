@@ -18,7 +18,7 @@ import Wire
         server = PrivateKey.generate(using: &random).publicKey
     }
 
-    /// A registration under a key, with lists of so many entries.
+    /// Returns a registration with a key, and with lists of `entryCount` entries.
     private func registration(_ id: Int64, key: UInt8, byteCount: Int, entryCount: Int = 0) -> CommitStage.Item {
         var content = ProtocolClient(server: server).registration()
         content.mutedChatList = Array(repeating: [1], count: entryCount)

@@ -8,7 +8,7 @@ import Wire
 
 @testable import Engine
 
-/// Messages of a batch are decided one after another, without a store.
+/// The decider handles the messages of a batch one after another, without a store.
 struct DeciderTests {
     private let decider = Decider(
         serverKey: FixedBytes(repeating: 2), registrationPolicy: RegistrationPolicy(), isDryRun: false)
@@ -119,7 +119,7 @@ struct DeciderTests {
         let (batch, outcomes) = decide(both)
         #expect(batch.pushes.count == 1)
         #expect(outcomes[1].reply?.payload == outcomes[2].reply?.payload)
-        // In another Status message, the deduplication key is what is the same.
+        // Another Status message may have the same deduplication key.
         let (other, _) = decide([registration(1, version: 1), push(2), push(3)])
         #expect(other.pushes.count == 1 && other.mergedCount == 1)
     }
@@ -230,7 +230,7 @@ struct DeciderTests {
 
     // MARK: A target's bucket
 
-    /// So many requests for one device, each of another message and chat.
+    /// Returns one request for each row, to one device, each with another message and chat.
     private func pushes(_ rows: ClosedRange<Int64>, type: PushNotificationType = .message, chat: [UInt8]? = nil) -> [OpenedEnvelope] {
         rows.map { row in
             push(row, messageID: UInt8(row)) { notification in
@@ -247,7 +247,7 @@ struct DeciderTests {
         let (batch, outcomes) = decide([registration(1, version: 1)] + requests)
         #expect(batch.pushes.prefix(30).allSatisfy { $0.due == nil })
         #expect(batch.pushes.dropFirst(30).map(\.due) == [5, 10].map { Timestamp(nanoseconds: $0 * 1_000_000_000) })
-        // The chats of the first differ, those of the other do not.
+        // The chats of the first push differ, and those of the other push are equal.
         #expect(batch.pushes.dropFirst(30).map(\.push.content) == [.init(chatID: [], message: []), .init(chatID: [7], message: [110])])
         #expect(batch.coalescedCount == 119 - 32)
         #expect(outcomes.reduce(0) { $0 + $1.coalescedPushCount } == 119 - 32)
@@ -304,7 +304,7 @@ struct DeciderTests {
             push(7, installations: (1...1_001).map { "\($0)" }), message(8, .query([keyHash])),
         ])
         #expect(lookups.registrations == [Installation(keyHash: keyHash, installationID: "phone")])
-        #expect(lookups.targets.count == 1_001)  // and not the last of the long request
+        #expect(lookups.targets.count == 1_001)  // The lookup omits the last target of the long request
         #expect(lookups.deduplicationKeys.count == 1_002)
         #expect(lookups.requests.count == 3)
         #expect(lookups.queries == [[keyHash]])

@@ -5,7 +5,7 @@ import Testing
 import Transport
 import Wire
 
-/// Clients were seen to subscribe to their reply topic too late, so the server publishes a reply again after 1.5 s and after 4 s.
+/// Some clients subscribe to their reply topic too late, so the server publishes a reply again after 1.5 s and after 4 s.
 @Suite(.safetyNet) struct EchoTests {
     private let harness: Harness
     private let alice: ProtocolClient
@@ -17,7 +17,7 @@ import Wire
 
     private func request() throws -> WakuEnvelope { try alice.envelope(alice.request([alice.notification(to: alice)])) }
 
-    /// Lets time pass until the next echo is due.
+    /// Advances the clock once an echo is due after exactly this duration.
     private func passTime(_ duration: Duration) async {
         await harness.clock.sleepers(dueIn: duration)
         harness.clock.advance(by: duration)
@@ -41,7 +41,7 @@ import Wire
         #expect(payloads.count == 1)
     }
 
-    /// A client takes any success for the answer to its newest version, and broadcasts its contact code at each (PROTOCOL.md §7).
+    /// A client takes any success for the reply to its newest version, and broadcasts its contact code each time (PROTOCOL.md §7).
     @Test func `a reply to a registration is published once`() async throws {
         try await harness.withServer(echoesReplies: true) { [self] server in
             try await server.publish(alice.envelope(alice.registration()))
@@ -70,7 +70,7 @@ import Wire
             try harness.execute(
                 sql: "CREATE TRIGGER fault BEFORE INSERT ON registration BEGIN SELECT raise(ABORT, 'fault'); END")
             try await server.engine.receive(others.map { try $0.envelope($0.registration()) }, origin: .live)
-            // All of them wait for their next attempt, and the echo is due.
+            // All messages wait for their next attempt, and the echo is due.
             await harness.clock.sleepers { $0.count { $0 <= .milliseconds(100) } >= others.count }
             harness.clock.advance(by: .milliseconds(1_500))
             await harness.clock.sleepers {
@@ -82,7 +82,7 @@ import Wire
         }
         let places = harness.replies.all.indices.filter { alice.open(harness.replies.all[$0]) != nil }
         #expect(places.count == 2)
-        // An echo does not wait while 64 messages or fewer are undecided, and eight replies are published at the same time.
+        // An echo does not wait while 64 messages or fewer are undecided, and the server publishes eight replies at the same time.
         #expect(places.last ?? 0 > others.count - 64 - 8)
     }
 
@@ -100,7 +100,7 @@ import Wire
             await passTime(.milliseconds(2_500))
             await harness.replies.wait(for: 2)
         }
-        // The first echo was due before there was quota again, the second after.
+        // The first echo was due before the quota returned, and the second one after that.
         #expect(harness.replyCount(to: alice) == 2)
     }
 

@@ -10,7 +10,7 @@ import Wire
 
 @testable import SQLiteStore
 
-/// The response to a request in which no push succeeded is not kept (PROTOCOL.md §9).
+/// The server does not keep the response to a request in which no push succeeded (PROTOCOL.md §9).
 @Suite(.safetyNet) struct ErasedReplyTests {
     private let harness: Harness
     private let alice: ProtocolClient

@@ -18,11 +18,11 @@ import Wire
 final class Harness: Sendable {
     let identity: PrivateKey
     let clock = ManualClock()
-    /// What the server published.
+    /// The messages that the server has published.
     let replies = Recorder<WakuEnvelope>()
-    /// What the server logged.
+    /// The lines that the server has logged.
     let log = Recorder<String>()
-    /// One for each commit that put pushes into the outbox.
+    /// The commits that have put pushes into the outbox.
     let accepted = Recorder<Void>()
     private let folder: URL
     private let now = Mutex(Timestamp(nanoseconds: 1_800_000_000_000_000_000))
@@ -48,13 +48,13 @@ final class Harness: Sendable {
 
     struct NotReceiving: Error {}
 
-    /// A part of the world while the server runs.
+    /// The parts that a test uses while the server runs.
     struct Running: Sendable {
         let engine: Engine
         let store: any PushStore
         fileprivate let transport: TestTransport
 
-        /// Publishes on the network, again as soon as there is room for it; returns when the server recorded it.
+        /// Publishes on the network, and retries while the intake is full. The server has recorded the message when this returns.
         func publish(_ envelope: WakuEnvelope) async throws {
             while true {
                 do {
@@ -72,10 +72,11 @@ final class Harness: Sendable {
         }
     }
 
-    /// Runs the server, then shuts it down as SIGTERM would, on the same database each time.
+    /// Runs the server, and shuts it down as SIGTERM would. Each call uses the same database.
     ///
-    /// - Parameter store: another database, which is closed at the end.
-    /// - Parameter prepare: called when the store is open and the server does not run yet.
+    /// - Parameters:
+    ///   - store: Another database, which is closed at the end.
+    ///   - prepare: A function that is called between the opening of the store and the start of the server.
     func withServer(
         policy: RegistrationPolicy = RegistrationPolicy(), isDryRun: Bool = false, publishing: FailingPublisher = FailingPublisher(),
         echoesReplies: Bool = false, maximumIntakeCount: Int = 4_096, maximumIntakeByteCount: Int = 32 << 20,
@@ -100,9 +101,10 @@ final class Harness: Sendable {
         }
     }
 
-    /// The same at another transport.
+    /// Runs the server as the other overload does, with another transport.
     ///
-    /// - Parameter prepare: called when the store is open and the server does not run yet; returns what to wait for before the body runs.
+    /// - Parameter prepare: A function that is called between the opening of the store and the start of the server. Its result is the
+    ///   condition that must hold before the body runs.
     func withServer<Transport: MessageTransport>(
         _ configuration: Engine.Configuration, store: (any PushStore)? = nil, transport makeTransport: (any PushStore) -> Transport,
         prepare: (any PushStore) async throws -> @Sendable () async -> Void = { _ in {} },
@@ -120,7 +122,7 @@ final class Harness: Sendable {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { try await group.run() }
                 tasks.addTask { await isReceiving() }
-                // It receives, or has failed to start.
+                // The transport receives, or its start has failed.
                 try await tasks.next()
                 try await body(engine, store, transport)
                 await group.triggerGracefulShutdown()
@@ -133,7 +135,7 @@ final class Harness: Sendable {
         await store.close()
     }
 
-    /// Registers a client without loading the server, which must not be running.
+    /// Registers clients without load on the server, which must not be running.
     func register(_ owners: [ProtocolClient]) async throws {
         try await withStore { store in
             try await store.apply(at: self.wallTime) { batch in
@@ -146,7 +148,7 @@ final class Harness: Sendable {
         }
     }
 
-    /// Waits until so many pushes are in the outbox.
+    /// Waits until `count` pushes are in the outbox.
     func waitForPushes(_ count: Int, in store: any PushStore) async throws {
         var commitCount = 0
         while try await store.queuedPushCount() < count {
@@ -155,7 +157,7 @@ final class Harness: Sendable {
         }
     }
 
-    /// Lets time pass, as much as whoever sleeps has to wait, while the body runs: the pruning alone is left asleep.
+    /// Advances the clock to each sleeper's deadline while the body runs, except for the pruning.
     func whileTimePasses(_ body: () async throws -> Void) async rethrows {
         let passing = Task {
             while !Task.isCancelled { await passTime() }
@@ -164,30 +166,30 @@ final class Harness: Sendable {
         try await body()
     }
 
-    /// Lets time pass until whoever sleeps for the shortest time awakes; not before somebody else than the pruning sleeps.
+    /// Advances the clock to the first deadline, as soon as a task other than the pruning sleeps.
     func passTime() async {
         await clock.sleepers { $0.contains { $0 <= .seconds(30) } }
         clock.advance(by: clock.sleepers.first ?? .zero)
     }
 
-    /// Lets the two seconds pass in which a message is tried again that the store does not take.
+    /// Lets the two seconds pass in which the server retries a message that the store rejects.
     ///
-    /// - Parameter check: called before each attempt.
+    /// - Parameter check: A function that is called before each attempt.
     func passAttempts(_ check: () -> Void) async {
         for _ in 1...19 {
             await clock.sleepers(dueIn: .milliseconds(100))
             check()
-            // Some more: the probing of the store sleeps too, and in this step is never due after a tenth of a second.
+            // The extra time wakes the attempt only: the store's probing sleeps too, but is never due after a tenth of a second here.
             clock.advance(by: .milliseconds(110))
         }
     }
 
-    /// Replies to the client so far.
+    /// Returns the number of replies to the client so far.
     func replyCount(to client: ProtocolClient) -> Int {
         replies.all.compactMap { client.open($0) }.count
     }
 
-    /// The database while no server runs on it.
+    /// Opens the database while no server runs.
     func withStore(_ body: (any PushStore) async throws -> Void) async throws {
         let store = try SQLiteStore(
             path: database, identity: identity.publicKey.compressed, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -195,25 +197,25 @@ final class Harness: Sendable {
         await store.close()
     }
 
-    /// Changes the database behind the server's back: faults are triggers that refuse a write.
+    /// Changes the database without the server's knowledge. Triggers that fail a write simulate faults.
     func execute(sql: String) throws {
         var configuration = Configuration()
-        configuration.busyMode = .timeout(600)  // the server is writing too
+        configuration.busyMode = .timeout(600)  // The server writes too
         let queue = try DatabaseQueue(path: database, configuration: configuration)
         try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
         try queue.close()
     }
 }
 
-/// Refuses the next publications, or keeps them waiting.
+/// A publisher that rejects or delays the next publications.
 final class FailingPublisher: Sendable {
-    /// Publications that are answered; others wait.
+    /// The number of publications that get a response. Others wait.
     let answers = Monitor(Int.max)
-    /// What was to be published, in order.
+    /// The offered messages, in order.
     let offered = Recorder<WakuEnvelope>()
     private let willPublish: @Sendable () -> Void
     private let remaining = Mutex((count: 0, error: TransportError.quotaExhausted))
-    /// What was refused, in order.
+    /// The rejected messages, in order.
     let refused = Recorder<WakuEnvelope>()
 
     init(willPublish: @escaping @Sendable () -> Void = {}) { self.willPublish = willPublish }
@@ -222,7 +224,7 @@ final class FailingPublisher: Sendable {
         remaining.withLock { $0 = (count, error) }
     }
 
-    /// Whether echoes may be said.
+    /// Whether echoes may be published.
     let echoes = Condition(true)
 
     func check(_ envelope: WakuEnvelope) async throws {
@@ -239,7 +241,7 @@ final class FailingPublisher: Sendable {
     }
 }
 
-/// A network of the server and the test alone.
+/// A network of the server and the test only.
 final class TestTransport: MessageTransport {
     /// The engine while it receives.
     let receiver = Condition<(any EnvelopeReceiver)?>(nil)
@@ -254,7 +256,7 @@ final class TestTransport: MessageTransport {
     func run(receiver: any EnvelopeReceiver) async throws {
         self.receiver.change { $0 = receiver }
         defer { self.receiver.change { $0 = nil } }
-        try? await gracefulShutdown()  // throws only when cancelled, which ends this just as well
+        try? await gracefulShutdown()  // Throws only if cancelled, which also ends the wait
     }
 
     func publish(_ envelope: WakuEnvelope) async throws {
@@ -266,7 +268,7 @@ final class TestTransport: MessageTransport {
     var canEcho: Bool { publishing.echoes.value }
 }
 
-/// The texts of what was logged.
+/// A log handler that records the texts of messages.
 struct LogRecorder: LogHandler {
     let messages: Recorder<String>
     var metadata: Logger.Metadata = [:]
@@ -281,7 +283,7 @@ struct LogRecorder: LogHandler {
 }
 
 extension WakuEnvelope {
-    /// The same ciphertext with a later time, and so another message hash.
+    /// An envelope with the same ciphertext and a later time, and therefore another message hash.
     var later: WakuEnvelope {
         var later = self
         later.message.timestamp = (message.timestamp ?? 0) + 1_000

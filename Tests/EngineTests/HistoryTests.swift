@@ -8,7 +8,7 @@ import Testing
 import Transport
 import Wire
 
-/// What comes late from a node's history, and what has to leave in time for one.
+/// Late messages from a node's history, and replies that must leave in time for one.
 @Suite(.safetyNet) struct HistoryTests {
     let harness: Harness
     let alice: ProtocolClient
@@ -20,7 +20,7 @@ import Wire
         bob = ProtocolClient(server: harness.server)
     }
 
-    /// As if it had been sent that long ago.
+    /// Returns the envelope with a timestamp that is this much older.
     func aged(_ envelope: WakuEnvelope, by age: Duration) -> WakuEnvelope {
         var envelope = envelope
         envelope.message.timestamp = harness.wallTime.advanced(by: .zero - age).nanoseconds

@@ -10,9 +10,9 @@ import Wire
 
 @testable import Engine
 
-/// What there is no room for is refused before it is written down, and nobody waits.
+/// The server rejects messages beyond the intake's capacity before it records them, without a wait.
 @Suite(.safetyNet) struct IntakeTests {
-    /// Keeps messages under way: what cannot be decided is tried again.
+    /// A fault that keeps messages in the intake: the server retries each undecided message.
     static let fault = "CREATE TRIGGER fault BEFORE UPDATE ON message BEGIN SELECT RAISE(ABORT, 'on purpose'); END"
 
     let harness: Harness

@@ -9,11 +9,11 @@ import Testing
 import Transport
 import Wire
 
-/// Anybody can buy 13 ms of PBKDF2 with one message on a query topic that was not used yet.
+/// Any client can cause 13 ms of PBKDF2 with one message on an unused query topic.
 @Suite(.safetyNet) struct JunkFloodTests {
     private static let topicCount = 5
 
-    /// Keys are not derived as long as it is closed.
+    /// A gate that stops the derivation of keys while it is closed.
     private final class Gate: Sendable {
         private let opening = DispatchSemaphore(value: 0)
 
@@ -45,7 +45,7 @@ import Wire
             _ = try await bystander.reply(1, from: harness)
             #expect(try await derivedCount(in: server.store) == 0)
 
-            // Behind the junk, in the lane of those that need a key.
+            // The queries wait behind the junk, in the lane of messages without a topic key.
             gate.open()
             for (number, owner) in owners.enumerated() {
                 try await server.publish(bystander.envelope(queryFor: [owner.keyHash], onTopicOf: owner.keyHash))
@@ -67,7 +67,7 @@ import Wire
         }
     }
 
-    /// Four hundred throw-away registrations and a message on the topic of each kept everybody's first question waiting for seconds.
+    /// Four hundred throw-away registrations, and a message on the topic of each, once delayed every owner's first query by seconds.
     @Test func `the key of the oldest registration is derived after at most one other, whatever the amount of earlier junk`() async throws {
         let derived = Recorder<Topic>()
         let derive: @Sendable (TopicName) -> SymmetricKey = { [gate] topic in
@@ -86,7 +86,7 @@ import Wire
             await derived.wait(for: owners.count)
             await server.engine.waitUntilIdle()
         }
-        // After the derivation in progress, and that for the newest registration.
+        // The oldest owner's key is the third, after the derivation in progress and that for the newest registration.
         #expect(derived.all.count == owners.count)
         #expect(derived.all[2] == TopicName.query(owners[0].keyHash, .plain).topic)
     }

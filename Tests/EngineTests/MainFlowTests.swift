@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// A message goes in on the bus; a reply comes out, and what is stored has changed.
+/// The main flow: a message arrives on the bus, the server replies, and the stored state has changed.
 @Suite(.safetyNet) struct MainFlowTests {
     let harness: Harness
     let alice: ProtocolClient
@@ -29,7 +29,7 @@ import Wire
             let response = try PushNotificationRegistrationResponse.decode(reply.payload)
             #expect(response.success)
             #expect(response.requestID == Keccak.shake256(payload).bytes)
-            // 13 ms of PBKDF2 are spent when somebody asks, not before.
+            // A query causes the 13 ms of PBKDF2, not a registration.
             #expect(try await server.store.topicKey(keyHash: alice.keyHash, prefixed: false) == nil)
             #expect(try await server.store.topicKey(keyHash: alice.keyHash, prefixed: true) == nil)
         }
@@ -61,12 +61,12 @@ import Wire
             func ask() throws -> WakuEnvelope {
                 try bob.toServer(query.encoded(), type: .pushNotificationQuery, topic: .partitioned(harness.server))
             }
-            // Nobody is known yet: no reply.
+            // The server knows no owner yet, so it does not reply.
             try await server.publish(ask())
             await server.engine.waitUntilIdle()
             try await server.publish(alice.envelope(alice.registration()))
             _ = try await alice.reply(1, from: harness)
-            // The same question has the same Status message id, and is answered from what is stored now.
+            // A repeated query has the same Status message id, and gets a reply from the current state.
             try await server.publish(ask())
             let reply = try await bob.reply(1, from: harness)
             #expect(try PushNotificationQueryResponse.decode(reply.payload).info.count == 1)
@@ -104,7 +104,7 @@ import Wire
             let first = bob.request([bob.notification(to: alice), bob.notification(to: alice, installationID: "unknown")])
             try await server.publish(bob.envelope(first))
             let answer = try await bob.reply(1, from: harness)
-            // Long after the deduplication key is forgotten, the decision is not.
+            // The decision outlives the deduplication key.
             harness.advanceWallClock(by: .seconds(3_600))
             try await server.publish(bob.envelope(first))
             let again = try await bob.reply(2, from: harness)
@@ -121,7 +121,7 @@ import Wire
             for (sender, minutes) in [(bob, 0), (carol, 9), (bob, 2)] {
                 harness.advanceWallClock(by: .seconds(60 * minutes))
                 var notification = sender.notification(to: alice)
-                // Other bytes each time, so that it is another request.
+                // The bytes differ each time, so that each is another request.
                 notification.author = [UInt8(minutes)]
                 try await server.publish(sender.envelope(sender.request([notification])))
                 await server.engine.waitUntilIdle()

@@ -8,7 +8,7 @@ import Wire
 
 @testable import Engine
 
-/// The marks of published replies.
+/// The publication marks of replies.
 @Suite(.safetyNet) struct MarkWriterTests {
     @Test func `the writer does not retry the mark of a message that another server has decided`() async throws {
         try await Harness().withStore { store in

@@ -8,7 +8,7 @@ import Testing
 import Transport
 import Wire
 
-/// What a crash leaves is worked off, and what the network refuses is said again.
+/// Recovery from a crash, and republication of replies that the network rejected.
 @Suite(.safetyNet) struct RecoveryTests {
     let harness: Harness
     let alice: ProtocolClient
@@ -20,12 +20,12 @@ import Wire
         bob = ProtocolClient(server: harness.server)
     }
 
-    /// Lets the time pass that a reply waits after each of so many refusals.
+    /// Lets the back-offs of a reply pass that was rejected `count` times.
     private func passBackOffs(_ count: Int) async {
         for exponent in 0..<count {
             let backOff = min(.milliseconds(500) * (1 << min(exponent, 6)), .seconds(30))
             await harness.clock.sleepers(dueIn: backOff)
-            // A second more: the pruning sleeps too, and in this step is never due after one of these times.
+            // The extra second wakes the reply only: the pruning sleeps too, but is never due that soon after a back-off.
             harness.clock.advance(by: backOff + .seconds(1))
         }
     }
@@ -38,7 +38,7 @@ import Wire
         try await harness.withServer { [harness, alice] server in
             #expect(try await alice.registrationResponse(1, from: harness).success)
             #expect(server.engine.isInterested(in: TopicName.query(alice.keyHash, .plain).topic.contentTopic))
-            // The network brings it once more: it is known.
+            // The network repeats the message, and the server knows it.
             try await server.publish(envelope)
             await server.engine.waitUntilIdle()
             #expect(harness.replyCount(to: alice) == 1)
@@ -109,7 +109,8 @@ import Wire
     }
 }
 
-/// The store refuses a write: others pass, and who waits too long is told (PROTOCOL.md §7 row 12).
+/// Failed writes of the store. The server processes other messages, and the clients of those that wait too long get an error (PROTOCOL.md
+/// §7 row 12).
 @Suite(.safetyNet) struct StoreTroubleTests {
     @Test func `after about two seconds the reply is INTERNAL_ERROR, and the message stays without effect`() async throws {
         let harness = try Harness()
@@ -125,7 +126,7 @@ import Wire
             try await server.publish(alice.envelope(alice.registration()))
             await harness.clock.sleepers(dueIn: .milliseconds(100))
             #expect(!server.engine.healthIssues.isEmpty)
-            // Others are served meanwhile.
+            // The server processes other clients' messages meanwhile.
             try await server.publish(alice.envelope(alice.request([alice.notification(to: bob)])))
             #expect(try await alice.reply(1, from: harness).type == .pushNotificationResponse)
             await harness.passAttempts { #expect(harness.replyCount(to: alice) == 1) }
@@ -137,14 +138,14 @@ import Wire
             #expect(try await alice.registrationResponse(3, from: harness).success)
             #expect(server.engine.healthIssues.isEmpty)
         }
-        // What heard INTERNAL_ERROR is not decided behind its back at the next start.
+        // After a reply with INTERNAL_ERROR, the next start does not decide the message.
         try await harness.withServer { server in
             await server.engine.waitUntilIdle()
             #expect(harness.replyCount(to: alice) == 3)
         }
     }
 
-    /// Another process may have the database locked: then each attempt takes as long as a lock is waited for.
+    /// Another process may lock the database. Each attempt then takes as long as the wait for the lock.
     @Test func `the deadline of INTERNAL_ERROR depends on time, not on the number of attempts`() async throws {
         let harness = try Harness()
         let alice = ProtocolClient(server: harness.server)

@@ -7,7 +7,8 @@ import Testing
 import Wire
 
 /// A client that registers as the reference's does (PROTOCOL.md §7): a registration for each change, two messages a second from a queue.
-/// It takes any success as the answer to its newest version, ignores errors, and repeats the newest version after 30 s of silence.
+/// The client takes any success as the response to its newest version, ignores errors, and repeats the newest version after 30 s of
+/// silence.
 private struct ReferenceClient {
     private static let sendingInterval = Duration.milliseconds(500)
     private static let retryInterval = Duration.seconds(30)
@@ -21,14 +22,14 @@ private struct ReferenceClient {
 
     init(_ client: ProtocolClient) { self.client = client }
 
-    /// A user mutes a chat, or the other way round.
+    /// Changes the muting of a chat.
     mutating func change() {
         newest += 1
         queue.append(newest)
         isRegistered = false
     }
 
-    /// - Returns: What it publishes now.
+    /// - Returns: The envelope to publish now, if any.
     mutating func next(at now: Duration) throws -> WakuEnvelope? {
         if queue.isEmpty, !isRegistered, now - lastSending >= Self.retryInterval { queue.append(newest) }
         guard let version = queue.first, now - lastSending >= Self.sendingInterval else { return nil }
@@ -47,7 +48,7 @@ private struct ReferenceClient {
 }
 
 @Suite(.safetyNet) struct ReferenceClientTests {
-    /// What the user of a client does, and how late replies reach it.
+    /// The actions of a client's user, and the delays of replies.
     struct Scenario: CustomTestStringConvertible, Sendable {
         let testDescription: String
         /// The time of each change.

@@ -11,9 +11,9 @@ import Testing
 import Transport
 import Wire
 
-/// What a client hears, and when, while the network is slow or away.
+/// The order and time of a client's replies while the network is slow or down.
 @Suite(.safetyNet) struct ReplyOrderTests {
-    /// Replies that are under way at the same time.
+    /// The number of concurrent publications.
     static let workerCount = 8
 
     let harness: Harness
@@ -49,7 +49,7 @@ import Wire
         }
     }
 
-    /// The client's rule: it forgets no question, and takes any success for the answer to its newest (PROTOCOL.md §7).
+    /// The client remembers every request, and takes any success for the response to its newest (PROTOCOL.md §7).
     @Test(arguments: [false, true])
     func `no late success follows a refusal, even after a restart`(isRestarted: Bool) async throws {
         publisher.fail(.max, with: .unreachable("on purpose"))
@@ -75,7 +75,7 @@ import Wire
         let stores = try ["one", "two"].map { name in
             try PostgreSQLStore(parameters, identity: harness.server.compressed, serverName: name, logger: Logger(label: "test"))
         }
-        // The first one owns all messages, and knows of the second.
+        // The first server owns all messages, and knows the second.
         try await stores[1].stopReceiving()
         _ = try await stores[0].takePart()
         publisher.fail(.max, with: .unreachable("on purpose"))

@@ -7,7 +7,7 @@ import Wire
 
 @testable import Engine
 
-/// In which order replies leave, and which of them do not.
+/// The order in which replies leave the queue, and the replies that do not.
 @Suite(.safetyNet) struct ReplyQueueTests {
     static let origin: OpenedEnvelope.Origin = {
         var random = SecureRandom()
@@ -39,14 +39,14 @@ import Wire
         #expect(queue.failed(publication, failure) == [])
     }
 
-    /// Takes the echo of a reply that is published at that time.
+    /// Returns the echo of a reply that is published at that time.
     mutating func takeEcho(of id: Int64, at now: Duration) throws -> ReplyQueue.Publication {
         add([id])
         queue.published(try take(at: now))
         return try take(at: now + .milliseconds(1_500))
     }
 
-    /// Publishes everything that is due.
+    /// Publishes all due replies.
     mutating func publishAll(at now: Duration = .zero) -> [Int64] {
         var ids: [Int64] = []
         while let publication = next(at: now) {
@@ -142,7 +142,7 @@ import Wire
     @Test mutating func `a network that rejects everything is probed with one reply at a time, after growing delays`() throws {
         add([1, 2, 3])
         let publications = [next(at: .zero), next(at: .zero)].compactMap(\.self)
-        // Both failed for the same reason.
+        // Both publications failed for the same reason.
         for publication in publications { fail(publication, .network, at: .zero) }
         #expect(queue.isBlocked && queue.freeRowCapacity == 0)
         #expect(next(at: .milliseconds(499)) == nil)
@@ -152,7 +152,7 @@ import Wire
         #expect(next(at: .milliseconds(500)) == nil)
         fail(probe, .network, at: .milliseconds(600))
         #expect(queue.nextTime == .milliseconds(1_600))
-        // When it takes one, the others do not wait for their own time.
+        // After a success, the others do not wait for their own time.
         let second = try take(at: .milliseconds(1_600))
         queue.published(second)
         #expect(!queue.isBlocked)
@@ -201,7 +201,7 @@ import Wire
         #expect(publishAll() == [50])
         queue.advance(to: .milliseconds(1_500))
         _ = queue.add((1...9).map { reply($0, byteCount: 9_488) } + [reply(0, byteCount: 1_488)])
-        // 40,000, of which each long one takes 10,000 as long as more than 10,000 are left.
+        // The credits are 40,000 bytes. Each long reply takes 10,000 of them while more than 10,000 remain.
         #expect(publishAll(at: .milliseconds(1_500)) == [9, 8, 7, 0])
         #expect(queue.nextTime.map { $0 > .milliseconds(1_500) && $0 < .milliseconds(2_500) } == true)
         #expect(publishAll(at: .milliseconds(1_750)) == [6])
@@ -223,7 +223,7 @@ import Wire
         fail(publications[1], .network, at: .zero)
         #expect(queue.storedCount == 0)
         #expect(queue.isIdle)
-        // A row that comes back later is another matter.
+        // A row that comes back later is a new one.
         add([3])
         fail(try take(at: .milliseconds(600)), .own, at: .milliseconds(600))
         #expect(next(at: .milliseconds(1_100))?.reply.id == 3)
@@ -235,7 +235,7 @@ import Wire
         add([1, 2, 3, 4], byteCount: 1_488)
         fail(try take(at: .zero), .network, at: .zero)
         var now = Duration.zero
-        // Two echoes each.
+        // Each reply has two echoes.
         for _ in 1...100 where queue.nextTime != nil {
             let time = try #require(queue.nextTime)
             #expect(time > now)

@@ -10,7 +10,7 @@ import Wire
 
 @testable import Engine
 
-/// Segmented messages of which another server owns a segment.
+/// Segmented messages with a segment that another server owns.
 @Suite(.safetyNet) struct SharedSegmentsTests {
     @Test func `the rows of a segmented message are read again when another server has decided one`() async throws {
         try await withRows { rows, context in
@@ -50,7 +50,7 @@ import Wire
         }
     }
 
-    /// Passes two recorded rows, of which the first has its decision.
+    /// Passes two recorded rows to the body. The first is decided.
     private func withRows(_ body: ([Int64], EngineContext) async throws -> Void) async throws {
         try await Harness().withStore { store in
             let now = Timestamp(nanoseconds: 0)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// What people can do to each other and to the server by keys that cost nothing (docs/LIMITS.md).
+/// Attacks on clients and the server by untrusted clients, whose keys are free (docs/LIMITS.md).
 @Suite(.safetyNet) struct StrangersTests {
     let harness: Harness
     let alice: ProtocolClient
@@ -19,7 +19,7 @@ import Wire
         mallory = ProtocolClient(server: harness.server)
     }
 
-    /// The longest lists that are taken.
+    /// Returns a registration with the longest valid lists.
     private func largeRegistration(of client: ProtocolClient, version: UInt64 = 1) -> PushNotificationRegistration {
         var registration = client.registration(version: version)
         registration.allowedKeyList = Array(repeating: [UInt8](repeating: 1, count: 64), count: 3_900)
@@ -30,7 +30,7 @@ import Wire
         try await harness.withServer { [harness, alice, mallory] server in
             try await server.publish(alice.envelope(largeRegistration(of: alice)))
             _ = try await alice.reply(1, from: harness)
-            // The same ciphertext is another message with another time.
+            // An equal ciphertext with another time is another message.
             let question = try mallory.envelope(queryFor: [alice.keyHash], onTopicOf: alice.keyHash)
             try await server.publish(question)
             _ = try await mallory.reply(1, from: harness)
@@ -42,18 +42,18 @@ import Wire
             await server.engine.waitUntilIdle()
             #expect(harness.replyCount(to: mallory) == 1)
 
-            // Other words are another question.
+            // Other keys make another query.
             for number in 1...40 {
                 try await server.publish(
                     mallory.envelope(queryFor: [alice.keyHash, Digest64(repeating: UInt8(number))], onTopicOf: alice.keyHash))
             }
-            // So many bytes go out in a second or two.
+            // The server needs a second or two to publish this number of bytes.
             await harness.whileTimePasses { await server.engine.waitUntilIdle() }
             let published = harness.replies.all.reduce(0) { $0 + $1.message.payload.count }
             #expect(published < ProtocolLimits.answerByteCapacity + (512 << 10))
             #expect(published > ProtocolLimits.answerByteCapacity / 2)
 
-            // With time it is told again.
+            // After some time, the server replies to it again.
             harness.clock.advance(by: .seconds(20))
             let answerCount = harness.replyCount(to: mallory)
             try await server.publish(question.later)
@@ -79,19 +79,19 @@ import Wire
             }
             let limit = ProtocolLimits.pushCapacity
             try await attack(0)
-            // One more is due with the next credit, whose chats differ.
+            // A further push, with several chats, is due with the next credit.
             #expect(try await server.store.queuedPushCount() == limit + 1)
             let next = try await server.store.duePushes(route: "", at: harness.wallTime.advanced(by: .seconds(5)), limit: 99)
             #expect(next.count == limit + 1 && next.last?.push.chatID == [])
             #expect(try await server.store.duePushes(route: "", at: harness.wallTime.advanced(by: .seconds(4.9)), limit: 99).count == limit)
-            // Some seconds later, before it is due and after it is.
+            // A second attack comes before the push is due, and a third one after that.
             harness.clock.advance(by: .seconds(3))
             try await attack(1)
             #expect(try await server.store.queuedPushCount() == limit + 1)
             harness.clock.advance(by: .seconds(3))
             try await attack(2)
             #expect(try await server.store.queuedPushCount() == limit + 2)
-            // Nobody was told: each request has its success.
+            // The attackers do not notice: each request succeeds.
             for stranger in strangers {
                 let replies = harness.replies.all.compactMap { stranger.open($0)?.payload }
                 #expect(replies.count == 12)
@@ -107,7 +107,7 @@ import Wire
                 let before = harness.replyCount(to: mallory)
                 for version in versions {
                     try await server.publish(mallory.envelope(mallory.registration(version: version)))
-                    // Else a later answer takes the place of one that is not out.
+                    // Otherwise a later reply would supersede an unpublished one.
                     await server.engine.waitUntilIdle()
                 }
                 return try harness.replies.all.compactMap { mallory.open($0)?.payload }.dropFirst(before)

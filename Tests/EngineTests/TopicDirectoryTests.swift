@@ -8,7 +8,7 @@ import Testing
 import Wire
 
 @Suite(.safetyNet) struct TopicDirectoryTests {
-    /// A device token turns out to be dead while its owner registers again: both tell the directory, in either order.
+    /// The server finds a token dead while its owner registers again. Both events update the directory, in either order.
     @Test(arguments: [false, true])
     func `the topics of a dead registration are removed unless it is live again`(isLiveAgain: Bool) async throws {
         let harness = try Harness()

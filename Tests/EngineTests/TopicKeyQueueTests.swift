@@ -4,7 +4,7 @@ import Testing
 
 @testable import Engine
 
-/// Whose key is derived first, and what waits for it.
+/// The order of key derivations, and the messages that wait for each.
 @Suite struct TopicKeyQueueTests {
     var queue = TopicKeyQueue()
 
@@ -14,7 +14,7 @@ import Testing
             subscriber: .init(registration: registration, isPrefixed: isPrefixed), keyHash: Keccak.shake256(Array("\(owner)".utf8)))
     }
 
-    /// Serves everybody.
+    /// Takes the rows of all topics, in order.
     mutating func rows() -> [[Int64]] {
         var served: [[Int64]] = []
         while let next = queue.next { served.append(queue.take(next)) }
@@ -43,7 +43,7 @@ import Testing
         var lostCount = 0
         for number in 1...count { lostCount += queue.add(Int64(number), waitingFor: topic(Int64(1_000 + number))) }
         #expect(lostCount == 0)
-        // One of the crowd loses its place to each owner beyond the limit.
+        // For each owner beyond the limit, the queue drops one topic of the crowd.
         lostCount += queue.add(5_000, waitingFor: topic(1))
         lostCount += queue.add(5_001, waitingFor: topic(9_000))
         #expect(lostCount == 2)

@@ -8,7 +8,7 @@ import Wire
 
 @testable import Engine
 
-/// Which keys are tried on a message on a query topic.
+/// The keys that the server tries on a message on a query topic.
 @Suite(.safetyNet) struct TopicKeysTests {
     @Test func `the key of an owner is tried once for all installations of the owner`() async throws {
         let harness = try Harness()

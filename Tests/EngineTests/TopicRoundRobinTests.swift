@@ -2,7 +2,7 @@ import Testing
 
 @testable import Engine
 
-/// Which message is opened next.
+/// The order in which messages are opened.
 @Suite struct TopicRoundRobinTests {
     var turns = TopicRoundRobin<String>()
 
@@ -32,7 +32,7 @@ import Testing
         let served = take(18)
         #expect(served.count { $0.hasPrefix("junk") } == 2)
         turns.recordResult(isJunk: false, on: "junk")
-        // It stands for its next turn already; from then on it is one of them.
+        // The topic's next turn is already scheduled. After it, the topic has turns like the others.
         let next = [take(9), take(8)].map { $0.count { $0.hasPrefix("junk") } }
         #expect(next == [1, 4])
         #expect(take().count == 39 - 18 - 17)

@@ -2,7 +2,7 @@ import Engine
 import TestSupport
 import Testing
 
-/// The table that judges every message of a shard.
+/// The table by which the server selects its messages from a shard.
 @Suite(.safetyNet) struct TopicTableTests {
     private func subscriber(_ registration: Int64, prefixed: Bool = false) -> TopicTable.Subscriber {
         TopicTable.Subscriber(registration: registration, isPrefixed: prefixed)
@@ -34,7 +34,7 @@ import Testing
         var table = TopicTable(minimumCapacity: 10)
         var model: [UInt32: Set<TopicTable.Subscriber>] = [:]
         for _ in 0..<100_000 {
-            // Few topics and few subscribers, so that all of it happens: collisions, repeats, removals, growth.
+            // The topics and subscribers are few, so that collisions, repeats, removals and growth happen.
             let topic = UInt32.random(in: 0..<5_000, using: &random) &* 0x0100_0193
             let subscriber = subscriber(Int64.random(in: 0...3, using: &random), prefixed: .random(using: &random))
             if Int.random(in: 0..<5, using: &random) < 3 {

@@ -11,9 +11,9 @@ import Wire
 
 @testable import SQLiteStore
 
-/// What strangers can make the one writer do, for which everybody waits: counted in statements (docs/LIMITS.md).
+/// The load that untrusted clients can cause on the only writer, counted in statements (docs/LIMITS.md). All messages wait for the writer.
 @Suite(.safetyNet) struct WriterCostTests {
-    /// The writer's statements about registrations and pushes.
+    /// A counter of the writer's statements about registrations and pushes.
     private final class Statements: Sendable {
         private let count = Mutex(0)
 
@@ -27,7 +27,7 @@ import Wire
             }
         }
 
-        /// Since the last call.
+        /// Returns the count since the last call.
         func take() -> Int {
             count.withLock { count in
                 defer { count = 0 }
@@ -46,7 +46,7 @@ import Wire
         mallory = ProtocolClient(server: harness.server)
     }
 
-    /// A request of 151 KB that named one installation 1,000 times, each time another chat, cost seconds.
+    /// A request of 151 KB that named one installation 1,000 times, each time with another chat, once took seconds.
     @Test func `a request that names an installation a thousand times causes one lookup of it`() async throws {
         try await harness.register([alice])
         let statements = Statements()
@@ -63,7 +63,7 @@ import Wire
                 await server.engine.waitUntilIdle()
                 return statements.take()
             }
-            // The first push of a route counts its queue.
+            // The first push of a route also counts its queue.
             _ = try await cost(ofNaming: 2)
             let once = try await cost(ofNaming: 1)
             #expect(once > 0)
@@ -94,7 +94,7 @@ import Wire
             #expect(reply.reports.map(\.success) == [true])
             await server.engine.waitUntilIdle()
             #expect(try await server.store.registrationCount() == 31)
-            // Some for each message, whatever is in it.
+            // Each message causes some statements, whatever its content.
             #expect(statements.take() < 61 * 20)
         }
     }

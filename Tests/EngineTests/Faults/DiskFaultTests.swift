@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The disk under a running server begins to fail in each of the transactions on a message's way, and some time later is put right.
+/// Disk failures under a running server. The disk fails in each of the transactions of a message, and recovers later.
 @Suite(.fewAtATime) struct DiskFaultTests {
     enum Fault: CaseIterable {
         case full
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// Whether each call of a transaction fails in turn, as Scripts/disk-fault-test has it; otherwise the first one does.
+    /// Whether each call of a transaction fails in turn, as in Scripts/disk-fault-test. Otherwise only the first call fails.
     private static let isExhaustive = ProcessInfo.processInfo.environment["DISK_FAULT_TEST"] == "all"
 
     @Test(arguments: Scene.all)

@@ -7,20 +7,20 @@ import TestSupport
 import Testing
 import Wire
 
-/// One message to a server whose disk fails in one of the transactions on the message's way, and what comes after.
+/// A message to a server whose disk fails in one of the message's transactions, and the recovery.
 struct FaultyExchange {
     enum Kind: CaseIterable {
         case registration
         case push
     }
 
-    /// A transaction on the message's way.
+    /// A transaction of a message.
     enum Step: CaseIterable {
-        /// If it fails, the message is not taken.
+        /// A failure rejects the message.
         case record
-        /// If it fails for two seconds, the sender hears INTERNAL_ERROR.
+        /// A failure for two seconds causes the reply INTERNAL_ERROR.
         case decision
-        /// If it fails, the reply is out all the same.
+        /// A failure does not stop the reply.
         case mark
     }
 
@@ -32,7 +32,7 @@ struct FaultyExchange {
     private let owner: ProtocolClient
     private let sender: ProtocolClient
 
-    /// - Parameter breakDisk: called when the step is about to begin.
+    /// - Parameter breakDisk: A function that is called at the start of the step.
     init(_ kind: Kind, _ step: Step, breakDisk: @escaping @Sendable (FaultyDisk) -> Void) async throws {
         self.kind = kind
         self.step = step
@@ -46,7 +46,9 @@ struct FaultyExchange {
         if kind == .push { try await harness.register([owner]) }
     }
 
-    /// - Returns: whether the step met the fault; if not, nothing was expected.
+    /// Runs the exchange.
+    ///
+    /// - Returns: Whether the step met the fault. If not, the exchange has checked nothing.
     func run() async throws -> Bool {
         let message = try message(1)
         let isHit = Condition(false)
@@ -62,21 +64,21 @@ struct FaultyExchange {
             isHit.change { $0 = true }
             #expect(!server.engine.healthIssues.isEmpty)
 
-            // It recovers by itself, before another message comes.
+            // The server recovers by itself, before the next message.
             disk.heal()
             harness.clock.advance(by: .seconds(1))
             await harness.log.wait { $0.contains("the store can be written again") }
             await server.engine.waitUntilIdle()
             #expect(server.engine.healthIssues == [])
             #expect(try await effectCount(server) == (step == .mark ? 1 : 0))
-            // What was not taken can be sent again as it is.
+            // A client can send a rejected message again unchanged.
             try await server.publish(step == .record ? message : self.message(2))
             #expect(try await isSuccess(reply: step == .record ? 1 : 2))
             await server.engine.waitUntilIdle()
             #expect(server.engine.healthIssues == [])
         }
         guard isHit.value else { return false }
-        // Nothing is left for another start.
+        // No work is left for the next start.
         let replyCount = harness.replies.all.count
         try await harness.withServer { server in
             await server.engine.waitUntilIdle()
@@ -96,7 +98,7 @@ struct FaultyExchange {
 
     /// Brings the message to the failing step.
     ///
-    /// - Returns: true when nothing more happens until the clock is advanced, false when the step was passed.
+    /// - Returns: true if the server now waits for the clock, or false if the message has passed the step.
     private func meets(_ message: WakuEnvelope, _ server: Harness.Running) async throws -> Bool {
         switch step {
         case .record:
@@ -107,7 +109,7 @@ struct FaultyExchange {
             } catch {
                 #expect(error is StoreError)
                 #expect(server.engine.inFlightCount == 0)
-                await harness.clock.sleepers(dueIn: .seconds(1))  // until the disk is probed
+                await harness.clock.sleepers(dueIn: .seconds(1))  // Wait until the store probes the disk
                 return true
             }
         case .decision:
@@ -128,7 +130,7 @@ struct FaultyExchange {
         }
     }
 
-    /// Returns when what could not be written waits for its next attempt, and so does the probing of the disk.
+    /// Waits until the failed writes wait for their next attempt, and the store probes the disk.
     private func markAndProbeWait() async {
         await harness.clock.sleepers { $0.count { $0 <= .seconds(1) } >= 2 }
     }
@@ -148,7 +150,7 @@ struct FaultyExchange {
         }
     }
 
-    /// Waits for the reply with that number to the sender, counted from 1; a failure must be INTERNAL_ERROR.
+    /// Returns whether the sender's reply with that number, counted from 1, is a success. A failure must be INTERNAL_ERROR.
     private func isSuccess(reply number: Int) async throws -> Bool {
         let payload = try await sender.reply(number, from: harness).payload
         switch kind {
@@ -163,7 +165,7 @@ struct FaultyExchange {
         }
     }
 
-    /// Registrations, or pushes in the outbox.
+    /// Returns the number of registrations, or of pushes in the outbox.
     private func effectCount(_ server: Harness.Running) async throws -> Int {
         switch kind {
         case .registration: try await server.store.registrationCount()
