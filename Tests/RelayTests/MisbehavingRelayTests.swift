@@ -3,7 +3,7 @@ import Relay
 import TestSupport
 import Testing
 
-/// The strings of a misbehaving relay, over HTTP.
+/// The faults of a misbehaving relay, set over HTTP.
 @Suite(.safetyNet)
 struct MisbehavingRelayTests {
     @Test func `a relay takes no orders`() async throws {

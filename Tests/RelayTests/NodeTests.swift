@@ -4,7 +4,7 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// The behaviour of nwaku (WAKU_REST.md §1, §2): passes against the relay and, with `WAKU_NODE_URL`, a real node.
+/// The behaviour of nwaku (WAKU_REST.md §1, §2). The tests pass with the relay and, with `WAKU_NODE_URL`, with a real node.
 @Suite(.safetyNet)
 struct NodeTests {
     static let initializing = "/relay endpoints are not available while initializing."

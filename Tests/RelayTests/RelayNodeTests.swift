@@ -6,7 +6,7 @@ import Wire
 
 @testable import Relay
 
-/// The relay's values, where HTTP would only be in the way.
+/// The relay's values, without HTTP.
 @Suite(.safetyNet) struct RelayNodeTests {
     static let now = TestNode.start
 

@@ -6,7 +6,7 @@ import Testing
 import Transport
 import Wire
 
-/// The behaviour of the relay alone, or of nodes in states that cannot be provoked on demand.
+/// The behaviour of the relay alone, or of nodes in states that tests cannot cause.
 @Suite(.safetyNet)
 struct RelayServerTests {
     /// A recorder with a configurable result.
@@ -99,7 +99,7 @@ struct RelayServerTests {
 
     @Test func `a body may be 16 megabytes long and no longer`() async throws {
         try await withRelay { node async throws in
-            // An endpoint that ignores the body: reading that much JSON takes a debug build seconds.
+            // This endpoint ignores the body. A debug build needs seconds to read that much JSON.
             let body = String(repeating: " ", count: 16 << 20)
             #expect(try await node.post("/relay/v1/auto/subscriptions", body).status == 500)
             #expect(try await node.post("/relay/v1/auto/subscriptions", body + " ").status == 413)

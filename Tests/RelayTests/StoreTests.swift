@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// The store of any Waku node of the nwaku kind (WAKU_REST.md §1.5); like `NodeTests`, also against a real one.
+/// The store of a Waku node of nwaku's kind (WAKU_REST.md §1.5). Like `NodeTests`, the tests also run with a real one.
 @Suite(.safetyNet)
 struct StoreTests {
     struct Answer: Decodable, Equatable {
@@ -43,7 +43,7 @@ struct StoreTests {
         return try JSONDecoder().decode(Answer.self, from: Data(answer.body.utf8))
     }
 
-    /// - Returns: the messages' timestamps, ascending.
+    /// - Returns: The messages' timestamps in ascending order.
     func publish(_ count: Int, _ node: TestNode) async throws -> [Int64] {
         var timestamps: [Int64] = []
         for index in 0..<count { timestamps.append(try await node.publish(on: topic, sent: .milliseconds(index))) }

@@ -17,10 +17,10 @@ struct EmbeddedTransportTests {
         client = bus.attach(listener: Listener())
     }
 
-    /// Runs the transport while the test runs.
+    /// Runs the transport during the test.
     func whileRunning(_ test: () async throws -> Void) async throws {
         try await withThrowingTaskGroup { group in
-            // Runs at once, up to where it waits to be shut down.
+            // The task runs at once, until it waits for the shutdown.
             group.addImmediateTask { try await transport.run(receiver: receiver) }
             try await test()
             group.cancelAll()

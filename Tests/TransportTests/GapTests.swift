@@ -16,7 +16,7 @@ struct GapTests {
 
     let world = WakuWorld()
 
-    /// Runs the test at a node that the transport has caught up with, and polls.
+    /// Runs the test at a node whose history the transport has read, and which it polls.
     func whileReceiving(
         _ node: RelayServer.Configuration = .init(pubsubTopics: [TestNode.topic]), cacheCapacity: Int = 4_096,
         dueIn delays: [Duration] = WakuWorld.idle, _ test: (WakuTransport) async throws -> Void
@@ -29,7 +29,7 @@ struct GapTests {
         }
     }
 
-    /// Lets the next poll find what happened, and waits until the history is complete.
+    /// Lets the next poll detect the gap, and waits until the history is complete.
     func recover() async {
         await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, .seconds(60)])
     }
@@ -43,7 +43,7 @@ struct GapTests {
             try await world.send([4])
             await world.pass(WakuWorld.interval)
             #expect(world.receiver.numbers == [1, 4])
-            // No poll failed: the node was subscribed by its command line.
+            // No poll failed, because the node's command line subscribed it.
             await world.pass(.seconds(60), dueIn: WakuWorld.idle)
             #expect(Set(world.receiver.numbers) == [1, 2, 3, 4])
             #expect(transport.healthIssues == [])
@@ -170,7 +170,7 @@ struct GapTests {
                 try await world.send([number], contentTopic: "/other/1/a/b")
                 world.wallClock.advance(by: .seconds(1_800))
             }
-            _ = try await node.get(TestNode.path)  // as a cache that could not hold it
+            _ = try await node.get(TestNode.path)  // Simulate a cache that could not hold the message
             try await world.whileRunning(world.transport(node.url)) { () async throws in
                 await world.checkpoints.wait(for: world.wallClock.now)
                 #expect(world.receiver.numbers == Array(0..<48))
@@ -187,7 +187,7 @@ struct GapTests {
             world.wallClock.advance(by: .seconds(30))
             world.receiver.refuse(2)
             let transport = world.transport(node.url)
-            // The history tries again after a second, then after two.
+            // The history retries after a second, and then after two.
             try await world.whileRunning(transport, dueIn: Self.withoutHistory) { () async throws in
                 #expect(world.receiver.condition.value.refusals == 1)
                 #expect(transport.issuesWithoutNode == ["history of \(TestNode.topic): DiskFull()"])
@@ -208,7 +208,7 @@ struct GapTests {
             try await world.send([1])
             await world.pass(WakuWorld.interval)
             #expect(world.receiver.condition.value.refusals == 1)
-            // The comparison finds it missing, which only the receiver's acceptance can change. Poll and history try again in a second.
+            // The comparison finds the message missing. Only the receiver's acceptance can change that. Poll and history retry in a second.
             await world.pass(.seconds(60), dueIn: [.seconds(1), .seconds(1), .seconds(10)])
             #expect(world.receiver.condition.value.refusals == 3)
             #expect(world.checkpoints.checkpoint(of: TestNode.topic) == TestNode.start)
@@ -228,7 +228,7 @@ struct GapTests {
             try await world.send(4...5)
             let first = world.transport(node.url)
             let task = Task { [receiver = world.receiver] in try await first.run(receiver: receiver) }
-            // The steps of a start: nothing yet, batches recorded one by one, the checkpoint saved, messages that come in afterwards.
+            // The steps of a start: no step yet, batches recorded one by one, the checkpoint saved, and later messages.
             switch step {
             case 0: break
             case 1...2: await world.receiver.wait(for: step)
@@ -258,7 +258,7 @@ struct GapTests {
         try await world.withNode(.init(pubsubTopics: [TestNode.topic], archivePath: path)) { _ async throws in
             try await world.send([1, 2])
         }
-        // The file of a process that was killed during a write.
+        // A kill during a write leaves a file like this.
         let file = try FileHandle(forWritingTo: URL(filePath: path))
         try file.seekToEnd()
         try file.write(contentsOf: Data([0, 0, 0, 16, 47]))

@@ -8,7 +8,7 @@ import Wire
 
 @testable import Transport
 
-/// Windows, pages and checkpoints of a node's history, with time that is advanced.
+/// Windows, pages and checkpoints of a node's history, on a clock that the tests advance.
 @Suite(.safetyNet) struct HistoryTests {
     let world = HistoryWorld()
     var history: HistorySync
@@ -17,14 +17,14 @@ import Wire
         history = world.history()
     }
 
-    /// A history that has just closed the gap of the start, and waits for its next comparison.
+    /// Closes the gap of the start, and waits for the next comparison.
     mutating func start(checkpoint: Timestamp? = nil) throws {
         history.note(.loaded(checkpoint ?? world.now), at: world.now)
         history.note(.gap, at: world.now)
         try world.run(&history)
     }
 
-    /// A history that rests before its second look at what was foreign.
+    /// Runs the history until it rests before its second read of the foreign messages.
     mutating func rest() throws {
         world.archive(.seconds(500), number: 1)
         world.archive(.seconds(499), contentTopic: HistoryWorld.foreign, number: 2)
@@ -171,7 +171,7 @@ import Wire
         let fetches = world.queries.filter { !$0.hashes.isEmpty }
         #expect(listings.map(\.includesData) == [false, false])
         #expect(fetches.map(\.hashes.count) == [40, 30])
-        // SQLite stores answer wrongly when hashes are combined with times (WAKU_REST.md §1.5).
+        // SQLite stores return wrong rows if a query combines hashes with times (WAKU_REST.md §1.5).
         #expect(fetches.allSatisfy { $0.startTime == nil && $0.endTime == nil && $0.pubsubTopic == nil && $0.includesData })
     }
 
@@ -198,7 +198,7 @@ import Wire
         world.advance(by: .seconds(60))
         history.note(.waited, at: world.now)
         try world.run(&history)
-        // An archive takes what claims to be 20 s old, and clocks differ.
+        // An archive accepts a message that claims to be 20 s old, and clocks differ.
         let late = world.archive(.seconds(45), number: 1)
         world.advance(by: .seconds(60))
         history.note(.waited, at: world.now)
@@ -387,7 +387,7 @@ import Wire
             case 3: history.note(.failed(.cursorLost, "fails"), at: world.now)
             case 4: history.note(.interrupted, at: world.now)
             case 5:
-                history = world.history()  // killed: what is known in memory goes with it
+                history = world.history()  // A kill loses the state in memory
                 world.state.withLock { $0.known = [] }
             default:
                 guard history.action.delay != nil else { continue }

@@ -8,12 +8,12 @@ import Wire
 @testable import Transport
 @testable import WakuREST
 
-/// A node's store and a receiver, both in memory, for `HistorySync` to be run against.
+/// A node's store and a receiver in memory, for tests of `HistorySync`.
 final class HistoryWorld: Sendable {
     struct Row {
         var envelope: WakuEnvelope
         var digest: Digest32
-        /// The digest as nwaku writes it.
+        /// The digest in nwaku's notation.
         var hash: String
         var timestamp: Int64
     }
@@ -56,7 +56,7 @@ final class HistoryWorld: Sendable {
         state.withLock { $0.now = $0.now.advanced(by: duration) }
     }
 
-    /// A message in the store, sent that long before now.
+    /// Adds a message to the store that was sent this long ago.
     @discardableResult
     func archive(_ age: Duration, contentTopic: String = HistoryWorld.wanted, number: Int = 0) -> WakuEnvelope {
         var message = WakuMessage()
@@ -75,7 +75,7 @@ final class HistoryWorld: Sendable {
         return envelope
     }
 
-    /// Returns the number of wanted messages sent until a time that the receiver lacks.
+    /// Returns the number of wanted messages that were sent until a time and that the receiver lacks.
     func missing(until end: Timestamp) -> Int {
         state.withLock { state in
             state.archive.count {
@@ -96,7 +96,7 @@ final class HistoryWorld: Sendable {
         }
     }
 
-    /// Carries out the work as a node and a receiver without faults would.
+    /// Carries out the work like a node and a receiver without faults.
     func carryOut(_ work: HistorySync.Work, checkpoint: Timestamp? = nil) throws -> HistorySync.Event {
         switch work {
         case .load: return .loaded(saved.last ?? checkpoint)
@@ -112,9 +112,9 @@ final class HistoryWorld: Sendable {
         }
     }
 
-    /// Lets the history do all it can before it waits for a gap or for the next comparison.
+    /// Carries out the history's work until it waits for a gap or for the next comparison.
     ///
-    /// - Returns: its actions from now on.
+    /// - Returns: The history's actions in the process.
     @discardableResult
     func run(_ history: inout HistorySync, checkpoint: Timestamp? = nil) throws -> [HistorySync.Action] {
         var actions: [HistorySync.Action] = []

@@ -89,7 +89,7 @@ import WakuREST
         #expect(acquire() == 0)
         selector.recordSilence(of: 0)
         #expect((0..<4).map { _ in acquire() } == [1, 1, 1, nil])
-        selector.release(0, after: .cancelled, at: Self.now)  // the other node was first
+        selector.release(0, after: .cancelled, at: Self.now)  // The other node was first
         #expect(acquire() == nil)
         #expect((0..<2).map { _ in acquire(after: .seconds(1)) } == [0, nil])
         selector.release(0, after: .accepted(.nwaku, after: .seconds(2)), at: Self.now)

@@ -7,7 +7,7 @@ import Wire
 
 @testable import Transport
 
-/// The rules of publishing, and what is remembered of it.
+/// The rules of publishing, and the state that they keep.
 @Suite(.safetyNet) struct PublishingRulesTests {
     static let now = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
 

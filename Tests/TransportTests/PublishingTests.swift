@@ -8,7 +8,7 @@ import Transport
 import WakuREST
 import Wire
 
-/// Publishing through a node that has its moods.
+/// Publishing through a node with faults.
 @Suite(.safetyNet)
 struct PublishingTests {
     let world = WakuWorld()
@@ -25,7 +25,7 @@ struct PublishingTests {
         try await withTransport { transport async throws in
             try await transport.publish(world.envelope(5))
             #expect(world.peers.heard == [world.envelope(5)])
-            #expect(transport.healthIssues.count == 1)  // not polled yet
+            #expect(transport.healthIssues.count == 1)  // No poll has run yet
         }
     }
 

@@ -7,7 +7,7 @@ import Transport
 import WakuREST
 import Wire
 
-/// A transport at two nodes of one network, each of which may be down.
+/// A transport at two nodes of one network. Tests stop and restart each.
 @Suite(.safetyNet)
 struct SeveralNodesTests {
     /// The sleepers while both nodes are idle.
@@ -24,7 +24,7 @@ struct SeveralNodesTests {
         second = try RestartableNode(on: world.bus, clock: world.wallClock.clock)
     }
 
-    /// Runs the test at two nodes that the transport has caught up with.
+    /// Runs the test at two nodes whose histories the transport has read.
     func whileReceiving(_ test: (WakuTransport) async throws -> Void) async throws {
         await first.start()
         await second.start()
@@ -48,7 +48,7 @@ struct SeveralNodesTests {
                 let issue = "node \(node.name): \(TestNode.topic): the node cannot be reached: \(HTTPError.Kind.couldNotConnect)"
                 #expect(transport.warnings == [issue])
                 #expect(transport.healthIssues == [])
-                // The node that is left gives, and takes replies at the first attempt.
+                // The remaining node delivers messages, and accepts replies at the first attempt.
                 try await transport.publish(world.envelope(number + 101))
                 try await transport.publish(world.envelope(number + 102))
                 try await world.send([number + 4])
@@ -78,7 +78,7 @@ struct SeveralNodesTests {
             #expect(transport.healthIssues.count { $0.contains("publishing") } == 2)
             await second.start()
             await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, .seconds(1), .seconds(60)])
-            // A failed publication from the outage does not apply to the node that is back.
+            // A failed publication during the outage does not apply to the restarted node.
             #expect(transport.healthIssues == [])
             #expect(transport.warnings.count == 2)
         }
@@ -93,13 +93,13 @@ struct SeveralNodesTests {
         second.control.faults.dropEvery = 1
         try await world.send([2])
         second.control.faults.dropEvery = 0
-        // The caches are empty now.
+        // Restarts empty both caches.
         try first.control.restart()
         try second.control.restart()
         let transport = world.transport([first.url, second.url])
         try await world.whileRunning(transport, dueIn: Self.idle) { () async throws in
             #expect(world.receiver.numbers.sorted() == [1, 2])
-            // Each has its own checkpoint.
+            // Each node has its own checkpoint.
             #expect(world.checkpoints.condition.value.keys.count { world.checkpoints.checkpoint(of: $0) != nil } == 3)
         }
         await first.kill()
@@ -142,7 +142,7 @@ struct SeveralNodesTests {
             for number in 2...4 as ClosedRange<UInt8> { try await transport.publish(world.envelope(number)) }
             #expect(world.peers.heard.compactMap(\.message.payload.first) == [1, 2, 3, 4])
             #expect(transport.healthIssues == [])
-            first.control.faults.publishing = .normal  // a node ends only when it has responded
+            first.control.faults.publishing = .normal  // A node stops only after its response
         }
     }
 

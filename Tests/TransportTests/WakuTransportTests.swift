@@ -8,7 +8,7 @@ import Transport
 import WakuREST
 import Wire
 
-/// The Waku transport against the relay, which stands for a node: receiving.
+/// The Waku transport as a receiver, with the relay as its node.
 @Suite(.safetyNet)
 struct WakuTransportTests {
     let world = WakuWorld()
@@ -69,7 +69,8 @@ struct WakuTransportTests {
             let configuration = WakuTransport.Configuration(
                 pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval, cacheCapacity: 16)
             try await world.whileRunning(world.transport(node.url, configuration)) { () async throws in
-                // Comes while a batch is being recorded: after a small one it waits for the next interval, after a large one not.
+                // This message comes while a batch is being recorded. After a small batch it waits for the next interval, and after a large
+                // one it does not.
                 world.receiver.onReceive { batch in
                     if batch.count >= 3 { try await world.send([UInt8(100 + batch.count)]) }
                 }
@@ -111,7 +112,7 @@ struct WakuTransportTests {
                 try await world.send([1])
                 await world.pass(WakuWorld.interval)
                 #expect(transport.healthIssues == [])
-                // A comparison finds it in the store, and waits for room.
+                // A comparison finds the message in the store, and waits for capacity.
                 await world.pass(.seconds(60), dueIn: [WakuWorld.interval, .seconds(1)])
                 #expect(transport.healthIssues == [])
                 #expect(world.receiver.numbers == [])
@@ -153,7 +154,7 @@ struct WakuTransportTests {
     }
 
     @Test func `the transport reports an unreachable node, and recovers with it`() async throws {
-        // Below the ports that the system gives out, so that no other test gets it meanwhile.
+        // The system assigns ports above this range, so other tests do not get the port meanwhile.
         let port = Int.random(in: 20_000..<30_000)
         let transport = world.transport("http://127.0.0.1:\(port)")
         try await world.whileRunning(transport, dueIn: [WakuWorld.interval, .seconds(10)]) { () async throws in

@@ -7,15 +7,15 @@ import Transport
 import WakuREST
 import Wire
 
-/// A receiver interested in topics that begin with `/wanted`. It accepts each message once, as the engine does, or rejects all.
+/// A receiver interested in topics that begin with `/wanted`. The receiver accepts each message once, as the engine does, or rejects all.
 final class Receiver: EnvelopeReceiver {
     struct DiskFull: Error {}
-    /// Topics that become of interest later.
+    /// The topics that become of interest later.
     let lateTopics = Condition<Set<String>>([])
 
     struct State {
         var batches: [[WakuEnvelope]] = []
-        /// The messages of all batches, each once.
+        /// The distinct messages of all batches.
         var messages: [WakuEnvelope] = []
         var origins: [EnvelopeOrigin] = []
         var remainingRefusals = 0
@@ -25,13 +25,13 @@ final class Receiver: EnvelopeReceiver {
     let condition = Condition(State())
     private let hook = Mutex<(@Sendable ([WakuEnvelope]) async throws -> Void)?>(nil)
 
-    /// Called with each batch before it is taken.
+    /// Sets a function that is called with each batch before its acceptance.
     func onReceive(_ hook: @escaping @Sendable ([WakuEnvelope]) async throws -> Void) {
         self.hook.withLock { $0 = hook }
     }
 
     var batches: [[WakuEnvelope]] { condition.value.batches }
-    /// The first byte of each payload.
+    /// The first bytes of the payloads.
     var numbers: [UInt8] { condition.value.messages.compactMap(\.message.payload.first) }
 
     func isInterested(in contentTopic: String) -> Bool {
@@ -61,7 +61,7 @@ final class Receiver: EnvelopeReceiver {
     func wait(for count: Int) async { await condition.wait { $0.messages.count >= count } }
 }
 
-/// Checkpoints in memory, which survive the transports of a test.
+/// Checkpoints in memory, which outlive the transports of a test.
 final class MemoryCheckpoints: CheckpointKeeper {
     let condition = Condition([String: [Timestamp]]())
 
@@ -75,13 +75,13 @@ final class MemoryCheckpoints: CheckpointKeeper {
         condition.change { $0[pubsubTopic, default: []].append(checkpoint) }
     }
 
-    /// Waits until the history is known up to then.
+    /// Waits until the history checkpoint reaches a time.
     func wait(for checkpoint: Timestamp, of topic: String = TestNode.topic) async {
         await condition.wait { $0[topic]?.contains { $0 >= checkpoint } == true }
     }
 }
 
-/// A node, a server's transport and its receiver, with all time in one hand.
+/// A node, a server's transport and its receiver, with shared manual clocks.
 struct WakuWorld {
     /// The time between two polls of a topic.
     static let interval = Duration.milliseconds(500)
@@ -108,7 +108,7 @@ struct WakuWorld {
         .sample([number], on: topic, contentTopic: contentTopic, sent: wallClock.now)
     }
 
-    /// Somebody else publishes.
+    /// Publishes messages as another member of the network.
     func send(_ numbers: some Sequence<UInt8>, contentTopic: String = "/wanted/1/a/b", on topic: String = TestNode.topic) async throws {
         for number in numbers { try await peer.publish(envelope(number, contentTopic: contentTopic, on: topic)) }
     }
@@ -129,9 +129,9 @@ struct WakuWorld {
         try await withRelay(configuration, on: bus, clock: wallClock.clock, control: control, test)
     }
 
-    /// Runs a transport while the test runs, which begins when the transport has nothing to do but wait.
+    /// Runs a transport during the test, which begins as soon as the transport is idle.
     ///
-    /// - Parameter delays: what it waits for then.
+    /// - Parameter delays: The delays of an idle transport's sleepers.
     func whileRunning(_ transport: WakuTransport, dueIn delays: [Duration] = idle, _ test: () async throws -> Void) async throws {
         try await withThrowingTaskGroup { group in
             group.addTask { [receiver] in try await transport.run(receiver: receiver) }
@@ -147,9 +147,9 @@ struct WakuWorld {
         clock.advance(by: duration)
     }
 
-    /// Lets time pass, and what comes of it happen.
+    /// Advances the clocks, and waits until the transport is idle again.
     ///
-    /// - Parameter delays: what the transport waits for when it has happened: the next poll, unless more is due.
+    /// - Parameter delays: The delays of the transport's sleepers afterwards. The default is the next poll only.
     func pass(_ duration: Duration, dueIn delays: [Duration] = [interval]) async {
         advance(by: duration)
         await clock.sleepers(dueIn: delays)
@@ -157,6 +157,6 @@ struct WakuWorld {
 }
 
 extension WakuTransport {
-    /// The health issues without the name of the node, which has its port.
+    /// The health issues without the name of the node, which contains its port.
     var issuesWithoutNode: [String] { healthIssues.map { $0.replacing(#/^node 127\.0\.0\.1:\d+: /#, with: "") } }
 }

@@ -5,7 +5,7 @@ import Testing
 import WakuREST
 import Wire
 
-/// The client of a node's REST API against the relay, which stands for a node.
+/// The client of a node's REST API, with the relay as its node.
 @Suite(.safetyNet)
 struct WakuNodeTests {
     @Test func `tells a node without relay from a topic without subscription`() async throws {
