@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// What operators and their tools see over HTTP.
+/// The HTTP interface for operators and their tools.
 @Suite(.fewAtATime)
 struct AdminTests {
     @Test(arguments: TestDatabase.allCases)
@@ -23,7 +23,7 @@ struct AdminTests {
         #expect(try await network.admin.metric("pushserver_topic_directory_entries") == 2)
         #expect(try await network.admin.get("/nothing").status == 404)
         #expect(await server.terminate() == 0)
-        // The log says what happens, and no secret.
+        // The log reports the events, and no secret.
         let log = server.log.all.joined(separator: "\n")
         #expect(log.contains("DRY RUN"))
         #expect(!log.contains(alice.registration().deviceToken.text) && !log.contains(alice.registration().accessToken.text))
@@ -53,7 +53,7 @@ struct AdminTests {
         let server = try await ServerProcess.start(in: TemporaryFolder())
         let port = try #require(server.addresses.admin.split(separator: ":").last)
         for path in ["/health/live", "/health/ready"] {
-            // Nothing else here can send a HEAD.
+            // The tests' HTTP client cannot send a HEAD request.
             let request = "HEAD \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
             let script = "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(request)' >&3; cat <&3"
             let answer = try await ChildProcess.run("/bin/bash", ["-c", script]).output
@@ -62,7 +62,7 @@ struct AdminTests {
         #expect(await server.terminate() == 0)
     }
 
-    /// A browser that was led here under another site's name asks under that name.
+    /// A browser that another site's name led here sends that name.
     @Test func `the admin endpoints respond under their own names only`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder(), settings: ["admin.allowedHosts": "push.example.org"])
         let admin = AdminClient(server)
@@ -79,11 +79,11 @@ struct AdminTests {
         #expect(await server.terminate() == 0)
     }
 
-    /// Neither may look at what the other waits for: a health check that comes too late has a server killed.
+    /// A silent connection must not delay a health check: supervisors kill a server whose check is late.
     @Test func `silent connections do not block health checks`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder())
         let port = try #require(server.addresses.admin.split(separator: ":").last)
-        // Each is open until its shell ends, which waits for somebody who never comes.
+        // Each connection is open until its shell exits. The shell waits for input that never comes.
         let script = "for i in $(seq 100); do exec {fd}<>/dev/tcp/127.0.0.1/\(port); done; echo open; exec sleep 600"
         let idle = try ChildProcess("/bin/bash", ["-c", script])
         #expect(await idle.standardOutput.wait { $0 == "open" })

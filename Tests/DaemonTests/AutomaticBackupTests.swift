@@ -9,15 +9,15 @@ import Testing
 
 @testable import Daemon
 
-/// Backups that a server makes by itself (`storage.backup`).
+/// The automatic backups of a server (`storage.backup`).
 @Suite(.fewAtATime)
 struct AutomaticBackupTests {
     private static let day = Duration.seconds(86_400)
     private static let identity = FixedBytes<33>(repeating: 2)
 
-    // MARK: With a clock that the test advances
+    // MARK: Tests on a manual clock
 
-    /// A service on a store of its own.
+    /// A service with its own store.
     private struct World {
         let folder: TemporaryFolder
         let store: SQLiteStore
@@ -52,7 +52,7 @@ struct AutomaticBackupTests {
 
         func asleep() async { await clock.sleepers { !$0.isEmpty } }
 
-        /// Lets time pass, of both clocks, until the service sleeps again.
+        /// Advances both clocks, and waits until the service sleeps again.
         func pass(_ duration: Duration) async {
             wallClock.advance(by: duration)
             clock.advance(by: duration)
@@ -73,7 +73,7 @@ struct AutomaticBackupTests {
             await world.pass(.seconds(1))
             #expect(try world.names().count == 2)
             for _ in 1...6 { await world.pass(Self.day) }
-            // Two days, and the Sunday of the week before.
+            // Two days, and the Sunday of the week before, remain.
             #expect(try world.names() == ["1129", "1130", "1201"].map { "pushserver-02020202-2026\($0)T120000Z.sqlite" })
         }
         await world.store.close()
@@ -121,7 +121,7 @@ struct AutomaticBackupTests {
     private static let secretKey = "AGE-SECRET-KEY-19FAGUEGKH5MWF4CCVWX834E5P5YVTRQZTQ5GWQEGEAUKRQCD7RQSNTMFDP"
     private static let publicKey = "age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26ha"
 
-    /// The names of backups, and of copies of the database, that are not complete yet.
+    /// Returns the names of incomplete backups and of incomplete copies of the database.
     private static func unfinished(in folder: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter {
             $0.hasSuffix(".new") && ($0.hasPrefix("pushserver-") || $0.hasPrefix("push.sqlite.copy."))
@@ -138,7 +138,7 @@ struct AutomaticBackupTests {
         ) { $1 }
         #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
         let database = ServerDatabase(path: folder.path("push.sqlite"))
-        // 128 MB, so that a backup takes a while.
+        // The database has 128 MB, so that a backup takes a while.
         try database.execute("CREATE TABLE filler (bytes BLOB)")
         for _ in 1...8 { try database.execute("INSERT INTO filler VALUES (randomblob(16000000))") }
         try FileManager.default.createDirectory(atPath: backups, withIntermediateDirectories: false)
@@ -146,7 +146,7 @@ struct AutomaticBackupTests {
         let earlier = "pushserver-\(key)-20200101T000000Z.sqlite"
         try folder.write("an earlier backup", to: "backups/\(earlier)")
 
-        // A quick disk may complete the backup before the kill: then it is tried once more.
+        // A fast disk may complete the backup before the kill. The test then repeats it.
         let copies = isEncrypted ? folder.path("") : backups
         func removeCompleted() throws {
             let unfinished = Self.unfinished(in: backups)
@@ -205,7 +205,7 @@ struct AutomaticBackupTests {
             ])
         #expect(checked.exitCode == 0 && checked.output.contains("backup              the newest one is 0 min old"), "\(checked.output)")
         #expect(await working.terminate() == 0)
-        // The next start knows it without making another one.
+        // The next start finds the backup and makes no further one.
         let next = try await ServerProcess.start(in: folder, settings: ["storage.backup.folder": folder.path("backups")])
         #expect(try await AdminClient(next).get("/metrics").body.contains("\npushserver_last_backup_timestamp_seconds 1"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("backups")).count == 1)

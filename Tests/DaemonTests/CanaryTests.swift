@@ -7,7 +7,7 @@ import Transport
 
 @testable import Daemon
 
-/// The server as a client of itself.
+/// The canary: the server as its own client.
 @Suite(.fewAtATime) struct CanaryTests {
     @Test(arguments: [false, true], TestDatabase.allCases)
     func `the canary's push comes back through the node and ends before gorush`(isWaku: Bool, database: TestDatabase) async throws {

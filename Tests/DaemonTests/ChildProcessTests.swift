@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the other tests rely on when they run programs.
+/// The helper by which the other tests run programs.
 @Suite(.fewAtATime)
 struct ChildProcessTests {
     @Test(arguments: [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", -15)] as [(String, Int32)])
     func `the end of a process is reported as its exit code or its signal`(script: String, exitCode: Int32) async throws {
         let process = try ChildProcess("/bin/sh", ["-c", script])
         #expect(await process.exitCode == exitCode)
-        // Asked again, also when it is long gone.
+        // A later call returns the exit code again, even long after the exit.
         process.signal(SIGKILL)
         #expect(await process.exitCode == exitCode)
     }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The face that scripts rely on: commands, exit codes, files (INTERFACE.md).
+/// The interface for scripts: commands, exit codes, files (INTERFACE.md).
 @Suite(.fewAtATime)
 struct CommandTests {
     @Test func `identity creates a key file only on request, for its owner only, and prints the same key again`() async throws {
@@ -23,7 +23,7 @@ struct CommandTests {
         #expect(body["publicKey"]?.hasPrefix("0x04") == true && body["publicKey"]?.count == 132)
         #expect(body["compressedPublicKey"]?.count == 68)
         #expect(body["keyFile"] == path)
-        // In this order: scripts cut it at the quotes.
+        // Scripts cut the line at its quotes and rely on this order.
         #expect(first.output.split(separator: "\"").dropFirst().first == "publicKey")
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
@@ -32,7 +32,7 @@ struct CommandTests {
         #expect(try await identity("--plain").output == body["publicKey"])
     }
 
-    /// Foundation's functions for paths have traps for short ones.
+    /// Foundation's path functions trap on some short paths.
     @Test func `a key file may have a name of one letter in the working directory`() async throws {
         let folder = try TemporaryFolder()
         let program = ChildProcess.path(of: "pushserver")
@@ -143,7 +143,7 @@ struct CommandTests {
         let documented = try await ChildProcess.run("pushserver", ["check-config", "--config", file])
         #expect(documented.exitCode == 0)
         #expect(try await ChildProcess.run("pushserver", ["check-config"]).output == documented.output)
-        // The page has every setting; the last line of the output is about open files.
+        // The page documents each setting. The last line of the output is about open files.
         let text = try String(contentsOf: URL(filePath: file), encoding: .utf8)
         for line in documented.output.split(separator: "\n") where !line.hasPrefix("# open files") {
             let name = line.split(separator: ":")[0].trimmingCharacters(in: CharacterSet(charactersIn: " #"))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Yams
 
-/// `Config/compose.yaml`, as far as it can be judged without the other programs in it.
+/// `Config/compose.yaml`, checked without the other programs in it.
 @Suite(.fewAtATime, .safetyNet)
 struct ComposeTests {
     private struct Compose: Decodable {
@@ -46,7 +46,7 @@ struct ComposeTests {
             let host = try #require(URLComponents(string: environment[name] ?? "")?.host)
             #expect(services[host] != nil, "\(host)")
         }
-        // Under its name in the network, it is asked by Prometheus and by gorush.
+        // Prometheus and gorush request the server by its name in the network.
         #expect(environment["PUSHSERVER_ADMIN_ALLOWED_HOSTS"] == "pushserver")
         #expect(try text("Config/prometheus.yml").contains("pushserver:8646"))
     }

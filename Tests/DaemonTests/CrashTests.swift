@@ -11,10 +11,10 @@ private let databases = TestDatabase.allCases.filter { environment["CRASH_TEST_S
 /// The number of kills over each kind of database.
 private let killCount = (environment["CRASH_TEST_KILLS"].flatMap { Int($0) } ?? 16) / max(1, databases.count)
 
-/// SIGKILL at random points under load (RELIABILITY.md T1): what was acknowledged holds, whatever crashes.
+/// SIGKILL at random points under load (RELIABILITY.md T1). Acknowledged registrations and pushes survive.
 ///
-/// `CRASH_TEST_KILLS` sets how often, `CRASH_TEST_STORE` over which kind of database alone, `CRASH_TEST_SEED` repeats a run;
-/// `Scripts/crash-test` does a thousand, which takes longer than any other test may.
+/// `CRASH_TEST_KILLS` sets the number of kills, `CRASH_TEST_STORE` selects one kind of database, and `CRASH_TEST_SEED` repeats a run.
+/// `Scripts/crash-test` kills a thousand times, which takes longer than any other test may.
 @Suite(.fewAtATime(minutes: 20 + killCount / 5))
 struct CrashTests {
     private static let seed = environment["CRASH_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
@@ -31,7 +31,7 @@ struct CrashTests {
 
             for _ in 0..<killCount {
                 let server = try await ServerProcess.start(in: folder, on: kind, settings: settings)
-                // Somewhere between the first message of a life and its fortieth answer.
+                // Kill the server between the first message of a life and its fortieth reply.
                 try await world.live(on: server, untilAnswers: Int.random(in: 0...40, using: &random))
                 await server.kill()
             }
@@ -41,7 +41,7 @@ struct CrashTests {
             try await world.settle(on: network)
             let accepted = ledger.acceptedChatIDs
 
-            // I3: an old version is refused, an unregistration holds.
+            // I3: the server rejects an old version, and an unregistration holds.
             for client in world.clients {
                 let state = ledger.state(of: client.keyHash)
                 guard state.acknowledgedVersion > 0 else { continue }
@@ -60,11 +60,12 @@ struct CrashTests {
             #expect(await server.terminate() == 0)
             if kind == .sqlite { #expect(try database.text("PRAGMA integrity_check") == "ok") }
             #expect(try database.count("push WHERE state = 0") == 0)
-            // I1: every push whose report said success has been posted, or is told by one for several.
-            // Those beyond their target's bucket of 30 became one with another (PROTOCOL.md §9).
+            // I1: gorush has received every push with a successful report, or a coalesced push that stands for it. Coalescing begins beyond
+            // the target's bucket of 30 (PROTOCOL.md §9).
             let coalescedCount = try database.ledgerCount("coalesced")
             #expect(accepted.subtracting(gorush.chatIDs).count <= coalescedCount + gorush.chatlessCount, "seed \(Self.seed)")
-            // I2: twice only for want of an answer: what was in flight when a life ended, which the ledger has counted.
+            // I2: gorush gets a push twice only after an attempt without response, in flight when a life ended. The ledger has counted
+            // those attempts.
             let posted = gorush.chatIDs
             let uncertainCount = try database.ledgerCount("uncertain")
             #expect(posted.count - Set(posted).count <= uncertainCount, "seed \(Self.seed)")
@@ -78,21 +79,22 @@ struct CrashTests {
 }
 
 extension StubGorush {
-    /// Chat ids of all notifications that it has taken and that tell one, in order.
+    /// The chat ids of all accepted notifications that contain one, in order.
     var chatIDs: [String] { notifications.all.compactMap(\.chatID) }
 
-    /// Notifications that stand for pushes of several chats, and so tell none (PROTOCOL.md §9).
+    /// The number of coalesced notifications, which stand for several chats and contain no chat id (PROTOCOL.md §9).
     var chatlessCount: Int { notifications.all.count { $0.chatID == nil } }
 }
 
 extension StubNotification {
-    /// nil: it tells none.
+    /// The chat id, or nil if the notification contains none.
     var chatID: String? {
         if case .string(let chatID)? = data?["chat_id"], chatID != "0x" { chatID } else { nil }
     }
 }
 
-/// Registers, and returns the answer to that: what was not marked when a life ended is said again, and comes first.
+/// Registers a client and returns the response. Replies without a publication mark at the end of a life are published again, before the
+/// response.
 private func register(
     _ client: ProtocolClient, version: UInt64, on network: Network, hearing: (WakuEnvelope) -> Void = { _ in }
 ) async throws -> PushNotificationRegistrationResponse {
@@ -107,7 +109,7 @@ private func register(
     }
 }
 
-/// What the clients were told.
+/// The replies that the clients received.
 private final class Ledger: Sendable {
     struct ClientState {
         var acknowledgedVersion: UInt64 = 0
@@ -118,7 +120,7 @@ private final class Ledger: Sendable {
         var pending: [[UInt8]: String] = [:]
         var accepted: Set<String> = []
         var answerCount = 0
-        /// Versions by request id.
+        /// The versions by request id.
         var requests: [[UInt8]: (client: Digest64, version: UInt64)] = [:]
     }
 
@@ -131,7 +133,7 @@ private final class Ledger: Sendable {
         content.read { $0.clients[client] ?? ClientState() }
     }
 
-    /// Returns when it is so, or the task is cancelled.
+    /// Waits until the state meets a condition, or the task is cancelled.
     func wait(until isSo: @escaping @Sendable (State) -> Bool) async {
         await content.wait(until: isSo)
     }
@@ -160,16 +162,16 @@ private final class Ledger: Sendable {
     }
 }
 
-/// Clients that register and wake each other, through all lives of the server.
+/// Clients that register and push to each other, through all lives of the server.
 private final class World: Sendable {
     let clients: [ProtocolClient]
     private let ledger: Ledger
     private let sequence = Atomic<UInt64>(0)
     private let left = Mutex<[ProtocolClient]>([])
-    /// By the content topic on which they are answered: a thousand leavers cannot all try to open every envelope.
+    /// The clients by the content topic of their replies. A thousand leavers cannot all try to open every envelope.
     private let readers = Mutex<[String: [ProtocolClient]]>([:])
 
-    /// One a life: registers, and unregisters as soon as that is acknowledged.
+    /// The clients that register and then unregister after the acknowledgement, one in each life.
     var leavers: [ProtocolClient] { left.withLock { $0 } }
 
     init(folder: TemporaryFolder, ledger: Ledger) throws {
@@ -186,7 +188,7 @@ private final class World: Sendable {
         readers.withLock { $0[topic, default: []].append(client) }
     }
 
-    /// Keeps the server busy until it has given so many answers more.
+    /// Keeps the server busy until it has published this number of further replies.
     func live(on server: ServerProcess, untilAnswers count: Int) async throws {
         let network = Network(server)
         let goal = ledger.answerCount + count
@@ -207,7 +209,7 @@ private final class World: Sendable {
         }
     }
 
-    /// Waits until every client is registered and has had an answer in this life.
+    /// Waits until each client is registered and has had a reply in this life.
     func settle(on network: Network) async throws {
         for client in clients {
             let version = sequence.add(1, ordering: .relaxed).newValue

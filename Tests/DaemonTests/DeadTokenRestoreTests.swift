@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// Dead devices, and how operators restore them over HTTP.
+/// Registrations with dead tokens, and the HTTP endpoint that restores them.
 @Suite(.fewAtATime)
 struct DeadTokenRestoreTests {
     @Test(arguments: TestDatabase.allCases)
@@ -11,13 +11,13 @@ struct DeadTokenRestoreTests {
         try await withServerWorld(on: database) { world async throws in
             try await world.loseDevice()
             #expect(try await world.request() == .notRegistered)
-            // Not by its version either: it stays as a tombstone.
+            // The tombstone blocks the old version too.
             #expect(try await world.register(world.alice, version: 1) == .versionMismatch)
 
             #expect(try await world.restore("{\"ids\":[1]}") == (200, "{\"restored\":1}\n"))
             #expect(try await world.request() == nil)
             #expect(try await world.network.admin.metric("pushserver_topic_directory_entries") == 2)
-            // What lives is not brought back once more.
+            // A live registration cannot be restored again.
             #expect(try await world.restore("{\"ids\":[1]}").status == 404)
             #expect(try await world.restore("{\"ids\":null}") == (200, "{\"restored\":0}\n"))
         }

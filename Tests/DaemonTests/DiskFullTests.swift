@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 import Wire
 
-/// A disk that takes nothing more (RELIABILITY.md T3), as an operator sees it.
+/// A full disk (RELIABILITY.md T3), as operators see it.
 @Suite(.fewAtATime, .safetyNet)
 struct DiskFullTests {
     @Test func `a full disk is logged as an error and counted, and its end is logged too`() async throws {
         let folder = try TemporaryFolder()
-        // Without that the kernel would end the server for writing too much.
+        // Without the trap, the kernel would kill the server when it exceeds the file size limit.
         let server = try await ServerProcess(ServerProcess.launch(in: folder, shell: "trap '' XFSZ"))
         let network = Network(server)
         let alice = ProtocolClient(server: try serverKey(of: server))
@@ -25,7 +25,7 @@ struct DiskFullTests {
         }
         try await limitFiles(of: server, to: "unlimited")
         #expect(await server.log.wait { $0.contains(" warning [Engine] the store can be written again failures=") })
-        // The condition has two lines at its begin, however many writes fail.
+        // The start of the condition has two lines, after any number of failed writes.
         let lines = server.log.all.filter { $0.contains(" error ") || $0.contains(" warning ") }
         #expect(lines.count { $0.contains("not ready") } == 1 && lines.count { $0.contains("cannot be written") } == 1, "\(lines)")
         #expect(lines.count <= 6, "\(lines)")
@@ -35,7 +35,9 @@ struct DiskFullTests {
         #expect(await server.terminate() == 0)
     }
 
-    /// - Parameter size: of any file, as prlimit(1) has it.
+    /// Limits the size of each file that the server writes.
+    ///
+    /// - Parameter size: The limit in prlimit(1)'s syntax.
     private func limitFiles(of server: ServerProcess, to size: String) async throws {
         let arguments = ["--pid", "\(server.processIdentifier)", "--fsize=\(size):"]
         let ended = try await ChildProcess.run("/usr/bin/prlimit", arguments)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The README's steps by hand, run as they stand, at free addresses. `Scripts/check-commands` checks the commands of all pages.
+/// The README's manual steps, run verbatim except for free addresses. `Scripts/check-commands` checks the commands of all pages.
 @Suite(.fewAtATime, .safetyNet)
 struct DocumentedStepsTests {
     private struct ReadyFile: Decodable {
@@ -11,7 +11,7 @@ struct DocumentedStepsTests {
 
     @Test func `the README's steps by hand wake the phone three times`() async throws {
         let folder = try TemporaryFolder()
-        // Building, the stub of gorush, the server, the clients.
+        // The four blocks are: build, the stub of gorush, the server, the clients.
         let blocks = try Self.blocks(of: "Step by step", in: "README.md")
         try #require(blocks.count == 4)
         let programs = URL(filePath: ChildProcess.path(of: "pushctl")).deletingLastPathComponent().path()
@@ -34,7 +34,7 @@ struct DocumentedStepsTests {
         }
     }
 
-    /// The blocks of shell commands below a heading of a page.
+    /// Returns the blocks of shell commands below a heading of a page.
     private static func blocks(of heading: String, in page: String) throws -> [String] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         let text = try String(contentsOf: root.appending(path: page), encoding: .utf8)

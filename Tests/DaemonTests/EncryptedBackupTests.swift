@@ -5,7 +5,7 @@ import Testing
 /// `pushctl backup --recipient` and `pushctl restore --identity-file`.
 @Suite(.fewAtATime)
 struct EncryptedBackupTests {
-    // Pairs made by `age-keygen`, for tests only.
+    // Test key pairs, made by `age-keygen`.
     private static let secretKey = "AGE-SECRET-KEY-19FAGUEGKH5MWF4CCVWX834E5P5YVTRQZTQ5GWQEGEAUKRQCD7RQSNTMFDP"
     private static let publicKey = "age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26ha"
     private static let otherSecretKey = "AGE-SECRET-KEY-1C0ZXWRSSUKDSWFVF6U38P4L2HSG96TKC2E7R9SKQA36ZJ7FR82JSVNT652"
@@ -67,7 +67,7 @@ struct EncryptedBackupTests {
         #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
         let nobody: uid_t = 65_534
         for name in ["", "push.sqlite"] { try #require(unsafe chown(folder.path(name), nobody, nobody) == 0) }
-        // A folder that its owner may not write: root could, with its own rights.
+        // The folder's owner may not write to it. With root's own rights, the copy would succeed.
         try #require(unsafe chmod(folder.path(""), 0o500) == 0)
         let arguments = ["backup", "--recipient", Self.publicKey, "--database", folder.path("push.sqlite"), mine.path("backup.age")]
         let refused = try await ChildProcess.run("pushctl", arguments)

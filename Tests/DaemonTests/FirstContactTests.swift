@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What somebody meets who tries things for the first time, and has something wrong: a sentence, and no stack trace.
+/// Common mistakes of a first try. The error is a sentence, without a stack trace.
 @Suite(.fewAtATime, .safetyNet)
 struct FirstContactTests {
     private static let key = "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"

@@ -42,7 +42,7 @@ struct GatewayToolTests {
             let notification = try #require(await stub.waitForNotifications(count: 1).first)
             #expect(notification.tokens == [token])
 
-            // The second line is for somebody else, the third is no notification.
+            // The second line is for another device, and the third is no notification.
             let data = try JSONEncoder().encode(["data": notification.data])
             let lines = [String(decoding: data, as: UTF8.self), #"{"data":{"subject":"AAAA","signature":"AAAA"}}"#, "?"]
             let file = try #require(folder).path("pushes")
@@ -73,7 +73,7 @@ struct GatewayToolTests {
     @Test func `a failed command explains itself and does not change the device`() async throws {
         let folder = try #require(folder)
         let device = folder.path("phone.json")
-        // Nobody listens on port 1.
+        // Port 1 has no listener.
         let nobody = "http://127.0.0.1:1"
         let absent = try await run("nextcloud", "notify", "--device", device, gateway: nobody)
         #expect(absent.exitCode == 78 && absent.error.contains(device))

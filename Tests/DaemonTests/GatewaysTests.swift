@@ -3,7 +3,7 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// The gateways in a server: from HTTP through the outbox to gorush and back.
+/// The gateways in a server: the path from HTTP through the outbox to gorush and back.
 @Suite(.fewAtATime)
 struct GatewaysTests {
     static func configuration(_ stub: StubGorush) async -> String {
@@ -25,7 +25,7 @@ struct GatewaysTests {
         """
     }
 
-    /// A server with a stub of gorush behind it.
+    /// Runs a server with a stub of gorush behind it.
     static func withServer(
         on database: TestDatabase = .sqlite, _ test: (GatewayClient, StubGorush, ServerProcess) async throws -> Void
     ) async throws {
@@ -60,7 +60,7 @@ struct GatewaysTests {
 
     static let taken = #"{"unknown":[],"failed":0}"#
 
-    /// What was posted, without the names of the attempts.
+    /// Returns the posted notifications without their notification ids.
     static func posted(_ stub: StubGorush, count: Int) async throws -> [JSONValue] {
         _ = await stub.waitForNotifications(count: count)
         return stub.posts.all.flatMap { post -> [JSONValue] in
@@ -129,7 +129,7 @@ struct GatewaysTests {
             let second = try await ServerProcess.start(in: folder, on: database, configuration: configuration)
             let tokens = await stub.waitForNotifications(count: 2).flatMap(\.tokens)
             #expect(Set(tokens) == [GatewayVectors.token("apns_normal").pushToken, GatewayVectors.token("fcm").pushToken])
-            // The same again is no second push, also after the restart.
+            // The repeated request causes no second push, even after the restart.
             #expect(try await Self.notify("talk_chat_oaep", with: try Self.client(second)) == Self.taken)
             #expect(await second.terminate() == 0)
             try await second.audit()
@@ -151,7 +151,7 @@ struct GatewaysTests {
             stub.fail(token: mixed, with: "BadDeviceToken")
             #expect(try await push(alive) == .number(200))
             #expect(try await push(dead) == .number(404))
-            // Not believed at the first time (DELIVERY.md, rule 3): the client keeps its token.
+            // The first rejection does not count as proof (DELIVERY.md, rule 3): the client keeps its token.
             #expect(try await push(mixed) == .number(500))
             stub.fail(token: alive, with: "InternalServerError")
             #expect(try await push(alive) == .number(500))

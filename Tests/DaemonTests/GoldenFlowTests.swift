@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 import Wire
 
-/// The main flow of golden vectors 08 through a running server: envelopes that a reference client produced are posted to its relay, replies
-/// are taken from there and opened, and a gorush stands behind it.
+/// The main flow of golden vectors 08 through a running server. The test posts the reference client's envelopes to its relay, takes the
+/// replies from there and opens them. A stub of gorush receives the pushes.
 @Suite(.fewAtATime)
 struct GoldenFlowTests {
     @Test(arguments: TestDatabase.allCases)
@@ -41,14 +41,14 @@ struct GoldenFlowTests {
                     else { return nil }
                     return (envelope, message, frame)
                 }
-                // Reference clients drop an envelope that the server has not signed, and look on their own topic only.
+                // Reference clients drop envelopes without the server's signature, and read only their own topic.
                 #expect(reply.2.signer() == serverKey, context)
                 #expect(reply.0.message.contentTopic == TopicName.partitioned(client.publicKey).topic.contentTopic, context)
                 #expect(reply.0.message.version == 1 && !reply.0.message.ephemeral && reply.0.message.meta.isEmpty, context)
                 #expect(reply.0.pubsubTopic == step.in.wakuEnvelope.pubsubTopic, context)
                 #expect(reply.1.type.rawValue == expected.type, context)
                 #expect(reply.1.payload == expected.payload, context)
-                // Signature and all: RFC 6979 makes it the same for the same payload.
+                // The metadata are equal including the signature: RFC 6979 makes it deterministic.
                 let metadata = ApplicationMetadata.seal(
                     expected.payload, type: reply.1.type, signer: try PrivateKey(#require(FixedBytes(world.serverPrivateKey.bytes))))
                 #expect(reply.2.data == metadata, context)
@@ -61,9 +61,9 @@ struct GoldenFlowTests {
                 }
             }
 
-            // Step 7 is the very same envelope: known by its hash, and the only one that leaves no decision.
+            // Step 7 repeats an envelope. The server knows its hash, so this step alone makes no decision.
             try await network.waitForDecisions(world.steps.count - 1)
-            // A target that is named for several types under one message id is sent once: the first.
+            // A target with several types under one message id gets one push: the first.
             let tenth = try (world.steps[10].gorush ?? []).flatMap { try PostedNotification.parse($0.body) }
             expectedNotifications += tenth.prefix(1)
             await gorush.waitForNotifications(count: expectedNotifications.count)
@@ -78,40 +78,40 @@ struct GoldenFlowTests {
         var encryptedTo: String
         var type: Int32
         var payload: [UInt8]
-        /// Whether the reply is the reference's to the byte.
+        /// Whether the reply equals the reference's byte for byte.
         var isReferences = true
-        /// Whether gorush gets what the reference posted.
+        /// Whether gorush gets the notifications that the reference posted.
         var pushesLikeReference = true
     }
 
-    /// What we reply, where PROTOCOL.md says otherwise than the reference did (PROTOCOL.md §11).
+    /// Returns our reply to a step, including the differences from the reference (PROTOCOL.md §11).
     ///
-    /// - Returns: nil where there is no reply.
+    /// - Returns: The reply, or nil if the step has none.
     private func expectation(of number: Int, in world: GoldenFlow.World, serverKey: PublicKey) throws -> Expectation? {
         let step = world.steps[number]
         switch number {
         case 7:
             return nil
         case 8:
-            // The same request in another envelope: answered again as it was.
+            // A repeated request in another envelope gets an equal reply.
             let first = world.steps[6].responses[0]
             return Expectation(
                 encryptedTo: first.encryptedTo, type: first.decoded.type, payload: first.decoded.payload.bytes, isReferences: false,
                 pushesLikeReference: false)
         case 5, 12:
-            // We fill in our own key.
+            // Our server inserts its own key.
             var response = try PushNotificationQueryResponse.decode(step.responses[0].decoded.payload.bytes)
             for index in response.info.indices { response.info[index].serverPublicKey = serverKey.compressed.bytes }
             return Expectation(
                 encryptedTo: step.responses[0].encryptedTo, type: step.responses[0].decoded.type, payload: response.encoded(),
                 isReferences: false)
         case 9:
-            // Another request for the same message and devices within ten minutes: success, and no second push.
+            // A second request for the same message and devices within ten minutes succeeds, without a second push.
             return Expectation(
                 encryptedTo: step.responses[0].encryptedTo, type: step.responses[0].decoded.type,
                 payload: step.responses[0].decoded.payload.bytes, pushesLikeReference: false)
         case 10:
-            // The reference leaves out the report on type 0, the fourth.
+            // The reference omits the report on type 0, the fourth.
             var response = try PushNotificationResponse.decode(step.responses[0].decoded.payload.bytes)
             let request = try PushNotificationRequest.decode(step.in.decoded.payload.bytes)
             var report = PushNotificationReport()

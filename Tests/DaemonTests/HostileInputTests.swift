@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// Whatever a peer sends, the server neither answers it nor falls over it.
+/// Hostile messages. The server sends no reply to them and keeps running.
 @Suite(.fewAtATime)
 struct HostileInputTests {
     @Test(arguments: TestDatabase.allCases)
@@ -24,7 +24,7 @@ struct HostileInputTests {
         for envelope in corpus { try await network.publish(envelope) }
         try await network.waitForDecisions(1 + corpus.filter { $0.message.version == 1 }.count)
 
-        // Nothing was said but what we said.
+        // The network carries no messages except ours.
         let said = try await network.take()
         let ours = Set(corpus.map(\.hash))
         #expect(said.filter { !ours.contains($0.hash) }.isEmpty)
@@ -34,8 +34,8 @@ struct HostileInputTests {
         #expect(await server.terminate() == 0)
     }
 
-    /// Random bytes, other people's envelopes, wrong keys, everything cut short, and the largest payload there is; on every topic that the
-    /// server listens to.
+    /// Returns hostile envelopes on all topics of the server: random bytes, other clients' envelopes, wrong keys, truncated messages and
+    /// the largest possible payload.
     private func corpus(for server: PublicKey, registered alice: ProtocolClient) throws -> [WakuEnvelope] {
         let mallory = ProtocolClient(server: server)
         var random = SystemRandomNumberGenerator()
@@ -51,14 +51,14 @@ struct HostileInputTests {
         }
         corpus.append(mallory.wrap([4] + random.bytes(1 << 20 - 200), topic: topics[0]))
 
-        // For somebody else, under the server's topic.
+        // The message is for another server, but on this server's topic.
         let other = ProtocolClient(server: mallory.key.publicKey)
         corpus.append(mallory.wrap(try other.envelope(other.registration()).message.payload, topic: topics[0]))
-        // Encrypted with the key of another topic.
+        // The message is encrypted with the key of another topic.
         let query = try mallory.envelope(queryFor: [alice.keyHash], onTopicOf: mallory.keyHash)
         corpus.append(mallory.wrap(query.message.payload, topic: topics[2]))
 
-        // Encrypted to the server, and still nothing: no metadata, no signature, an unknown type, a registration of nobody's.
+        // These are encrypted to the server, but have no metadata, no signature, an unknown type or an invalid payload.
         var sealing = SecureRandom()
         for data in [[], [0xFF], random.bytes(500), ApplicationMetadataMessage().encoded()] {
             corpus.append(
@@ -69,18 +69,18 @@ struct HostileInputTests {
         corpus.append(try mallory.toServer(random.bytes(80), type: .pushNotificationRegistrationResponse, topic: .personal(server)))
         corpus.append(try mallory.toServer([0x0A, 0xFF], type: .pushNotificationQuery, topic: .partitioned(server)))
         corpus.append(try mallory.toServer([0x0A, 0xFF], type: .pushNotificationRequest, topic: .partitioned(server)))
-        // A request without a message id, and a question about nobody.
+        // A request has no message id, and a query names an unknown owner.
         corpus.append(try mallory.envelope(PushNotificationRequest()))
         var nobody = PushNotificationQuery()
         nobody.publicKeys = [mallory.keyHash.bytes, [1]]
         corpus.append(try mallory.toServer(nobody.encoded(), type: .pushNotificationQuery, topic: .partitioned(server)))
 
-        // A good registration, cut short.
+        // A valid registration is cut short.
         let payload = try mallory.envelope(mallory.registration()).message.payload
         for byteCount in stride(from: 1, to: payload.count, by: 7) {
             corpus.append(mallory.wrap(Array(payload[..<byteCount]), topic: topics[0]))
         }
-        // Another version of payload.
+        // The payload has another version.
         var version0 = mallory.wrap(payload, topic: topics[0])
         version0.message.version = 0
         corpus.append(version0)

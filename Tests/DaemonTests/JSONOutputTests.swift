@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// The output of commands with `--json` beside the schemas of docs/JSON.md.
+/// The output of commands with `--json`, compared with the schemas of docs/JSON.md.
 @Suite(.fewAtATime, .safetyNet)
 struct JSONOutputTests {
     @Test func `each command prints JSON that matches its schema in JSON.md`() async throws {
@@ -75,7 +75,7 @@ struct JSONOutputTests {
     }
 }
 
-/// The form of a JSON value, as JSON.md writes it.
+/// The schema of a JSON value in JSON.md's notation.
 private struct JSONSchema {
     private let form: JSONValue
 
@@ -91,7 +91,7 @@ private struct JSONSchema {
             })
     }
 
-    /// Returns what is wrong with a command's output: one value, or for `watch` one on each line.
+    /// Returns the differences between a command's output and the schema. `watch` prints one value on each line, other commands one value.
     func faults(in text: String) -> [String] {
         let texts = text.hasPrefix("{") && text.contains("}\n{") ? text.split(separator: "\n").map(String.init) : [text]
         return texts.flatMap { text in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Settings
 
-/// Private files: who may read them, and when they are on the disk.
+/// Private files: their permissions, and the time of their sync.
 @Suite(.safetyNet) struct KeyFileTests {
     private static let key = String(repeating: "7", count: 64)
 
@@ -42,7 +42,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    /// Sees what is synced, and how it is then.
+    /// A recorder of synced files and of their permissions at that time.
     private final class Syncs: Sendable {
         let all = Condition<[(path: String, mode: Int)]>([])
 

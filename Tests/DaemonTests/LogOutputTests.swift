@@ -5,9 +5,9 @@ import Testing
 
 @testable import Daemon
 
-/// Log lines that cannot be written.
+/// The loss of log lines that cannot be written.
 @Suite(.safetyNet) struct LogOutputTests {
-    /// Descriptors that refuse each line.
+    /// A descriptor that fails each write.
     enum Broken: CaseIterable {
         case pipeWithoutReader, socketWithoutReader, fullDisk
 
@@ -45,13 +45,13 @@ import Testing
         while output.lostLineCount < 3 { output.write(long, reportingLoss: report) }
         drain(reader)
         output.write(Array("after".utf8), reportingLoss: report)
-        // The line that was cut off ends before the report.
+        // The truncated line ends before the report.
         #expect(drain(reader).hasSuffix("\nlost 3\nafter\n"))
         #expect(output.lostLineCount == 3)
         close(reader)
     }
 
-    /// Reads what there is.
+    /// Reads the available bytes.
     @discardableResult
     private func drain(_ descriptor: Int32) -> String {
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
@@ -92,7 +92,7 @@ import Testing
         try await FolderWatch(folder.path(".")).wait {
             FileManager.default.fileExists(atPath: folder.path("ready")) || !server.isRunning
         }
-        // Its standard error is a device that takes lines, or refuses them, and no file that the server opened for itself.
+        // The server's standard error is a device that accepts or rejects lines, not a file that the server opened itself.
         let standardError = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(server.identifier)/fd/2")
         #expect(standardError.hasPrefix("/dev/"))
         for number in [SIGUSR1, SIGUSR2, SIGHUP] { server.signal(number) }

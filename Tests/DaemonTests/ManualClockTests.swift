@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What tests with simulated time rely on.
+/// The clock by which the other tests simulate time.
 @Suite(.safetyNet)
 struct ManualClockTests {
     @Test func `a sleeper wakes at its time, and the clock waits for sleepers`() async throws {
@@ -14,10 +14,10 @@ struct ManualClockTests {
         try await sleeper.value
     }
 
-    /// A test that has come to its time limit must not hang.
+    /// A test that reaches its time limit must not hang.
     @Test func `a cancelled wait for sleepers returns`() async {
         let clock = ManualClock()
-        // Before it waits, or while it does.
+        // The cancellation comes before or during the wait.
         for _ in 0..<100 {
             let waiting = Task { await clock.sleepers(dueIn: .seconds(1)) }
             waiting.cancel()

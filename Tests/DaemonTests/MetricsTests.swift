@@ -10,7 +10,7 @@ import Testing
 
 @testable import Daemon
 
-/// The declared metrics as a scraper sees them.
+/// The declared metrics, as a scraper sees them.
 @Suite(.fewAtATime, .safetyNet) struct MetricsTests {
     @Test func `each metric has one declaration in Prometheus' style`() {
         let names = ServerMetrics.declarations.map(\.name)
@@ -34,7 +34,7 @@ import Testing
             for metric in ServerMetrics.declarations {
                 #expect(lines.contains("# HELP \(metric.name) \(metric.help)"), "\(metric.name)")
                 #expect(lines.contains("# TYPE \(metric.name) \(metric.kind.name)"), "\(metric.name)")
-                // A label from the settings has more values than these.
+                // A label from the settings may have further values.
                 let configured = metric.configuredLabels == ["route"] ? ["ios"] : metric.configuredLabels.isEmpty ? [] : ["ios", "ios"]
                 for values in metric.combinations where metric.kind != .gauge {
                     let labels = PrometheusLabels(

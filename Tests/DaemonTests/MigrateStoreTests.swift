@@ -83,7 +83,7 @@ struct MigrateStoreTests {
     /// Registers a client with a device token.
     ///
     /// - Parameter token: The byte that the token repeats, in hex.
-    /// - Returns: The reason if the server refused the registration.
+    /// - Returns: The reason if the server rejected the registration, or nil.
     private func register(
         _ client: ProtocolClient, version: UInt64, token: String, at network: Network
     ) async throws -> RegistrationError? {

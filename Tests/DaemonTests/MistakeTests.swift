@@ -2,15 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Mistakes of operators and users, each with its sentence and exit code. SettingsTests has those in a configuration file that depend on
-/// its lines.
+/// Mistakes of operators and users, each with its error sentence and exit code. SettingsTests covers mistakes that depend on the lines of a
+/// configuration file.
 @Suite(.fewAtATime)
 struct MistakeTests {
     struct Mistake: CustomTestStringConvertible {
         let command: String
         let sentence: String
         let exitCode: Int32
-        /// The files that the command creates nevertheless.
+        /// The files that the command creates despite its failure.
         let files: [String]
 
         init(_ command: String, _ sentence: String, _ exitCode: Int32, files: [String] = []) {
@@ -27,7 +27,7 @@ struct MistakeTests {
     private static let register = "pushctl register --device-token token --token-type firebase"
     private static let registerPhone = "pushctl nextcloud register --push-token token"
 
-    /// The server locks its database before it reads its key, and the lock is the file itself.
+    /// The files of the lock. The server locks its database, the file itself, before it reads its key.
     private static let lock = [
         ".local", ".local/state", ".local/state/pushserver", ".local/state/pushserver/pushserver.sqlite",
     ]
@@ -82,7 +82,7 @@ struct MistakeTests {
         Mistake("\(register) --server \(key) --key-file a.key --node localhost:1", "--node: A node's address looks like http://", 64),
         Mistake("\(register) --server \(key) --key-file a.key --state text", "text: The state cannot be used: it is of another", 78),
         Mistake("\(register) --server \(key) --state new", "Whose key? Name its file with --key-file or PUSHCTL_KEY_FILE", 64),
-        // The command is right and the node is away: the same command works later, with the same key.
+        // The command is right and the node is down. Later, the same command succeeds with the same key.
         Mistake(
             "\(register) --server \(key) --key-file new/a.key --node http://127.0.0.1:1", "Is a node running at http://127.0.0.1:1?", 69,
             files: ["new", "new/a.key", "new/a.key.state"]),

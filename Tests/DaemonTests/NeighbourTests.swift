@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The node and gorush as an operator names them: reached as they have to be, and asked before the server relies on them.
+/// The configured node and gorush: the server reaches them as configured, and probes them first.
 @Suite(.fewAtATime, .safetyNet)
 struct NeighbourTests {
-    /// What a node is asked, and nothing but an empty list for an answer.
+    /// A stub that records the requests to a node, and responds with an empty list.
     private final class Listening: Sendable {
         let requests = Condition<[String]>([])
 
@@ -62,7 +62,7 @@ struct NeighbourTests {
         let distrusted = try await probe()
         #expect(distrusted.exitCode == 69 && distrusted.error.contains("the node cannot be reached"), "\(distrusted.error)")
         let trusted = try await probe("transport.waku.certificateAuthorityFile=\(certificate)")
-        // It answers, though not as a node does.
+        // The server behind the TLS connection responds, though not as a node does.
         #expect(trusted.exitCode == 69 && !trusted.error.contains("cannot be reached"), "\(trusted.error)")
         node.signal(SIGKILL)
     }
@@ -90,7 +90,7 @@ struct NeighbourTests {
             #expect(away.exitCode == 69 && away.lines.first?.hasPrefix("failed   node 127.0.0.1:1: the node cannot be reached") == true)
             let nobody = try await probe("gorush.url=http://me:hush@127.0.0.1:1")
             #expect(nobody.exitCode == 69 && nobody.lines.contains("failed   gorush http://127.0.0.1:1: nobody answers"), "\(nobody.lines)")
-            // In a dry run there is nobody to ask.
+            // A dry run has no gorush to probe.
             #expect(try await probe().exitCode == 0)
             #expect(await relay.terminate() == 0)
         }

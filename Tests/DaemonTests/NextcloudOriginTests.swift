@@ -5,10 +5,10 @@ import StatusCrypto
 import TestSupport
 import Testing
 
-/// The Nextcloud origin in a server, with a backend beside it, and a push proxy in another server.
+/// The Nextcloud origin in a server, with a backend, and with a push proxy in another server.
 @Suite(.fewAtATime)
 struct NextcloudOriginTests {
-    /// What a backend that is not Nextcloud has to be: it vouches for Alice's app password.
+    /// Returns a backend that stands for Nextcloud: it confirms Alice's app password.
     private static func backend() throws -> RawServer {
         try RawServer { connection in
             while let request = connection.readRequest() {
@@ -36,9 +36,9 @@ struct NextcloudOriginTests {
                 """)
     }
 
-    /// Alice's phone registers with its server.
+    /// Registers Alice's device with her server.
     ///
-    /// - Returns: what it is told.
+    /// - Returns: The server's response.
     private static func register(with origin: GatewayClient, proxy: String, password: String = "password") async throws -> JSONValue? {
         let body = JSONValue.object([
             "pushTokenHash": .string(GatewayVectors.token("apns_normal").pushTokenHash), "proxyServer": .string(proxy),
@@ -68,7 +68,7 @@ struct NextcloudOriginTests {
         return content.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The name that plain HTTP is allowed for.
+    /// Returns the proxy's URL with a name for which the origin permits plain HTTP.
     private static func proxyURL(_ client: GatewayClient) -> String { client.url.replacing("127.0.0.1", with: "localhost") + "/" }
 
     @Test(arguments: TestDatabase.allCases)
@@ -98,7 +98,7 @@ struct NextcloudOriginTests {
                 Self.read(notification.data?["subject"]?.string)
                     == #"{"nid":1,"app":"files","subject":"Hello","type":"local_share","id":"13"}"#)
 
-            // It leaves its proxy, and its server hears of that with the next notification.
+            // The device unregisters from its proxy. The origin finds that out by its next notification.
             let query = known.map { "\($0)=\(FormFields.encode($1))" }.joined(separator: "&")
             #expect(try await proxy.send(.delete, "/devices?" + query).status == 200)
             try await Self.notify(#"{"uid":"alice","delete":"all"}"#, at: origin)
@@ -112,7 +112,7 @@ struct NextcloudOriginTests {
         }
     }
 
-    /// A push proxy that is away until it is told otherwise.
+    /// A push proxy that is unavailable until the test changes its response.
     private final class StubProxy: Gateway {
         let answer = Condition(GatewayResponse.unavailable)
         let asked = Condition(0)

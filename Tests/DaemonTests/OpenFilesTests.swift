@@ -59,7 +59,9 @@ import Testing
     private final class Flood: Sendable {
         private let descriptors: [Int32]
 
-        /// - Parameter address: `HOST:PORT` on IPv4.
+        /// Opens connections.
+        ///
+        /// - Parameter address: An IPv4 address as `HOST:PORT`.
         init(_ address: String, count: Int) throws {
             let port = try #require(address.split(separator: ":").last.flatMap { UInt16($0) })
             descriptors = (0..<count).map { _ in

@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 import Wire
 
-/// `pushctl audit`, `registrations`, `dead-tokens` and `backup` as operators and their scripts meet them (INTERFACE.md): arguments, two
-/// streams and an exit code, beside a running server.
+/// `pushctl audit`, `registrations`, `dead-tokens` and `backup` as operators and scripts use them (INTERFACE.md): arguments, two streams
+/// and an exit code, while a server runs.
 @Suite(.fewAtATime)
 struct OperatorToolTests {
     private static let someKey = "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
@@ -29,7 +29,7 @@ struct OperatorToolTests {
             try world.database.execute("UPDATE ledger SET count = count + 1 WHERE milestone = 'processed'")
             let wrong = try await world.pushctl("audit")
             #expect(wrong.exitCode == 1 && wrong.output.contains("BAD  ") && wrong.error.contains("does not balance"))
-            // In one file, the result comes before the reason of the failure.
+            // If both streams go to one file, the result precedes the reason of the failure.
             let together = try await ChildProcess.run(
                 "/bin/sh", ["-c", "exec \"$0\" audit --database \"$1\" 2>&1", ChildProcess.path(of: "pushctl"), world.database.location])
             #expect(together.output.split(separator: "\n").last?.contains("does not balance") == true, "\(together.output)")
@@ -91,7 +91,7 @@ struct OperatorToolTests {
 
             let nobodyThere = try await world.pushctl("dead-tokens", "restore", "--all", "--admin", "http://127.0.0.1:1")
             #expect(nobodyThere.exitCode == 69 && nobodyThere.error.contains("http://127.0.0.1:1"))
-            // Another server's token is not this server's.
+            // The server rejects another server's token.
             try world.folder.write("0123", to: "push.sqlite.admin-token")
             let refused = try await world.pushctl("dead-tokens", "restore", "--all", "--admin", admin)
             #expect(refused.exitCode == 1 && refused.error.contains("401"))
@@ -109,7 +109,7 @@ struct OperatorToolTests {
             #expect(made.exitCode == 0 && made.output.isEmpty && made.error.isEmpty)
             let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
             #expect(mode == 0o600)
-            // What is there already is nobody's to overwrite.
+            // The command never overwrites a file.
             let again = try await world.pushctl("backup", path)
             #expect(again.exitCode == 64 && again.error.contains("is there already"))
             let nowhere = try await world.pushctl("backup", other.path("no/such/folder"))
@@ -270,7 +270,7 @@ struct OperatorToolTests {
         }
     }
 
-    /// The folder of a service with `DynamicUser` is in one that only root may enter.
+    /// The folder of a service with `DynamicUser` is in a folder that only root may enter.
     @Test(.enabled(if: geteuid() == 0), arguments: [0o755, 0o700] as [mode_t])
     func `a database restored as root belongs to the owner of its folder, and root follows no links there`(above: mode_t) async throws {
         let (folder, outer, mine) = (try TemporaryFolder(), try TemporaryFolder(), try TemporaryFolder())
@@ -287,7 +287,7 @@ struct OperatorToolTests {
         }
         let nobody: uid_t = 65_534
         try #require(unsafe chown(other.path(), nobody, nobody) == 0)
-        // Whatever the service's user links beside its database stays as it is.
+        // The service's user may create symbolic links next to its database. Their targets do not change.
         let victim = mine.path("victim")
         try mine.write("root's", to: "victim")
         try #require(unsafe chmod(victim, 0o644) == 0)
@@ -314,7 +314,7 @@ struct OperatorToolTests {
         #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
         try FileManager.default.copyItem(atPath: folder.path("identity.key"), toPath: other.path("identity.key"))
         try other.write("", to: "push.sqlite")
-        // As a server does that has just been started.
+        // A server locks its database like this at its start.
         let descriptor = unsafe open(other.path("push.sqlite"), O_RDWR | O_CLOEXEC)
         defer { close(descriptor) }
         try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
@@ -351,7 +351,7 @@ struct OperatorToolTests {
             let broken = try await doctor(admin + ["--json"])
             #expect(broken.exitCode == 1 && broken.error.contains("The server is not ready: delivery ios: "), "\(broken.error)")
             #expect(broken.output.contains(#""isDeliveryChecked" : true"#) && broken.output.contains(#""isHealthy" : false"#))
-            // What is over between two looks is not said.
+            // The log reports only conditions that last until the next check.
             #expect(await world.server.log.wait { $0.contains("] not ready ") })
             world.gorush.breakDown(nil)
             #expect(await world.server.log.wait { $0.hasSuffix("] ready again") })
@@ -393,11 +393,11 @@ struct OperatorToolTests {
             let ended = try await ChildProcess.run("pushctl", arguments + ["--database", folder.path(name)])
             #expect(ended.exitCode == 78 && ended.output.isEmpty, "\(name): \(ended.error)")
             #expect(ended.error.contains(folder.path(name)) && ended.error.contains("--database"))
-            // Nothing is left behind where nothing was.
+            // A failed command leaves no new files.
             #expect(!FileManager.default.fileExists(atPath: folder.path("missing")))
             #expect(!FileManager.default.fileExists(atPath: folder.path("copy")))
         }
-        // The environment names it too.
+        // The environment names the database too.
         let ended = try await ChildProcess.run("pushctl", arguments, environment: ["PUSHSERVER_STORAGE_PATH": folder.path("text")])
         #expect(ended.exitCode == 78 && ended.error.contains(folder.path("text")))
     }
@@ -413,10 +413,10 @@ struct OperatorToolTests {
                     #expect(try await ChildProcess.run("pushctl", command + ["--database", database]).exitCode == 0)
                 }
             }
-            // While it runs: the log of what is not yet in the database is as long as before, and the server goes on.
-            // Replies that are out and not yet marked.
+            // While the server runs, the commands leave the WAL unchanged, and the server continues. First wait until replies have their
+            // publication marks.
             try await world.database.waitUntilFinished()
-            // It writes now and then by itself.
+            // A stopped server makes no periodic writes.
             world.server.signal(SIGSTOP)
             let log = try Data(contentsOf: URL(filePath: database + "-wal"))
             try await look()
@@ -469,7 +469,7 @@ extension ChildProcess.Ended {
 }
 
 extension FileManager {
-    /// The user id of a file's owner, and the file's permissions.
+    /// Returns the user id of a file's owner, and the file's permissions.
     fileprivate func ownerAndMode(of path: String) throws -> [Int?] {
         let attributes = try attributesOfItem(atPath: path)
         return [attributes[.ownerAccountID] as? Int, attributes[.posixPermissions] as? Int]

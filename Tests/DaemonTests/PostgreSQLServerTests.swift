@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// A server whose database is in PostgreSQL, where it differs from one with a file.
+/// A server with a database in PostgreSQL: the differences from a file.
 @Suite(.fewAtATime)
 struct PostgreSQLServerTests {
     @Test func `a database that goes away makes the server not ready, and it recovers by itself`() async throws {
@@ -39,7 +39,7 @@ struct PostgreSQLServerTests {
         let url = try #require(settings["storage.url"])
         let first = try await ServerProcess.start(in: TemporaryFolder(), settings: settings)
         #expect(await first.terminate() == 0)
-        // Without a key, the second server would have a new address; with another key, the database is not its own.
+        // Without a key, the second server would have a new address. With another key, the database is another server's.
         let folder = try TemporaryFolder()
         let missing = try ServerProcess.launch(in: folder, settings: settings)
         #expect(await missing.exitCode == 78)

@@ -11,7 +11,7 @@ import Testing
 import WakuREST
 import Wire
 
-/// A restart with more unanswered replies than the server keeps in memory, beside a node that publishes none of them.
+/// A restart with more unpublished replies than the server keeps in memory, at a node that rejects them all.
 @Suite(.fewAtATime) struct RefusingNodeTests {
     private static let unansweredCount = 4_500
 
@@ -40,9 +40,9 @@ import Wire
         #expect(try database.unfinishedCount() == Self.unansweredCount + 2)
     }
 
-    /// As a server leaves it whose node has been away for a while.
+    /// Creates the database of a server whose node was down for a while.
     ///
-    /// - Parameter url: The database in PostgreSQL; nil for one in SQLite.
+    /// - Parameter url: The database in PostgreSQL, or nil for one in SQLite.
     private func leaveUnanswered(at url: String?, in folder: TemporaryFolder, _ identity: PrivateKey) async throws {
         let (key, logger) = (identity.publicKey.compressed, Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let store: any PushStore =
@@ -67,7 +67,7 @@ import Wire
     }
 }
 
-/// A Waku node that gives messages and takes none.
+/// A Waku node that delivers messages and rejects publications.
 private final class RefusingNode: Sendable {
     private let cache = Condition<[WakuEnvelope]>([])
     private let server: RawServer

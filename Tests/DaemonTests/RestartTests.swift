@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// What was accepted survives the process, however it ends.
+/// Accepted pushes survive any end of the process.
 @Suite(.fewAtATime)
 struct RestartTests {
     enum End: CaseIterable {
@@ -17,7 +17,7 @@ struct RestartTests {
     func `after a restart an old version is still refused, and a waiting push is delivered`(end: End, database: TestDatabase) async throws {
         try await withStubGorush { gorush in
             let folder = try TemporaryFolder()
-            // gorush is closed for business until the server has ended.
+            // gorush is unavailable until the server has exited.
             gorush.breakDown(.answer(status: 503))
             let settings = ["gorush.url": await gorush.url]
 
@@ -49,7 +49,7 @@ struct RestartTests {
         }
     }
 
-    /// As after a power cut while SQLite wrote, or in a copy of the files of a running server.
+    /// A power cut during SQLite's write, or a copy of a running server's files, leaves a torn WAL.
     @Test func `a torn end of the WAL costs the last transaction at most, and no recorded message`() async throws {
         let folder = try TemporaryFolder()
         let first = try await ServerProcess.start(in: folder)
@@ -65,7 +65,7 @@ struct RestartTests {
         try log.close()
 
         let second = try await ServerProcess.start(in: folder)
-        // A decision that was in the last transaction is made again: the message was recorded before it.
+        // The server repeats a decision of the last transaction, because an earlier transaction recorded the message.
         try await ServerDatabase(of: second).wait(for: "registration") { $0 == 1 }
         #expect(await second.terminate() == 0)
         try await second.audit()

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// A server that takes no new installations (`registration.acceptNew: false`).
+/// A server that rejects new installations (`registration.acceptNew: false`).
 @Suite(.fewAtATime)
 struct RetiringServerTests {
     @Test(arguments: TestDatabase.allCases)

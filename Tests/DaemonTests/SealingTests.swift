@@ -20,7 +20,7 @@ import Wire
             let secrets = [registration.deviceToken.text, registration.accessToken.text].map { Data($0.utf8) }
             func expectNoSecret() async throws {
                 if database == .postgresql {
-                    // Values are in hex there.
+                    // The dump shows values in hex.
                     let dump = try await ChildProcess.run("/usr/bin/pg_dump", ["--dbname", world.database.location])
                     #expect(dump.output.contains(Hex.encode(world.alice.keyHash.bytes)), "\(dump.error)")
                     for secret in secrets { #expect(!dump.output.contains(Hex.encode([UInt8](secret)))) }
@@ -137,7 +137,7 @@ import Wire
 
     private static let rowCount = 20_000
 
-    /// A database with device tokens in clear, as a server without sealing key writes them.
+    /// Returns a folder with an older database: its device tokens are in clear, as a server without sealing key writes them.
     private func olderDatabase() async throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         let key = try KeyFile(path: folder.path("identity.key")).loadOrCreate()

@@ -20,13 +20,13 @@ struct SegmentedRegistrationTests {
             return try PrivateKey(#require(FixedBytes<32>(key.privateKey.bytes)))
         }
 
-        // All segments before the first reply are of one message; they may come in any order.
+        // All segments before the first reply belong to one message, in any order.
         let answered = try #require(world.steps.firstIndex { !$0.responses.isEmpty })
         var segments = world.steps[...answered].map(\.in.wakuEnvelope)
         if isReversed { segments.reverse() }
         let half = segments.count / 2
 
-        // Half of them before a crash, half after it: what waits is in the journal.
+        // The server crashes after half of the segments, which stay in the journal.
         let first = try await ServerProcess.start(in: folder, on: database)
         for envelope in segments[..<half] { try await Network(first).publish(envelope) }
         await first.kill()
@@ -35,7 +35,7 @@ struct SegmentedRegistrationTests {
         for envelope in segments[half...] { try await network.publish(envelope) }
         try await check(world.steps[answered], on: network, serverKey: serverKey, privateKey: privateKey)
 
-        // The rest are late segments, and a query for what was registered.
+        // The remaining steps are late segments, and a query for the registered owner.
         for step in world.steps[(answered + 1)...] {
             try await network.publish(step.in.wakuEnvelope)
             if !step.responses.isEmpty { try await check(step, on: network, serverKey: serverKey, privateKey: privateKey) }
@@ -51,7 +51,7 @@ struct SegmentedRegistrationTests {
         let reply = try await network.firstReply { client.open($0) }
         #expect(reply.type.rawValue == expected.decoded.type)
         if reply.type == .pushNotificationQueryResponse {
-            // We fill in our own key.
+            // Our server inserts its own key.
             var response = try PushNotificationQueryResponse.decode(expected.decoded.payload.bytes)
             for index in response.info.indices { response.info[index].serverPublicKey = serverKey.compressed.bytes }
             #expect(reply.payload == response.encoded())

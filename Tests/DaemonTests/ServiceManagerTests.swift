@@ -5,7 +5,7 @@ import Testing
 
 @testable import Daemon
 
-/// What systemd hears of a server (INTERFACE.md, "systemd").
+/// The server's messages to systemd (INTERFACE.md, "systemd").
 @Suite(.fewAtATime, .safetyNet)
 struct ServiceManagerTests {
     @Test(arguments: [false, true])
@@ -35,7 +35,7 @@ struct ServiceManagerTests {
         status.change { $0 = 200 }
         #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
         #expect(await server.terminate() == 0)
-        // 20 s for what is under way, 5 s to write, and one for the last line.
+        // The timeout is 20 s for work in flight, 5 s for writes, and one second for the last line.
         await socket.wait { $0 == "STOPPING=1\nEXTEND_TIMEOUT_USEC=26000000\nSTATUS=draining" }
         node.stop()
     }
@@ -79,7 +79,7 @@ struct ServiceManagerTests {
         #expect(try #require(ServiceManager(environment, process: 7)).watchdogLimit == seconds.map { .seconds($0) })
     }
 
-    /// A store whose writer can be made to hang, or to fail.
+    /// A store whose writer hangs or fails on demand.
     private struct Writer {
         struct Failure: Error {}
         let isHanging = Condition(false)
@@ -128,7 +128,7 @@ struct ServiceManagerTests {
     }
 }
 
-/// What a server reports while it starts, when it is no longer ready, and when it is again.
+/// The reports on the start, and on each loss and return of readiness.
 @Suite(.safetyNet) struct ReadinessStateTests {
     @Test func `a slow start is reported, then the first readiness, then each change`() {
         var state = ReadinessState()

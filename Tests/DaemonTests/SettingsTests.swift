@@ -5,7 +5,7 @@ import Testing
 
 @testable import Daemon
 
-/// What `check-config` says of a configuration that cannot be meant so: where it stands, what was found, and what to do.
+/// The errors of `check-config` for wrong configurations: the location, the value found, and the remedy.
 @Suite(.fewAtATime)
 struct SettingsTests {
     struct Case: CustomTestStringConvertible {
@@ -162,7 +162,7 @@ struct SettingsTests {
             "--set", "log.lvel=info", environment: ["PUSHSERVER_LOG_LEVLE": "info", "PUSHSERVER_ADMIN_PORT": "8646"])
         #expect(result.error.contains("PUSHSERVER_LOG_LEVLE: no such setting in the environment; is PUSHSERVER_LOG_LEVEL meant?"))
         #expect(result.error.contains("log.lvel: no such setting in the flags; is log.level meant?"))
-        // Not Kubernetes': its variables of that name hold an address.
+        // Kubernetes sets a variable of that name to an address.
         #expect(result.error.contains("PUSHSERVER_ADMIN_PORT: no such setting"))
     }
 

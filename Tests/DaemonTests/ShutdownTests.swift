@@ -9,7 +9,7 @@ import Testing
 import WakuREST
 import Wire
 
-/// What signals do to a server, whatever hangs around it (INTERFACE.md, "Signals").
+/// The effect of signals on a server, even while a dependency hangs (INTERFACE.md, "Signals").
 @Suite(.fewAtATime)
 struct ShutdownTests {
     enum End: CaseIterable {
@@ -87,18 +87,18 @@ struct ShutdownTests {
             ])
         #expect(await node.isSilent())
         #expect(await server.terminate() == 0, "\(server.log.all)")
-        // Its part of the grace period only: what ends after it has the rest.
+        // The transport has only its part of the grace period. Services that stop later have the rest.
         let line = silence == .whenRead ? "transport did not stop in time" : "stopped with work in progress"
         #expect(server.log.all.contains { $0.contains(line) })
         #expect(try ServerDatabase(of: server).unfinishedCount() == (silence == .whenRead ? 0 : 1))
     }
 
-    /// Every line of the log hangs then, and with it whatever task writes one.
+    /// Writes of log lines hang then, and so do the tasks that log.
     @Test func `a standard error without a reader does not delay the shutdown`() async throws {
         let folder = try TemporaryFolder()
         let pipe = folder.path("stderr")
         try #require(unsafe mkfifo(pipe, 0o600) == 0)
-        // Keeps it open for reading, and does not read.
+        // The descriptor stays open for reading, but the test does not read.
         let descriptor = unsafe open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
         defer { close(descriptor) }
         let arguments = [
@@ -141,9 +141,9 @@ struct ShutdownTests {
         #expect(await server.terminate() == 0)
     }
 
-    // MARK: A push under way
+    // MARK: A push in flight
 
-    /// Runs a server whose gorush has a push and does not answer for it.
+    /// Runs a server whose gorush has received a push and does not respond.
     private func withPushUnderWay(
         on database: TestDatabase, gracePeriod: String, _ body: (ServerWorld, _ settings: [String: String]) async throws -> Void
     ) async throws {
@@ -156,13 +156,13 @@ struct ShutdownTests {
             #expect(try await world.register(world.alice, version: 1) == nil)
             #expect(try await world.request() == nil)
             await gorush.posts.wait(for: 1)
-            // Its reply is out: nothing else is under way.
+            // The server has published its reply. Only the push is in flight.
             try await world.database.waitUntilFinished()
             try await body(world, settings)
         }
     }
 
-    /// The next server delivers the push, under the one doubt that the first has left, and the books balance.
+    /// Checks that the next server delivers the push with the uncertain attempt of the first, and that the ledger balances.
     private func expectDelivery(in world: ServerWorld, on database: TestDatabase, _ settings: [String: String]) async throws {
         world.gorush.breakDown(nil)
         let server = try await ServerProcess.start(in: world.folder, on: database, settings: settings)
@@ -174,7 +174,7 @@ struct ShutdownTests {
     }
 }
 
-/// A Waku node that answers everything but one kind of request.
+/// A Waku node that responds to all but one kind of request.
 final class SilentNode: Sendable {
     enum Silence: CaseIterable {
         case whenRead
@@ -184,7 +184,7 @@ final class SilentNode: Sendable {
     private let silenceCount: Condition<Int>
     private let server: RawServer
 
-    /// - Parameter message: what it gives, if it gives any.
+    /// - Parameter message: The message that the node delivers, if it delivers any.
     init(_ silence: Silence, message: WakuEnvelope) throws {
         let unread = Condition([MessageJSON.request(message.message)])
         let silenceCount = Condition(0)
@@ -207,6 +207,6 @@ final class SilentNode: Sendable {
 
     var url: String { server.url }
 
-    /// Returns when it owes somebody an answer.
+    /// Waits until the node has a request without response.
     func isSilent() async -> Bool { await silenceCount.wait { $0 > 0 } }
 }

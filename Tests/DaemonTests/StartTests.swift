@@ -4,7 +4,7 @@ import Settings
 import TestSupport
 import Testing
 
-/// What a server finds out before it serves anybody, and how it gives up then.
+/// The checks of a server before it serves, and its exit after a failed one.
 @Suite(.fewAtATime)
 struct StartTests {
     enum Way: CaseIterable {
@@ -24,11 +24,11 @@ struct StartTests {
         #expect(await server.terminate() == 0)
     }
 
-    /// An empty file: what a server leaves that is killed before its tables are made.
+    /// A server that is killed before it creates its tables leaves an empty file.
     @Test(arguments: Way.allCases) func `a second server does not migrate the database of the first`(way: Way) async throws {
         let folder = try TemporaryFolder()
         try folder.write("", to: "push.sqlite")
-        // As the first server does.
+        // The first server locks its database like this.
         let descriptor = unsafe open(folder.path("push.sqlite"), O_RDWR | O_CLOEXEC)
         defer { close(descriptor) }
         try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
@@ -174,7 +174,7 @@ struct StartTests {
         let line = try #require(server.log.all.first { $0.contains("starting") })
         let pattern = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z notice \[Daemon\] starting commit=\S+ openFiles=\d+ pubsubTopics=\S+ .*/
         #expect(line.wholeMatch(of: pattern) != nil, "\(line)")
-        // A value with blanks is seen to be one.
+        // Quotes mark a value that contains blanks.
         #expect(line.contains(#" settings="flag admin.listen, "#), "\(line)")
     }
 
@@ -200,7 +200,7 @@ struct StartTests {
         return other
     }
 
-    /// Runs a server that is to give up; all its files are in the folder.
+    /// Runs a server whose start fails. All its files are in the folder.
     private func serve(
         in folder: TemporaryFolder, _ settings: String..., configuration: String? = nil, readyFile: String? = nil,
         environment: [String: String] = [:]
@@ -215,14 +215,14 @@ struct StartTests {
             ["serve"] + (configuration.map { ["--config", $0] } ?? []) + (readyFile.map { ["--ready-file", $0] } ?? [])
                 + all.flatMap { ["--set", $0] },
             environment: environment)
-        // One that does not give up is not waited for.
+        // Do not wait for a server whose start succeeds.
         if await server.standardError.wait(for: { $0.hasSuffix("] ready") }) { server.signal(SIGKILL) }
         let exitCode = await server.exitCode
         await server.standardError.waitForEnd()
         return (exitCode, server.standardError.all.joined(separator: "\n"))
     }
 
-    /// As in a container, where each start of the service has process id 1.
+    /// In a container, each start of the service has process id 1.
     @Test func `files that a killed process left behind do not keep a server from starting`() async throws {
         let folder = try TemporaryFolder()
         let leftovers = ["push.sqlite.admin-token", "pushserver.json"].map { folder.path("\($0).0123456789abcdef.new") }

@@ -10,7 +10,7 @@ import Testing
 /// The status page.
 @Suite(.safetyNet)
 struct StatusPageTests {
-    /// With `WRITE_GOLDEN=1` in the environment the test writes the file instead.
+    /// `WRITE_GOLDEN=1` in the environment makes the test write the file instead.
     @Test func `the page of a fixed snapshot is the golden one`() throws {
         let golden = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/status.html")
         let html = try StatusPage().html(.sample)
@@ -73,7 +73,7 @@ struct StatusPageTests {
         }
         #expect(headers("cache-control", page) == ["no-store"])
         #expect(headers("content-type", page) == ["text/html; charset=utf-8"])
-        // The policy allows the style of the page and nothing else: no script, image, font, frame, form or request.
+        // The policy permits the page's style only: no script, image, font, frame, form or request.
         let policy = try #require(headers("content-security-policy", page).first)
         let style = try #require(body.firstMatch(of: /<style>((?s).*?)<\/style>/)?.1)
         let hash = Data(SHA256.hash(Array(style.utf8)).bytes).base64EncodedString()

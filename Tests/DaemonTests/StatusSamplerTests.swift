@@ -26,7 +26,7 @@ struct StatusSamplerTests {
         #expect(snapshot.histories.sent == .init(hour: Array(repeating: 8, count: 60), day: Array(repeating: 80, count: 144)))
         #expect(snapshot.histories.openPushes.hour.count == 60 && snapshot.histories.registrations.day.count == 144)
         #expect(snapshot.store?.ledger.sent == 1_441 * 8 && snapshot.uptimeSeconds == 1_441 * 60)
-        // One reply a minute: the last hour has 60 of them.
+        // The world has one reply a minute, so the last hour has 60 of them.
         #expect(snapshot.replies.count == 60)
         running.cancel()
         await running.value
@@ -51,7 +51,7 @@ struct StatusSamplerTests {
         await world.clock.sleepers(dueIn: .seconds(1))
         #expect(await world.sampler.snapshot().isReady)
         world.parts.issues.withLock { $0 = [.node("node a: down")] }
-        // The readiness looks once a second, and the sampler does not look itself.
+        // The readiness checks once a second. The sampler reads its result.
         #expect(await world.sampler.snapshot().isReady)
         for _ in 0..<5 {
             world.clock.advance(by: .seconds(1))
@@ -84,8 +84,8 @@ struct StatusSamplerTests {
     }
 }
 
-/// A sampler beside a readiness, on one manual clock. In each minute the ledger counts 20 received messages, 10 accepted pushes, of which 8
-/// are sent, and one reply is published.
+/// A sampler and a readiness on one manual clock. In each minute the ledger counts 20 received messages and 10 accepted pushes, 8 of them
+/// sent. In each minute the server publishes one reply.
 private struct World: Sendable {
     static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
 

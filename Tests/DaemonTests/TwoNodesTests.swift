@@ -6,7 +6,7 @@ import Testing
 import Transport
 import Wire
 
-/// A server at two nodes of one network, of which each is killed and started again while clients write.
+/// A server at two nodes of one network. The test kills and restarts each while clients write.
 @Suite(.fewAtATime, .safetyNet) struct TwoNodesTests {
     @Test(arguments: TestDatabase.allCases)
     func `no message is lost or replied to twice, and a warning names the unreachable node`(database: TestDatabase) async throws {
@@ -58,7 +58,7 @@ import Wire
     private struct Health: Decodable {
         var warnings: [String]
 
-        /// Whether the node cannot be used; its history is read again in its own time.
+        /// Returns whether the transport warns of the node, other than of its history, which it reads again later.
         func hasWarning(of node: RestartableNode) -> Bool {
             warnings.contains { $0.hasPrefix("node \(node.name): ") && !$0.contains(": history of ") }
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Daemon
 
-/// A wall clock that is set while the server runs (RELIABILITY.md T6).
+/// A wall clock that jumps while the server runs (RELIABILITY.md T6).
 @Suite(.safetyNet) struct WallClockTests {
     private static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
     private static let day = Duration.seconds(86_400)
@@ -23,7 +23,7 @@ import Testing
         clock.advance(by: duration)
     }
 
-    /// What the guarded clock shows, since the start.
+    /// The guarded clock's time since the start.
     private var shown: Duration { .nanoseconds(guarded.clock.now().nanoseconds - Self.start.nanoseconds) }
 
     @Test func `a jump ahead is ignored until it has held for ten minutes`() {
@@ -46,7 +46,7 @@ import Testing
         pass(.seconds(300))
         wallClock.advance(by: .zero - Self.day)
         #expect(shown == .seconds(300) && guarded.warnings.isEmpty)
-        // The next one has ten minutes of its own.
+        // The next jump has its own ten minutes.
         wallClock.advance(by: Self.day)
         pass(.seconds(599))
         #expect(shown == .seconds(899))

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// `pushctl import status-go` as an operator meets it: which rows it takes, and what stops it.
+/// `pushctl import status-go` as operators use it: the imported rows, and the reasons to stop.
 @Suite(.fewAtATime)
 struct ImportCommandTests {
     @Test func `rows are taken, kept as tombstones or left, by reason, and the source stays as it is`() async throws {
@@ -39,7 +39,7 @@ struct ImportCommandTests {
         try fixture.add(client(), "damaged", version: 9, [0xFF])
         try fixture.add(keyHash: [1, 2], "short", version: 1, nil)
         try fixture.checkpoint()
-        // The newest rows are in the WAL only.
+        // The newest rows are only in the WAL.
         try add { $0.enabled = false }
         try fixture.addHandled([Digest32(repeating: 1), Digest32(repeating: 2)])
         try fixture.copy(to: world.folder.path("copy.db"))
@@ -144,7 +144,7 @@ struct ImportCommandTests {
             let wrong = try await world.runImport("wrong.db")
             #expect(
                 wrong.exitCode == 78 && wrong.error.contains(place) && wrong.error.contains("is not that of the server"), "\(wrong.error)")
-            // The lock has made an empty file.
+            // The lock has created an empty file.
             #expect(try world.files() == ["push.sqlite"])
             #expect(try Data(contentsOf: world.folder.url.appending(path: "push.sqlite")).isEmpty)
             let right = try await world.runImport("right.db")
@@ -266,7 +266,7 @@ struct ImportCommandTests {
         #expect(await server.terminate() == 0)
     }
 
-    /// The folder of a service with `DynamicUser` is in one that only root may enter.
+    /// The folder of a service with `DynamicUser` is in a folder that only root may enter.
     @Test(.enabled(if: geteuid() == 0), arguments: [0o755, 0o700])
     func `what root imports belongs to the owner of the server's folder`(above: Int) async throws {
         let (world, outer) = (try ImportWorld(), try TemporaryFolder())

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// A server that has taken over the clients of a status-go server, as these clients meet it.
+/// A server that has imported the clients of a status-go server, as these clients see it.
 @Suite(.fewAtATime)
 struct ImportedServerTests {
     private struct World {
@@ -59,7 +59,7 @@ struct ImportedServerTests {
             #expect(try serverKey(of: server) == imported.server)
             let world = World(network: Network(server), alice: alice, carol: carol, dave: dave, bob: bob)
 
-            // A query finds the stored grants and tokens.
+            // A query returns the stored grants and tokens.
             let infos = try await world.query(for: alice)
             #expect(infos.count == 2 && infos.map(\.version).sorted() == [2, 5])
             for info in infos { #expect(info.grant == alice.registration().grant && info.accessToken == alice.registration().accessToken) }
@@ -73,7 +73,7 @@ struct ImportedServerTests {
             try await world.network.publish(bob.envelope(handled))
             try await imported.database.wait(for: "message WHERE state = 2") { $0 == silentCount + 1 }
 
-            // The same version again is a success if the client sends the same bytes, and an older one is refused.
+            // A repeated version succeeds if the client sends the same bytes. The server rejects an older one.
             #expect(try await world.register(alice, alice.registration(version: 5)) == nil)
             var other = alice.registration(version: 5)
             other.blockMentions = true
@@ -88,13 +88,13 @@ struct ImportedServerTests {
             #expect(try await world.register(carol, unregistration) == nil)
             #expect(try await world.request(to: carol, 2).error == .notRegistered)
 
-            // A registration that this server could not serve: its owner registers with a higher version.
+            // This server could not serve Dave's registration. Dave registers with a higher version.
             #expect(try await world.request(to: dave, 3).error == .notRegistered)
             #expect(try await world.register(dave, dave.registration(version: 4)) == .versionMismatch)
             #expect(try await world.register(dave, dave.registration(version: 5)) == nil)
             #expect(try await world.request(to: dave, 4).success)
 
-            // An update and an unregistration.
+            // The owner updates a registration, and unregisters.
             #expect(try await world.register(alice, alice.registration(version: 6, deviceToken: String(repeating: "ef", count: 32))) == nil)
             #expect(try await world.request(to: alice, 5).success)
             await gorush.waitForNotifications(count: 3)
@@ -113,13 +113,13 @@ struct ImportedServerTests {
 
     // MARK: Killed imports
 
-    /// A moment of an import that another process can see.
+    /// A moment of an import that another process can observe.
     enum Moment: String, CaseIterable {
         case copying = "push.sqlite.import-source"
         case creating = "push.sqlite.imported"
         case writing = "push.sqlite.imported-wal"
 
-        /// The bytes that the file has then.
+        /// The size of the file at that moment.
         var byteCount: Int { self == .writing ? 1 << 20 : 0 }
     }
 

@@ -5,9 +5,9 @@ import StatusCrypto
 import TestSupport
 import Wire
 
-/// A status-go server's database, made as STATUS_GO_DATABASE.md describes it.
+/// A status-go server's database, as STATUS_GO_DATABASE.md describes it.
 struct StatusGoFixture {
-    /// Evidence of whose server it is.
+    /// Evidence of the server's key.
     enum Evidence {
         case bundle(PublicKey)
         case contactCode(PublicKey, table: String = "wakuv2_keys")
@@ -39,7 +39,7 @@ struct StatusGoFixture {
                 try database.execute(
                     sql: "INSERT INTO bundles VALUES (?, 'installation', ?, x'00', 1)",
                     arguments: [Data(key.compressed.bytes), Data([UInt8](repeating: 7, count: 32))])
-                // A bundle of a contact.
+                // The other bundle belongs to a contact.
                 let other = ProtocolClient(server: key).key.publicKey
                 try database.execute(
                     sql: "INSERT INTO bundles VALUES (?, 'other', NULL, x'00', 1)", arguments: [Data(other.compressed.bytes)])
@@ -78,7 +78,7 @@ struct StatusGoFixture {
         }
     }
 
-    /// Adds tombstones of clients without a name.
+    /// Adds anonymous clients' tombstones.
     func addTombstones(_ count: Int) throws {
         try queue.write { database in
             try database.execute(
@@ -90,12 +90,12 @@ struct StatusGoFixture {
         }
     }
 
-    /// Moves all rows so far from the WAL into the file.
+    /// Copies all rows from the WAL into the file.
     func checkpoint() throws {
         _ = try queue.writeWithoutTransaction { try $0.checkpoint(.truncate) }
     }
 
-    /// Copies the files as they are while the database is open, as those of a killed server.
+    /// Copies the files while the database is open, like those of a killed server.
     func copy(to path: String, withLog: Bool = true) throws {
         for suffix in withLog ? ["", "-wal"] : [""] { try FileManager.default.copyItem(atPath: self.path + suffix, toPath: path + suffix) }
     }
@@ -115,7 +115,7 @@ struct StatusGoFixture {
         """
 }
 
-/// A folder in which a server's database is to be imported, with the other server's key.
+/// A folder for the import of a server's database, with the other server's key.
 struct ImportWorld {
     let folder: TemporaryFolder
     let key: PrivateKey
@@ -131,7 +131,7 @@ struct ImportWorld {
     var server: PublicKey { key.publicKey }
     var database: ServerDatabase { ServerDatabase(path: folder.path("push.sqlite")) }
 
-    /// A new database of the other server that names its key.
+    /// Returns a new database of the other server, with its key.
     func fixture(named name: String = "other.db", hasRequests: Bool = true) throws -> StatusGoFixture {
         let fixture = try StatusGoFixture(at: folder.path(name), hasRequests: hasRequests)
         try fixture.add(.bundle(server))
@@ -149,7 +149,7 @@ struct ImportWorld {
         try await ChildProcess.run("pushctl", arguments(source, keyFile: keyFile), environment: [:])
     }
 
-    /// The names of the files beside the server's database.
+    /// Returns the names of the files next to the server's database.
     func files() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.path("")).filter { $0.hasPrefix("push.sqlite") || $0 == "identity.key" }
             .sorted()

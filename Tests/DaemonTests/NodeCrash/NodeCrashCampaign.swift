@@ -1,16 +1,16 @@
 import StatusCrypto
 import TestSupport
 
-/// A node, a server beside it and clients, of whom the first two are killed and started again while the clients write.
+/// A node, a server and clients. The campaign kills and restarts the first two while the clients write.
 struct NodeCrashCampaign {
     enum Moment: CaseIterable {
-        /// Everything is answered.
+        /// All messages have replies.
         case idle
         case underLoad
-        /// The server was away, and reads what came meanwhile.
+        /// The server was down, and reads the messages that it missed.
         case catchingUp
         case justAfterStart
-        /// The node does not take them.
+        /// The node rejects replies.
         case repliesWaiting
     }
 
@@ -33,7 +33,7 @@ struct NodeCrashCampaign {
     private var launchedNode: Launched<NodeProcess.ReadyFile>?
     private var launchedServer: Launched<ServerProcess.Addresses>?
 
-    /// - Parameter gorush: its URL.
+    /// - Parameter gorush: The URL of gorush.
     init(gorush: String) throws {
         folder = try TemporaryFolder()
         var random = SecureRandom()
@@ -44,12 +44,12 @@ struct NodeCrashCampaign {
         node = NodeProcess(in: folder)
         settings = [
             "gorush.url": gorush, "log.level": "notice", "transport.kind": "waku", "transport.waku.url": node.url,
-            // The stand-in's cache is as small as a real node's is by default: it overflows now and then.
+            // The cache has the default size of a real node's, which is small enough to overflow now and then.
             "transport.waku.pollInterval": "20ms", "transport.waku.cacheCapacity": "50",
         ]
     }
 
-    /// Starts both, and registers every client.
+    /// Starts node and server, and registers each client.
     mutating func begin() async throws {
         try launchNode()
         try launchServer()
@@ -60,9 +60,9 @@ struct NodeCrashCampaign {
         _ = try await settle()
     }
 
-    /// Waits until all that the node holds is answered.
+    /// Waits until all messages in the node's store have replies.
     ///
-    /// - Returns: hashes of what it holds.
+    /// - Returns: The hashes of these messages.
     mutating func settle() async throws -> Set<Digest32> {
         while let envelope = workload.nextReturned() { try await node.publish(envelope) }
         let stored = try await readStore()
@@ -72,13 +72,13 @@ struct NodeCrashCampaign {
 
     // MARK: Rounds
 
-    /// Waits for the moment, kills, and starts again.
+    /// Waits for the moment, and then kills and restarts the processes.
     mutating func round(_ kind: Kind, using random: inout SplitMix64) async throws {
         try await reach(kind.moment, kind.victim, using: &random)
         try await killWhileClientsWrite(kind.victim)
         try await start(kind.victim, using: &random)
         let fault = Bool.random(using: &random) ? NodeProcess.Fault.confusesOrder : .none
-        // Before: a server whose replies nobody takes does not become ready.
+        // The fault comes first: a server whose node rejects its replies does not become ready.
         if kind.moment == .repliesWaiting, kind.victim == .server { try await node.misbehave(fault) }
         try await waitUntilReady()
         if kind.victim != .server { try await node.misbehave(fault) }
@@ -108,7 +108,7 @@ struct NodeCrashCampaign {
             try await start(victim, using: &random)
             if victim != .node { await launchedServer?.logs(lineCount: Int.random(in: 0...3, using: &random)) }
         case .repliesWaiting:
-            // The answers to what was written before may all be out.
+            // All earlier messages may already have replies.
             try await converse(writing: 2) { $0.hasNewMessage }
             try await node.misbehave(Bool.random(using: &random) ? .publishesNothing : .deniesPublishing)
             try await write(count: Int.random(in: 1...48, using: &random))
@@ -127,7 +127,7 @@ struct NodeCrashCampaign {
         launchedServer = try ServerProcess.launch(in: folder, settings: settings)
     }
 
-    /// In any order; while the server is away alone, clients may write.
+    /// Starts node and server in any order. Clients may write while only the server is down.
     private mutating func start(_ victim: Victim, using random: inout SplitMix64) async throws {
         let isServerFirst = Bool.random(using: &random)
         if victim == .both, isServerFirst { try launchServer() }
@@ -156,7 +156,7 @@ struct NodeCrashCampaign {
 
     // MARK: Clients
 
-    /// Posts so many messages, or fewer if every client waits for answers.
+    /// Posts this number of messages, or fewer if all clients wait for replies.
     private mutating func write(count: Int) async throws {
         for _ in 0..<count {
             guard let envelope = try workload.next() else { return }
@@ -169,18 +169,18 @@ struct NodeCrashCampaign {
         }
     }
 
-    /// Writes and reads until so many answers more have come.
+    /// Writes and reads until this number of further replies has come.
     private mutating func converse(untilAnswers count: Int) async throws {
         let goal = workload.answerCount + count
         try await converse(writing: 2) { $0.answerCount >= goal }
     }
 
-    /// Writes and reads, at once and whenever node or server have written something down, until it is so.
+    /// Writes and reads at once, and after each change of the node's or server's files, until the condition holds.
     private mutating func converse(writing count: Int = 0, until isSo: (Workload) -> Bool) async throws {
         try await FolderWatch(folder.path("")).wait {
             try await write(count: count)
             var envelopes = try await node.take()
-            // A restarted node has lost what it had for us; what it stored it has not.
+            // A restarted node has lost its cache, but not its store.
             if envelopes.isEmpty { envelopes = try await node.stored(since: workload.oldestUnanswered).map(\.envelope) }
             workload.read(envelopes)
             return isSo(workload)
@@ -195,7 +195,7 @@ struct NodeCrashCampaign {
 }
 
 extension Launched {
-    /// Waits until it has logged so much, or is ready.
+    /// Waits until the process has logged this number of lines, or is ready.
     fileprivate func logs(lineCount: Int) async {
         guard lineCount > 0 else { return }
         _ = await log.wait(count: lineCount)

@@ -5,18 +5,19 @@ import TestSupport
 import Testing
 import Wire
 
-/// By default each kind once.
+/// The number of rounds. The default is one of each kind.
 private let roundCount =
     ProcessInfo.processInfo.environment["NODE_CRASH_TEST_ROUNDS"].flatMap { Int($0) } ?? NodeCrashCampaign.allKinds.count
 
-/// SIGKILL for the node, the server, or both, in every phase, under a steady load of registrations and push requests (RELIABILITY.md T5):
-/// what the node's store still holds is processed exactly once.
+/// SIGKILL for the node, the server, or both, in each phase, under a steady load of registrations and push requests (RELIABILITY.md T5).
+/// The server processes each message in the node's store exactly once.
 ///
-/// `NODE_CRASH_TEST_ROUNDS` sets how often, `NODE_CRASH_TEST_SEED` repeats the choices of a run; `Scripts/node-crash-test` does a thousand.
+/// `NODE_CRASH_TEST_ROUNDS` sets the number of rounds, and `NODE_CRASH_TEST_SEED` repeats the choices of a run. `Scripts/node-crash-test`
+/// runs a thousand.
 @Suite(.fewAtATime(minutes: 20 + roundCount / 5))
 struct NodeCrashTests {
     private static let seed = ProcessInfo.processInfo.environment["NODE_CRASH_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
-    /// A node keeps 10,000 messages, and a round is some hundred.
+    /// The limit of rounds in a campaign: a node keeps 10,000 messages, and a round has a few hundred.
     private static let maximumCampaignRoundCount = 60
 
     @Test func `messages in the node's store are processed exactly once, whichever process is killed`() async throws {
@@ -37,7 +38,7 @@ struct NodeCrashTests {
                     let stored = try await campaign.settle()
                     try await check(campaign, stored, gorush)
                 } catch {
-                    // The end of the time limit, too.
+                    // This also reports an expired time limit.
                     let unanswered = campaign.workload.unanswered.count
                     Issue.record("in or after \(kind.map { "\($0)" } ?? "no round"), \(unanswered) unanswered, seed \(Self.seed): \(error)")
                 }
@@ -49,17 +50,17 @@ struct NodeCrashTests {
         var version: UInt64
     }
 
-    /// - Parameter stored: hashes of what the node holds in the end.
+    /// - Parameter stored: The hashes of the node's messages at the end.
     private func check(_ campaign: NodeCrashCampaign, _ stored: Set<Digest32>, _ gorush: StubGorush) async throws {
         let context: Comment = "seed \(Self.seed)"
         let workload = campaign.workload
         let testMessages = workload.testMessages
         let held = testMessages.filter { stored.contains($0.key) }
 
-        // Answered, and not in two ways.
+        // Each message in the node's store has replies, all with one payload.
         #expect(held.values.allSatisfy { !$0.answers.isEmpty }, context)
         #expect(testMessages.values.allSatisfy { $0.answers.count <= 1 }, context)
-        // I1: whoever is asked for has registered before, so each push was accepted, and was posted or is told by one for several.
+        // I1: each target is registered, so the server accepted each push. gorush has received it, or a coalesced push that stands for it.
         var accepted: Set<String> = []
         for testMessage in testMessages.values {
             guard case .push(let chatID) = testMessage.content, let answer = testMessage.answers.first else { continue }
@@ -74,7 +75,7 @@ struct NodeCrashTests {
         let coalescedCount = try campaign.database.ledgerCount("coalesced")
         #expect(accepted.subtracting(gorush.chatIDs).count <= coalescedCount + gorush.chatlessCount, context)
 
-        // I2, and nothing that nobody wrote.
+        // I2: gorush got no unrequested push, and one twice only after an uncertain attempt.
         let posted = gorush.chatIDs
         let uncertainCount = try campaign.database.ledgerCount("uncertain")
         #expect(posted.count - Set(posted).count <= uncertainCount, context)
@@ -85,7 +86,7 @@ struct NodeCrashTests {
             #expect(try String.fetchAll(database, sql: "PRAGMA integrity_check") == ["ok"])
             let rows = try Row.fetchAll(database, sql: "SELECT hash, decided_at IS NOT NULL FROM message")
             let decisions = Dictionary(grouping: rows) { $0[0] as Data }
-            // Each was recorded once, and decided.
+            // The server recorded each message once, and decided it.
             for hash in held.keys {
                 #expect(decisions[Data(hash.bytes)]?.map { $0[1] as Bool } == [true], context)
             }
@@ -93,7 +94,7 @@ struct NodeCrashTests {
             #expect((0...gorush.chatlessCount).contains(rowCount - Set(posted).count), context)
             #expect(try Int.fetchOne(database, sql: "SELECT count(*) FROM push WHERE finished_at IS NULL") == 0, context)
         }
-        // I3: of each client the newest version is there, whatever came after it.
+        // I3: the server has each client's newest version, whatever arrived later.
         for (index, client) in workload.clients.enumerated() {
             let versions = held.values.compactMap { testMessage in
                 if testMessage.client == index, case .registration(let version) = testMessage.content { version } else { nil as UInt64? }

@@ -5,21 +5,21 @@ import StatusCrypto
 import TestSupport
 import WakuREST
 
-/// Two nodes of one network as a process of their own (`misbehavingrelay`), which keep their addresses and what they store through all
-/// its lives: the server's, which can be told to misbehave, and the clients'.
+/// Two nodes of one network in a process (`misbehavingrelay`): the server's, whose faults tests choose, and the clients'. Their addresses
+/// and stores survive restarts.
 struct NodeProcess: Sendable {
     struct ReadyFile: Decodable, Sendable {
         var relays: [String]
     }
 
-    /// How the server's node misbehaves until it is told otherwise or restarted.
+    /// A fault of the server's node, which lasts until the next fault or restart.
     enum Fault {
         case none
-        /// Every answer has each message ten times, the last one first.
+        /// Each response contains each message ten times, in reverse order.
         case confusesOrder
-        /// It takes no message.
+        /// The node rejects messages.
         case publishesNothing
-        /// It takes messages, and says that it did not.
+        /// The node publishes messages, but reports a failure.
         case deniesPublishing
 
         fileprivate var faults: RelayFaults {
@@ -37,7 +37,7 @@ struct NodeProcess: Sendable {
     static let pubsubTopic = Network.pubsubTopic
 
     let folder: TemporaryFolder
-    /// The server's node.
+    /// The URL of the server's node.
     let url: String
     private let server: WakuNode
     private let clients: WakuNode
@@ -46,7 +46,7 @@ struct NodeProcess: Sendable {
 
     init(in folder: TemporaryFolder) {
         self.folder = folder
-        // Below the ports that the system gives out, so that nobody gets them while the process is away.
+        // The system assigns ports above this range, so no other process gets these while the nodes are down.
         let port = Int.random(in: 10_000..<15_000) * 2
         addresses = ["127.0.0.1:\(port)", "127.0.0.1:\(port + 1)"]
         url = "http://\(addresses[0])"
@@ -59,17 +59,17 @@ struct NodeProcess: Sendable {
             program: "misbehavingrelay", addresses.flatMap { ["--listen", $0] } + ["--archive", folder.path("archive")], in: folder)
     }
 
-    /// Publishes at the clients' node.
+    /// Publishes a message at the clients' node.
     func publish(_ envelope: WakuEnvelope) async throws {
         try await clients.publish(envelope)
     }
 
-    /// What the clients' node has heard since the last time.
+    /// Takes the messages that the clients' node has received since the last call.
     func take() async throws -> [WakuEnvelope] {
         try await clients.takeMessages(on: Self.pubsubTopic) ?? []
     }
 
-    /// All that the server's node still holds, or what was sent since a moment.
+    /// Returns the messages in the store of the server's node: all, or those sent since a time.
     func stored(since start: Timestamp? = nil) async throws -> [(hash: Digest32, envelope: WakuEnvelope)] {
         var query = StoreQuery()
         query.pubsubTopic = Self.pubsubTopic
@@ -87,7 +87,7 @@ struct NodeProcess: Sendable {
         try await order("/faults", [UInt8](JSONEncoder().encode(fault.faults)))
     }
 
-    /// The server's node loses its cache, as one that was restarted between two polls.
+    /// Empties the cache of the server's node, like a restart between two polls.
     func forgetCache() async throws {
         try await order("/faults/restart", [])
     }

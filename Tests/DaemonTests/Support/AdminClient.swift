@@ -14,7 +14,7 @@ struct AdminClient: Sendable {
         try await send(HTTPRequest(method: .get, url: url + path, timeout: .seconds(600), maximumResponseBodyByteCount: 1 << 20))
     }
 
-    /// Sends a GET and returns the whole response, with its headers.
+    /// Sends a GET and returns the response with its headers.
     func response(_ path: String) async throws -> HTTPResponse {
         try await http.send(HTTPRequest(method: .get, url: url + path, timeout: .seconds(600), maximumResponseBodyByteCount: 1 << 20))
     }
@@ -26,7 +26,7 @@ struct AdminClient: Sendable {
                 maximumResponseBodyByteCount: 1 << 20))
     }
 
-    /// A sample of the server's metrics: the sum over all series of that name.
+    /// Returns a sample of the server's metrics: the sum over all series of that name.
     func metric(_ name: String) async throws -> Double {
         let text = try await get("/metrics").body
         return text.split(separator: "\n").filter { $0.hasPrefix(name + " ") || $0.hasPrefix(name + "{") }

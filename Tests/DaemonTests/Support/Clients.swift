@@ -4,7 +4,7 @@ import TestSupport
 import Transport
 import Wire
 
-/// The clients of a network: owners of phones, and senders, each of which registers and then requests a push.
+/// The clients of a network: owners of devices, and senders. Each sender registers and then requests a push.
 struct Clients: Sendable {
     let senders: [ProtocolClient]
     private let owners: [ProtocolClient]
@@ -33,16 +33,16 @@ struct Clients: Sendable {
         }
     }
 
-    /// Returns when so many senders, the first ones, have an answer to both of their messages.
+    /// Waits until each of the first `count` senders has a reply to both of its messages.
     func waitForAnswers(to count: Int) async {
         await mailboxes.wait { [senders] counts in senders.prefix(count).allSatisfy { counts[$0.key.publicKey, default: 0] >= 2 } }
     }
 
-    /// How many answers each sender has.
+    /// The number of replies that each sender has.
     var answerCounts: [Int] { senders.map { mailboxes.counts[$0.key.publicKey] ?? 0 } }
 }
 
-/// Counts what is said to each client. The network carries the same envelope twice at times.
+/// A counter of the replies to each client. The network may carry an envelope twice.
 private final class Mailboxes: BusListener {
     private struct State {
         var known: Set<Digest32> = []

@@ -4,8 +4,8 @@ import HTTPClient
 import TestSupport
 import WakuREST
 
-/// The network of a running server, by HTTP: messages go in at its first relay, and what is said comes out at the second, whose cache is
-/// this reader's alone.
+/// The network of a running server, over HTTP. The tests publish at its first relay and take messages from the second, whose cache no other
+/// client reads.
 struct Network: Sendable {
     static let pubsubTopic = "/waku/2/rs/16/32"
 
@@ -24,17 +24,17 @@ struct Network: Sendable {
         database = ServerDatabase(of: server)
     }
 
-    /// Returns when the server has answered 200: the message is recorded.
+    /// Publishes a message. The server has responded with 200 and recorded the message when this returns.
     func publish(_ envelope: WakuEnvelope) async throws {
         try await entrance.publish(envelope)
     }
 
-    /// Everything that has been said since the last time, the tests' own messages too.
+    /// Returns all messages since the last call, including the tests' own.
     func take() async throws -> [WakuEnvelope] {
         try await exit.takeMessages(on: Self.pubsubTopic) ?? []
     }
 
-    /// Returns the first thing said that the client can open.
+    /// Returns the first reply that the client can open.
     func firstReply<Reply>(_ open: (WakuEnvelope) -> Reply?) async throws -> Reply {
         var reply: Reply?
         try await listen { said in
@@ -45,13 +45,13 @@ struct Network: Sendable {
         return reply
     }
 
-    /// Gives what has been said since the last time, at once and whenever there may be more, until it is enough. The server writes down
-    /// that a reply is out when it is.
+    /// Passes the messages since the last call, at once and after each change of the folder, until they are enough. The server's
+    /// publication marks change the folder.
     func listen(until isEnough: ([WakuEnvelope]) -> Bool) async throws {
         try await FolderWatch(folder.path("")).wait { try await isEnough(take()) }
     }
 
-    /// Returns when the server has decided so many messages in all, and all replies are out.
+    /// Waits until the server has decided this number of messages in total, and has published all replies.
     func waitForDecisions(_ count: Int) async throws {
         try await database.wait(for: "message WHERE decided_at IS NOT NULL") { $0 >= count }
         try await database.waitUntilFinished()

@@ -1,16 +1,16 @@
 import Foundation
 import TestSupport
 
-/// The socket on which a service manager listens, and what it was told.
+/// The socket of a service manager, and the messages that it received.
 final class NotifySocket: Sendable {
-    /// What `NOTIFY_SOCKET` says.
+    /// The value of `NOTIFY_SOCKET`.
     let name: String
-    /// A socket's file goes with its folder.
+    /// The folder with the socket's file. The file is deleted with it.
     private let folder: TemporaryFolder
     private let descriptor: Int32
     private let messages = Condition<[String]>([])
 
-    /// - Parameter isAbstract: whether its name is no file's.
+    /// - Parameter isAbstract: Whether the socket's name is abstract, without a file.
     init(in folder: TemporaryFolder, isAbstract: Bool = false) throws {
         self.folder = folder
         name = isAbstract ? "@pushserver-tests-\(UUID().uuidString)" : folder.path("notify")
@@ -41,7 +41,7 @@ final class NotifySocket: Sendable {
 
     deinit { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// All so far: a datagram each.
+    /// All messages so far, one for each datagram.
     var all: [String] { messages.value }
 
     func wait(for isWanted: @escaping @Sendable (String) -> Bool) async {

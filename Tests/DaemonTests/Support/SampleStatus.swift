@@ -2,7 +2,7 @@ import Foundation
 import StatusReport
 
 extension StatusSnapshot {
-    /// A server on a busy day, with every part of a snapshot.
+    /// A server on a busy day. The snapshot has each of its parts.
     static let sample: StatusSnapshot = {
         var sample = StatusSnapshot(
             isReady: true, stateSeconds: 273_000, issues: [],
@@ -43,7 +43,7 @@ extension StatusSnapshot {
         return sample
     }()
 
-    /// The same server without a reachable node and gorush, whose store cannot be read, shortly after its start.
+    /// The sample server shortly after its start: node and gorush are unreachable, and the store cannot be read.
     static let troubled: StatusSnapshot = {
         var troubled = sample
         troubled.isReady = false
@@ -68,7 +68,7 @@ extension StatusSnapshot {
 }
 
 extension StatusSnapshot.History {
-    /// A figure that rises and falls like a day, with whole numbers that are the same on every machine.
+    /// Returns a history that rises and falls over a day. Its whole numbers are equal on all machines.
     fileprivate static func wave(around hour: Int, per day: Int) -> StatusSnapshot.History {
         func value(_ step: Int, of period: Int, around middle: Int) -> Int {
             let distance = abs(step % period - period / 2) * 100 / period

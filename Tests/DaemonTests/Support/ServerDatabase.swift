@@ -4,11 +4,11 @@ import TestSupport
 
 @testable import PostgreSQLStore
 
-/// A server's database, seen from outside, whether the server runs or not.
+/// A server's database, read by the test, whether the server runs or not.
 struct ServerDatabase: Sendable {
     /// The path of an SQLite file, or the URL of a PostgreSQL database, as `pushctl --database` takes it.
     let location: String
-    /// The folder whose changes tell of changes in an SQLite file. They tell nothing of PostgreSQL, which is asked now and then.
+    /// The folder whose changes show changes of an SQLite file. For PostgreSQL, the test polls instead.
     private let folder: String
 
     init(path: String) {
@@ -23,7 +23,7 @@ struct ServerDatabase: Sendable {
 
     private var isPostgreSQL: Bool { location.hasPrefix("postgresql:") }
 
-    /// - Parameter rows: a table, and what is asked of its rows.
+    /// - Parameter rows: A table, optionally with a condition on its rows.
     func count(_ rows: String) throws -> Int { try open()("SELECT count(*) FROM \(rows)") }
 
     /// Returns the number of events that the ledger has counted for a milestone.
@@ -31,9 +31,9 @@ struct ServerDatabase: Sendable {
         try open()("SELECT CAST(coalesce(sum(count), 0) AS int8) FROM ledger WHERE milestone = '\(milestone)'")
     }
 
-    /// Returns when the number of rows is as wanted: asks at once, and after each change of the file.
+    /// Waits until the number of rows meets a condition. The count runs at once, and after each change of the file.
     func wait(for rows: String, until isSo: (Int) throws -> Bool) async throws {
-        // Opened once: closing it is a change of the file.
+        // Open the database only once: a close changes the file.
         let read = try open()
         try await FolderWatch(folder).wait { try isSo(read("SELECT count(*) FROM \(rows)")) }
     }
@@ -43,18 +43,18 @@ struct ServerDatabase: Sendable {
 
     func unfinishedCount() throws -> Int { try count(unfinished) }
 
-    /// Returns when each recorded message is decided, and its reply marked as published.
+    /// Waits until the server has decided each recorded message, and has stored each reply's publication mark.
     func waitUntilFinished() async throws {
         try await wait(for: unfinished) { $0 == 0 }
     }
 
-    /// Changes it behind the server's back.
+    /// Changes the database without the server's knowledge.
     func execute(_ sql: String) throws {
         if isPostgreSQL {
             _ = try connection().run([Command(sql)])
         } else {
             var configuration = Configuration()
-            configuration.busyMode = .timeout(600)  // the server is writing too
+            configuration.busyMode = .timeout(600)  // The server writes too
             try DatabaseQueue(path: location, configuration: configuration).write { try $0.execute(sql: sql) }
         }
     }

@@ -5,7 +5,7 @@ import Testing
 extension ServerProcess {
     /// Runs an operator's command on the server's database, whether the server runs or not.
     func pushctl(_ arguments: [String]) async throws -> ChildProcess.Ended {
-        // A file has its sealing key and its admin token next to it; a URL tells nothing of them.
+        // A file has its sealing key and its admin token next to it, but a URL does not.
         let paths = [
             "PUSHSERVER_STORAGE_PATH": folder.path("push.sqlite"), "PUSHSERVER_STORAGE_SEALING_KEY_FILE": folder.path("sealing.key"),
         ]

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// A server, a gorush, and three clients: Alice, whose device is registered, Bob, who wakes it, and Carol, who has left.
+/// A server, a gorush, and three clients. Alice's device is registered, Bob pushes to it, and Carol has unregistered.
 struct ServerWorld: Sendable {
     let folder: TemporaryFolder
     let gorush: StubGorush
@@ -26,7 +26,7 @@ struct ServerWorld: Sendable {
         (alice, bob, carol) = (ProtocolClient(server: key), ProtocolClient(server: key), ProtocolClient(server: key))
     }
 
-    /// The same world with a server that was started again.
+    /// Creates the same world with a restarted server.
     init(_ world: ServerWorld, on server: ServerProcess) {
         (folder, gorush, self.server, network) = (world.folder, world.gorush, server, Network(server))
         (alice, bob, carol) = (world.alice, world.bob, world.carol)
@@ -40,7 +40,7 @@ struct ServerWorld: Sendable {
 
     /// Registers a device, or unregisters it.
     ///
-    /// - Returns: why not, if it was refused.
+    /// - Returns: The reason of a rejection, or nil.
     func register(_ client: ProtocolClient, version: UInt64, unregisters: Bool = false) async throws -> RegistrationError? {
         var registration = client.registration(version: version)
         registration.unregister = unregisters
@@ -49,9 +49,9 @@ struct ServerWorld: Sendable {
         return response.success ? nil : response.error
     }
 
-    /// Asks for a push to Alice.
+    /// Requests a push to Alice.
     ///
-    /// - Returns: why not, if it was refused.
+    /// - Returns: The reason of a rejection, or nil.
     func request() async throws -> ReportError? {
         requests.append(())
         let messageID = Array("message \(requests.all.count)".utf8)
@@ -62,7 +62,7 @@ struct ServerWorld: Sendable {
         return response.reports.first.flatMap { $0.success ? nil : $0.error }
     }
 
-    /// Asks for a push to Alice, and waits until gorush has all of them, and the server knows.
+    /// Requests a push to Alice, and waits until gorush has received all pushes, and the server knows the results.
     func push() async throws -> StubNotification {
         #expect(try await request() == nil)
         let count = accepted.all.count
@@ -73,7 +73,7 @@ struct ServerWorld: Sendable {
 
     // MARK: gorush and operators
 
-    /// Pushes to Alice while Apple says that her device is gone, and waits until the server knows.
+    /// Pushes to Alice while Apple rejects her device token, and waits until the server has handled that.
     func loseDevice(_ error: String = "Unregistered") async throws {
         let token = alice.registration().deviceToken.text
         gorush.fail(token: token, with: error)
@@ -81,7 +81,7 @@ struct ServerWorld: Sendable {
         gorush.fail(token: token, with: nil)
     }
 
-    /// As the operator's tool does.
+    /// Restores registrations as the operator's tool does.
     func restore(_ body: String) async throws -> AdminClient.Answer {
         try await restore(body, authorization: "Bearer \(String(contentsOfFile: adminTokenFile, encoding: .utf8))")
     }
@@ -90,7 +90,7 @@ struct ServerWorld: Sendable {
         try await network.admin.post("/dead-tokens/restore", body, headers: authorization.map { [("Authorization", $0)] } ?? [])
     }
 
-    /// Runs an operator's command on the server's database. Whatever it says, it says no token.
+    /// Runs an operator's command on the server's database, and checks that its output contains no token.
     func pushctl(_ arguments: String...) async throws -> ChildProcess.Ended {
         let ended = try await server.pushctl(arguments)
         let registration = alice.registration()
@@ -101,7 +101,7 @@ struct ServerWorld: Sendable {
     }
 }
 
-/// Runs a test in a world; in the end the server stops as it should, and its books balance.
+/// Runs a test in a world. At the end the server exits cleanly, and its ledger balances.
 func withServerWorld(
     on database: TestDatabase = .sqlite, settings: [String: String] = [:], gorush: StubGorush.Configuration = .init(),
     _ body: (ServerWorld) async throws -> Void

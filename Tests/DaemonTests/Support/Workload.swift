@@ -9,7 +9,7 @@ import Wire
 struct Workload {
     enum Content {
         case registration(version: UInt64)
-        /// A push request with one notification, named by its chat.
+        /// A push request with one notification, identified by its chat.
         case push(chatID: String)
     }
 
@@ -27,7 +27,7 @@ struct Workload {
     let clients: [ProtocolClient]
     private(set) var testMessages: [Digest32: TestMessage] = [:]
     private(set) var answerCount = 0
-    /// The messages that the node may not have received. They are posted again unchanged.
+    /// The messages that the node may not have received, and that the clients post again unchanged.
     private var returned: [Digest32] = []
     /// The hashes of all envelopes that were read.
     private var known: Set<Digest32> = []
@@ -43,7 +43,7 @@ struct Workload {
 
     // MARK: Writing
 
-    /// Returns the next message to post; nil if every client waits for replies.
+    /// Returns the next message to post, or nil if all clients wait for replies.
     mutating func next() throws -> WakuEnvelope? {
         if let envelope = nextReturned() { return envelope }
         guard let client = openCounts.indices.min(by: { openCounts[$0] < openCounts[$1] }), openCounts[client] < Self.windowSize else {
@@ -68,7 +68,7 @@ struct Workload {
         returned.append(envelope.hash)
     }
 
-    /// Returns the next message to post again; nil if none is queued.
+    /// Returns the next message to post again, or nil if none is queued.
     mutating func nextReturned() -> WakuEnvelope? {
         returned.popLast().flatMap { testMessages[$0]?.envelope }
     }
