@@ -32,7 +32,7 @@ struct AdvertisingTests {
         return network.envelopes.filter { $0.message.contentTopic == topic }
     }
 
-    /// Another client repeats Alice's advertisement.
+    /// Publishes Alice's advertisement again, as another client.
     private func `repeat`(_ advertisement: WakuEnvelope) async throws {
         network.time.advance(by: .seconds(1))
         var again = advertisement
@@ -162,7 +162,7 @@ struct AdvertisingTests {
         let following = Task { await sender.follow([alice.publicKey]) }
         defer { following.cancel() }
         #expect(await events.next()?.error == .nodeUnreachable(reason: "down"))
-        // Asked often meanwhile.
+        // The client polls often meanwhile.
         for _ in 0..<20 {
             await network.time.sleeper(dueIn: SendingClient.followingRetryDelay)
             network.time.advance(by: SendingClient.followingRetryDelay)
@@ -181,12 +181,12 @@ struct AdvertisingTests {
             if name == "silent" { _ = try await phone.register(device, with: [first.identity]) }
             network.time.advance(by: .seconds(60))
         }
-        // Half a day later, so that it is not new; the desktop was switched off.
+        // Half a day later, the registrations are not new. The desktop was switched off.
         network.time.advance(by: .seconds(12 * 60 * 60))
         _ = try await phone.register(device, with: [first.identity])
         let client = try sending()
         #expect(try await client.devices(of: alice.publicKey).map(\.installationID) == ["phone", "desktop"])
-        // A named installation is looked up, and the order stays.
+        // The client looks a named installation up, and keeps the order.
         network.time.advance(by: .seconds(10 * 60))
         let wanted = Recipient(alice.publicKey, installationIDs: ["newer silent", "silent"])
         #expect(try await client.push(message, to: [wanted]).map(\.installationID) == ["newer silent", "silent"])

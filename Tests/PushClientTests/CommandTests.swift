@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// `pushctl` as its users meet it: a process with arguments, an environment, two streams and an exit code.
+/// `pushctl` as its users see it: a process with arguments, an environment, two streams and an exit code.
 @Suite(.fewAtATime)
 struct CommandTests {
     private let folder: TemporaryFolder

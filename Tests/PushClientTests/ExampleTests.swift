@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The examples as an app's developer runs them, with a server.
+/// The examples with a server, as an app's developer runs them.
 @Suite(.fewAtATime, .safetyNet)
 struct ExampleTests {
     private static let key = "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
-    /// Runs a program in a folder of its own.
+    /// Runs a program in its own folder.
     private func run(_ program: String, _ arguments: [String], in folder: TemporaryFolder) async throws -> ChildProcess.Ended {
         try await ChildProcess.run(
             "/bin/sh", ["-c", #"cd "$0" && exec "$@""#, folder.path(""), ChildProcess.path(of: program)] + arguments)
@@ -38,7 +38,7 @@ struct ExampleTests {
         let folder = try TemporaryFolder()
         let wrongKey = try await run(program, ["zz", "http://127.0.0.1:1", folder.path("")], in: folder)
         #expect(wrongKey.exitCode == 1 && wrongKey.output.contains("A public key is written in hex digits."), "\(wrongKey)")
-        // Port 1, tcpmux: nobody listens.
+        // Port 1, tcpmux, has no listener.
         let noNode = try await run(program, [Self.key, "http://127.0.0.1:1", folder.path("")], in: folder)
         #expect(noNode.exitCode == 1 && noNode.output.contains("The node cannot be reached: "), "\(noNode)")
     }

@@ -4,7 +4,7 @@ import StatusCrypto
 import Synchronization
 import Wire
 
-/// A network with a store and any number of servers: what is published is answered at once.
+/// A network with a store and any number of servers, which reply to published messages at once.
 final class FakeNetwork: FakeNode {
     private struct State {
         var envelopes: [WakuEnvelope] = []
@@ -19,7 +19,7 @@ final class FakeNetwork: FakeNode {
     let time: TestTime
     private let state = Mutex(State())
 
-    /// - Parameter serverCount: servers with the keys 1, 2, …
+    /// - Parameter serverCount: The number of servers. Their keys are 1, 2, …
     init(serverCount: Int = 2, segmenter: Segmenter = Segmenter(), time: TestTime = TestTime()) {
         self.time = time
         servers = (1...serverCount).map { FakeServer(key: .test(UInt8($0)), segmenter: segmenter, wallClock: time.wallClock) }
@@ -27,7 +27,7 @@ final class FakeNetwork: FakeNode {
 
     var node: Node { time.node(self) }
 
-    /// All that was published, by clients and servers.
+    /// All messages that clients and servers have published.
     var envelopes: [WakuEnvelope] { state.withLock(\.envelopes) }
 
     /// Makes the node unreachable, or reachable again.

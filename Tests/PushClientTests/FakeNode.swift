@@ -2,11 +2,11 @@ import Concurrency
 import Envelope
 import PushClient
 
-/// A node of a test. It answers at once what is published.
+/// A node of a test. Its servers reply to published messages at once.
 protocol FakeNode: Sendable {
     func publish(_ envelope: WakuEnvelope) async throws
 
-    /// Returns the messages on any of the topics since a time, those that were returned before included.
+    /// Returns the messages on any of the topics since a time, including those that it has returned before.
     func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope]
 }
 
@@ -33,7 +33,7 @@ struct FakeTransport: NodeTransport {
         return try await node.messages(on: pubsubTopic, topics: topics, since: Timestamp(nanoseconds: start)).map(NodeMessage.init)
     }
 
-    /// Reads the node once in each round of deliveries.
+    /// A sequence that reads the node once in each round of deliveries.
     struct Messages: AsyncSequence, AsyncIteratorProtocol, Sendable {
         let reader: Int
         let deliveries: Deliveries
@@ -68,12 +68,12 @@ struct FakeTransport: NodeTransport {
     }
 }
 
-/// The rounds in which subscribers read what was published or has become due.
+/// The rounds in which subscribers read messages that were published or have become due.
 final class Deliveries: Sendable {
     private struct State {
         var round = 1
         var lastReader = 0
-        /// The last round of each reader that it has finished.
+        /// The last finished round of each reader.
         var finished: [Int: Int] = [:]
     }
 
@@ -106,7 +106,7 @@ final class Deliveries: Sendable {
 
     /// Finishes a round of the reader, and waits for the next one.
     ///
-    /// - Returns: nil if the task was cancelled.
+    /// - Returns: The next round, or nil if the task was cancelled.
     func nextRound(after round: Int, of reader: Int) async -> Int? {
         state.update { $0.finished[reader] = round }
         let next = await state.wait { $0.round > round ? $0.round : nil }

@@ -6,11 +6,12 @@ import Synchronization
 import TestSupport
 import Wire
 
-/// A push server that is a node of its own: what is published is answered at once, by the real rules, with nothing stored but in memory.
+/// A push server with its own node. The server replies to published messages at once, by the real rules, and stores its state in memory
+/// only.
 final class FakeServer: FakeNode {
     static let pubsubTopic = Node.defaultPubsubTopic
 
-    /// How it answers instead of rightly.
+    /// A fault in the server's replies.
     enum Fault: CaseIterable {
         case signsAsSomebodyElse
         case leavesFrameUnsigned
@@ -61,20 +62,20 @@ final class FakeServer: FakeNode {
     }
 
     var identity: PushClient.PublicKey { PushClient.PublicKey(key.publicKey) }
-    /// How it answers from now on.
+    /// The fault of later replies, or nil.
     var fault: Fault? {
         get { state.withLock(\.fault) }
         set { state.withLock { $0.fault = newValue } }
     }
 
-    /// Refuses the next registrations with these errors, without storing them.
+    /// Rejects the next registrations with these errors, without storing them.
     func refuseRegistrations(with errors: [RegistrationError]) { state.withLock { $0.refusals = errors } }
-    /// Refuses the next push requests with these errors.
+    /// Rejects the next push requests with these errors.
     func refusePushes(with errors: [ReportError]) { state.withLock { $0.pushRefusals = errors } }
 
-    /// Refuses a version that it has, even if the registration is the same, as the reference's server does.
+    /// Makes the server reject a version that it has, even for an equal registration, as the reference's server does.
     func refuseRetransmissions() { state.withLock { $0.acceptsRetransmission = false } }
-    /// Replies to queries for the key with an empty list if it does not know the key, as the reference's server does.
+    /// Makes the server reply with an empty list to queries for the key if it does not know the key, as the reference's server does.
     func answer(queriesFor key: StatusCrypto.PublicKey) {
         state.withLock { state in
             state.answersUnknownKeys = true
@@ -112,7 +113,7 @@ final class FakeServer: FakeNode {
         }
     }
 
-    /// Listens to queries of this form no more.
+    /// Makes the server ignore queries of this form.
     func forgetTopics(_ form: TopicName.QueryForm) {
         state.withLock { state in
             state.queryTopics.removeAll { topic in
@@ -129,7 +130,7 @@ final class FakeServer: FakeNode {
         }
     }
 
-    /// Replaces what the server knows of an installation, without a look at it.
+    /// Replaces the stored state of an installation, without checks.
     func plant(_ registration: PushNotificationRegistration, of owner: StatusCrypto.PublicKey) {
         state.withLock { state in
             state.registrations[Installation(keyHash: owner.hash, installationID: registration.installationID)] = registration

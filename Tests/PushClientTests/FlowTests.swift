@@ -307,7 +307,7 @@ struct FlowTests {
     func anonymous() async throws {
         let chat = Identity(.test(7))
         let anonymous = Identity.generate()
-        // The chat key is a contact's, and the sender's: it takes part in everything, and never shows.
+        // The chat key belongs to a contact and to the sender, takes part in all exchanges, and never appears.
         var device = device
         device.isForContactsOnly = true
         device.contacts = [bob.publicKey]
@@ -332,7 +332,7 @@ struct FlowTests {
         #expect(!outside.traces(in: network.envelopes).isEmpty)
         let count = network.envelopes.count
         _ = try await sending().query(alice.publicKey)
-        // The server's answer says whose devices they are; that can be seen by opening it only.
+        // The server's reply names their owner, but only in its encrypted part.
         let answer = try #require(network.envelopes[count...].last)
         #expect(outside.traces(in: [answer]).isEmpty)
         let registration = try #require(network.envelopes.first)

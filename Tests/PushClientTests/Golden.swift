@@ -8,7 +8,7 @@ import Wire
 /// The parts of golden vectors 08, "main flow", that a client needs.
 struct Golden: Decodable {
     let keys: [Key]
-    /// The first world; the second is about segments.
+    /// The first world. The second one is about segments.
     private let mainFlow: World
 
     private enum CodingKeys: CodingKey {
@@ -103,7 +103,7 @@ struct Golden: Decodable {
     }
 }
 
-/// Gives the bytes it was made of, as `bytes` and `fixedBytes` draw them, then those of a generator.
+/// A generator that returns the given bytes, as `bytes` and `fixedBytes` draw them, and then random ones.
 struct ScriptedRandom: RandomNumberGenerator {
     private var script: [UInt8]
     private var rest = SecureRandom()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// The two clients whole, against the reference server's own bytes (golden vectors 08).
+/// The two complete clients, compared with the reference server's own bytes (golden vectors 08).
 @Suite(.safetyNet)
 struct GoldenClientTests {
     private let golden: Golden
@@ -22,7 +22,7 @@ struct GoldenClientTests {
 
     // MARK: Registering
 
-    /// A client that is about to send what the reference's client sent.
+    /// Returns a client that is about to send the reference client's registration.
     private func registering(as note: String) async throws -> (client: RegisteringClient, device: Device, node: ReferenceNode, UInt64) {
         let step = try golden.step(note)
         let sent = try PushNotificationRegistration.decode(try #require(step.registration).bytes)
@@ -56,7 +56,7 @@ struct GoldenClientTests {
         arguments: ["same version", "lower version", "register again with the version used to unregister"])
     func mismatch(note: String) async throws {
         let (client, device, node, version) = try await registering(as: note)
-        // The reference was not asked what it says to the second request.
+        // The vectors contain no reply of the reference to the second request.
         #expect(try await client.register(device, with: [server]).map(\.phase) == [.registering])
         let secret = alice.sharedSecret(with: try golden.server)
         let versions = try node.requests.map {
@@ -68,7 +68,7 @@ struct GoldenClientTests {
 
     // MARK: Sending
 
-    /// The message of the reference's sender, under a message id.
+    /// Returns the message of the reference's sender, with a message id.
     private func message(as note: String) throws -> PushMessage {
         let request = try PushNotificationRequest.decode(try golden.step(note).in.decoded.payload.bytes)
         let notification = try #require(request.requests.first)
@@ -82,7 +82,7 @@ struct GoldenClientTests {
         return message
     }
 
-    /// A sender that queries with the first key, and requests the push with the second.
+    /// Returns a sender that queries with the first key, and requests the push with the second.
     private func sending(_ keys: String...) throws -> SendingClient {
         let scripts = try keys.map { try golden.key($0).withExposedBytes { [UInt8](copying: $0) } }
         let node = try ReferenceNode(golden, owner: alice.publicKey, scripts: scripts)
@@ -106,7 +106,7 @@ struct GoldenClientTests {
         let recipient = Recipient(PushClient.PublicKey(alice.publicKey), installationIDs: [firstInstallation])
         let reports = try await client.push(message(as: note), to: [recipient])
         #expect(try reports.map(\.outcome) == [isAccepted ? .accepted(by: server) : .rejected(.notRegistered)])
-        // The client does not notify a device again that the server does not know any more.
+        // The client does not push again to a device that the server no longer knows.
         let known = try await client.devices(of: PushClient.PublicKey(alice.publicKey)).map(\.installationID)
         #expect(known == (isAccepted ? [firstInstallation, secondInstallation] : [secondInstallation]))
     }

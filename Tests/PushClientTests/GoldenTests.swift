@@ -103,7 +103,7 @@ struct GoldenTests {
 }
 
 extension SealedRequest {
-    /// Returns the reply as the client finds it among a node's messages.
+    /// Returns the reply that the client finds among a node's messages.
     fileprivate func answer(in envelope: WakuEnvelope) throws -> Answer? {
         var reader = MessageReader(.asymmetric(asker))
         return reader.read(envelope, now: testTime).flatMap { answer(in: $0) }

@@ -2,7 +2,7 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// Looks for a key in what was on the wire: every byte, in every form, and under every layer that some other keys open.
+/// A search for a key in messages: in every byte, in every form, and in every layer that some other keys open.
 struct KeyScan {
     private let key: PublicKey
     private let keys: [PrivateKey]
@@ -11,7 +11,7 @@ struct KeyScan {
     private let forms: [[UInt8]]
     private let contentTopics: Set<String>
 
-    /// - Parameter keys: of all who take part, but the one that is looked for.
+    /// - Parameter keys: The keys of all participants except the one searched for.
     init(for key: PublicKey, opening keys: [PrivateKey]) {
         self.key = key
         self.keys = keys
@@ -29,7 +29,7 @@ struct KeyScan {
         contentTopics = Set(names.map(\.topic.contentTopic))
     }
 
-    /// Returns the traces of the key; empty if none exists.
+    /// Returns the traces of the key, or an empty set.
     func traces(in envelopes: [WakuEnvelope]) -> Set<String> {
         var traces: Set<String> = []
         for envelope in envelopes {

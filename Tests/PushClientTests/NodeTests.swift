@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import WakuREST
 
-/// The client through a node's REST API, and a server on the other side of it.
+/// The client through a node's REST API, with a server behind the node.
 @Suite(.safetyNet)
 struct NodeTests {
     @Test(
@@ -66,7 +66,7 @@ struct NodeTests {
     func noNode() async throws {
         let server = PushClient.PublicKey(PrivateKey.test(1).publicKey)
         let owner = Owner.key(server)
-        // Port 1, tcpmux: nobody listens.
+        // Port 1, tcpmux, has no listener.
         let nowhere = PushServer(server, node: Node(url: "http://127.0.0.1:1"))
         await #expect(throws: PushClientError.nodeUnreachable(reason: "there is no such host, or nobody listens there")) {
             try await nowhere.query(owner)
@@ -115,7 +115,7 @@ struct NodeTests {
                 try await transport.history(of: [Topic(rawValue: 0).contentTopic], on: "/shard", since: 0)
             }
         }
-        // A trusted server answers, though not as a node does.
+        // A trusted server responds, though not as a node does.
         #expect(await failure(certificateAuthorityFile: certificate)?.reason.contains("the node's answer cannot be read") == true)
         #expect(await failure(certificateAuthorityFile: nil)?.reason.contains("the node's answer cannot be read") == false)
         server.signal(SIGKILL)

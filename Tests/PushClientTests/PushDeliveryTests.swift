@@ -3,7 +3,7 @@ import StatusCrypto
 import TestSupport
 import Testing
 
-/// Which server is asked when: no network, no clock.
+/// The choice of the server for each request, without network and clock.
 @Suite(.safetyNet) struct PushDeliveryTests {
     private let owner = PushClient.PublicKey(PrivateKey.test(7).publicKey)
     private let first = PushDelivery.Route(server: PushClient.PublicKey(PrivateKey.test(1).publicKey), accessToken: "one")

@@ -54,7 +54,7 @@ struct PushServerTests {
         #expect(receipt.requestID == Keccak.shake256(try #require(server.requests.first).payload).description)
     }
 
-    /// PROTOCOL.md §7 row 9a.
+    /// The limits of PROTOCOL.md §7 row 9a.
     @Test(
         "as many contacts and chats as servers accept are registered, and one more is an error before sending", arguments: [0, 300, 3_900])
     func registerManyContacts(chatCount: Int) async throws {
@@ -280,7 +280,7 @@ struct PushServerTests {
         await #expect(throws: PushClientError.nodeRejected(status: 412, text: "no store")) {
             try await client(of: node).register(device, installationID: "phone", as: identity)
         }
-        // `publish` fails otherwise.
+        // Otherwise `publish` fails.
     }
 
     @Test("what a node fails to publish is published again, byte for byte, and what it refuses is not", arguments: [500, 503])
@@ -330,7 +330,7 @@ private final class PeerlessNode: FakeNode {
     }
 }
 
-/// Has no store.
+/// A node without a store.
 private struct DeafNode: FakeNode {
     func publish(_ envelope: WakuEnvelope) async throws {
         Issue.record("published")

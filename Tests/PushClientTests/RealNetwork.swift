@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// A relay with a node for the clients and one for each of two server processes. Each node can be made to misbehave.
+/// A relay with a node for the clients and one for each of two server processes. Tests can make each node misbehave.
 struct RealNetwork {
     /// The clients' node.
     let url: String
@@ -21,7 +21,7 @@ struct RealNetwork {
     private let serverControls: [RelayControl]
     private let recorder: Recorder
 
-    /// All that was published, by clients and servers.
+    /// All messages that clients and servers have published.
     var envelopes: [WakuEnvelope] { recorder.envelopes }
 
     /// Makes the clients' node drop all received messages, or none.
@@ -32,7 +32,7 @@ struct RealNetwork {
         for (key, control) in zip(servers, serverControls) where key == server { control.faults.dropEvery = isDeaf ? 1 : 0 }
     }
 
-    /// Runs all of it, and ends it.
+    /// Runs the network during the test.
     static func with(_ test: (RealNetwork) async throws -> Void) async throws {
         let bus = Bus()
         let recorder = Recorder()
@@ -70,7 +70,7 @@ struct RealNetwork {
                 RealNetwork(
                     url: urls[0], servers: keys.map { PushClient.PublicKey($0.publicKey) }, serverKeys: keys, clientControl: controls[0],
                     serverControls: Array(controls.dropFirst()), recorder: recorder))
-            // Before their nodes: these end when nobody is connected any more.
+            // The processes exit before their nodes, which stop only without connections.
             for process in processes { await process.kill() }
             await relays.triggerGracefulShutdown()
             try await group.waitForAll()

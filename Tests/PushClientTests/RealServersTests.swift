@@ -52,11 +52,11 @@ struct RealServersTests {
         running.cancel()
         #expect(try await registering.register(device, with: [firstKey, secondKey]).map(\.phase) == [.registered, .registered])
 
-        // Left alone with the one that came back.
+        // Only the restarted server remains.
         #expect(try await registering.unregister(from: firstKey).map(\.server) == [secondKey])
         #expect(try await sending.pushUntilAccepted(message(), to: alice.publicKey) == secondKey)
 
-        // A contact no more.
+        // Bob is no longer a contact.
         device.contacts = []
         _ = try await registering.register(device, with: [secondKey])
         #expect(try await sending.push(message(), to: [Recipient(alice.publicKey)]).map(\.outcome.isAccepted) == [false])
@@ -65,7 +65,8 @@ struct RealServersTests {
     }
 }
 
-/// Servers that run answer in milliseconds; on a machine that has much else to do, in seconds. A server that does not run gets one.
+/// The time-out of requests to running servers, which reply in milliseconds, or on a busy machine in seconds. A stopped server gets one
+/// second.
 private let patience = Duration.seconds(600)
 
 extension ServerProcess {
@@ -74,7 +75,7 @@ extension ServerProcess {
     }
 }
 
-/// Faults between two real servers, each at a node of its own, and two users at a third node.
+/// Faults between two real servers, each at its own node, and two users at a third node.
 @Suite(.fewAtATime)
 struct RealTroubleTests {
     private let alice = Identity.generate()
@@ -123,7 +124,7 @@ struct RealTroubleTests {
             #expect(try await hasty.register(device, with: keys).map(\.phase) == [.registering, .registering])
             network.setClientsDeaf(false)
 
-            // The program was ended meanwhile.
+            // The program exited in the meantime.
             let client = try await RegisteringClient(
                 identity: alice, node: node, state: state, timeout: patience, advertisingInterval: nil)
             let statuses = try await client.register(device, with: keys)
@@ -132,7 +133,7 @@ struct RealTroubleTests {
                 .devices(of: alice.publicKey, at: Set(keys))
             let token = await client.accessToken
             #expect(found.allSatisfy { $0.accessToken == token })
-            // A late answer to the first request may have come after the second one had left.
+            // A late response to the first request may have come after the client sent the second.
             for status in statuses {
                 let version = found.first { $0.server == status.server }?.version
                 #expect(try #require(version) >= #require(status.version))
@@ -169,7 +170,7 @@ struct RealTroubleTests {
 }
 
 extension SendingClient {
-    /// The devices of an owner as all these servers tell. A query waits only a second for the others.
+    /// Returns the devices of an owner that all these servers report. A query waits only a second for the other servers.
     fileprivate func devices(of owner: PublicKey, at servers: Set<PublicKey>) async throws -> [DeviceInfo] {
         while true {
             let devices = try await devices(of: owner, refreshes: true)
@@ -177,9 +178,9 @@ extension SendingClient {
         }
     }
 
-    /// Pushes to the one device of an owner. A message that is asked for again is pushed once.
+    /// Pushes to the only device of an owner, and retries until a server accepts. The servers deliver a repeated message once.
     ///
-    /// - Returns: which server accepted it.
+    /// - Returns: The server that accepted the push.
     @discardableResult
     fileprivate func pushUntilAccepted(_ message: PushMessage, to owner: PublicKey) async throws -> PublicKey {
         while true {

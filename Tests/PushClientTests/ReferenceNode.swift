@@ -5,8 +5,8 @@ import Synchronization
 import TestSupport
 import Wire
 
-/// A node with the reference's server behind it: a request that is one of the golden vectors', byte for byte, is answered with what the
-/// reference answered; any other with silence.
+/// A node with the reference's server behind it. The node replies with the reference's bytes to a request that equals one of the golden
+/// vectors, and ignores others.
 final class ReferenceNode: FakeNode {
     /// The published requests, opened.
     var requests: [OpenedMessage] { state.withLock(\.requests) }
@@ -22,9 +22,11 @@ final class ReferenceNode: FakeNode {
         var answers: [WakuEnvelope] = []
     }
 
+    /// Creates a node.
+    ///
     /// - Parameters:
-    ///   - owner: whose query topic the server listens to.
-    ///   - scripts: what the client's operations draw at random, one after the other; later ones draw really.
+    ///   - owner: The owner on whose query topic the server receives.
+    ///   - scripts: The random bytes of the client's operations, in order. Later operations use real random bytes.
     init(_ golden: Golden, owner: StatusCrypto.PublicKey, scripts: [[UInt8]]) throws {
         self.golden = golden
         server = try golden.key("server")
@@ -33,7 +35,7 @@ final class ReferenceNode: FakeNode {
         self.scripts = Mutex(scripts)
     }
 
-    /// A node at a time that makes `version` the next version.
+    /// Returns a node at a time that makes `version` the next version.
     func node(version: UInt64 = 1) -> Node {
         let now = Timestamp(nanoseconds: Int64(version) * 1_000_000)
         let time = TestTime()
@@ -61,7 +63,7 @@ final class ReferenceNode: FakeNode {
         }
     }
 
-    /// The reference's answers have the times of then.
+    /// Returns all replies on the topics, whatever their time: the reference's replies have their original times.
     func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
         state.withLock { state in
             state.answers.filter { Topic(contentTopic: $0.message.contentTopic).map(topics.contains) == true }

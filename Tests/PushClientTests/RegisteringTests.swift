@@ -18,7 +18,7 @@ struct RegisteringTests {
     private var both: [PushClient.PublicKey] { network.servers.map(\.identity) }
     private let device = Device(deviceToken: "token", service: .firebase)
 
-    /// - Parameter timeout: of each request. A second more of waiting is some looks more at the node, which prove nothing.
+    /// - Parameter timeout: The time-out of each request. A longer one only adds polls of the node, which prove nothing.
     private func client(
         _ state: (any ClientState)? = nil, identity: Identity? = nil, timeout: Duration = PushServer.defaultTimeout
     ) async throws -> RegisteringClient {
@@ -408,7 +408,7 @@ struct RegisteringTests {
         await #expect(throws: CancellationError.self) { try await registering.value }
     }
 
-    // MARK: Beside run
+    // MARK: register while run is active
 
     @Test func `register beside run returns the result of the request that run has in progress`() async throws {
         let client = try await client()
@@ -460,7 +460,7 @@ struct RegisteringTests {
         #expect(statuses.map(\.phase) == [.registered])
     }
 
-    // MARK: From one start to the next
+    // MARK: Restarts
 
     @Test("everything is kept in the state file, which is for its owner only")
     func persistence() async throws {

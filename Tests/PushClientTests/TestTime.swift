@@ -6,9 +6,9 @@ import TestSupport
 
 let testTime = Timestamp(nanoseconds: 1_700_000_000_123_456_789)
 
-/// A time that advances by sleeping, on both clocks: a client that waits without end fails instead of hanging.
+/// A time that advances by sleeping, on both clocks. A client that waits without end fails instead of hanging.
 ///
-/// With two concurrent clients, the sleep of one would delay the other: ``hold()`` the time then.
+/// With two concurrent clients, the sleep of one would delay the other. Use ``hold()`` then.
 final class TestTime: Clock {
     typealias Instant = ManualClock.Instant
 
@@ -38,10 +38,10 @@ final class TestTime: Clock {
     /// Makes the time advance only by ``advance(by:)`` and ``pass(while:)``.
     func hold() { isHeld.store(true, ordering: .relaxed) }
 
-    /// Returns when a task sleeps that is due after exactly this duration.
+    /// Waits until a task sleeps that is due after exactly this duration.
     func sleeper(dueIn duration: Duration) async { await clock.sleepers(dueIn: duration) }
 
-    /// Lets time pass while something is waited for, from one sleeper's deadline to the next one's.
+    /// Advances the time to one sleeper's deadline after another while an operation is in progress.
     func pass<Result>(while waiting: () async throws -> Result) async rethrows -> Result {
         let passing = Task {
             while !Task.isCancelled {
@@ -54,7 +54,7 @@ final class TestTime: Clock {
         return try await waiting()
     }
 
-    /// A node on this time.
+    /// Returns a node on this time.
     func node(_ node: any FakeNode, segmenter: Segmenter = Segmenter()) -> Node {
         Node(
             transport: FakeTransport(node: node, time: self), pubsubTopic: FakeServer.pubsubTopic, segmenter: segmenter, clock: self,
@@ -63,7 +63,7 @@ final class TestTime: Clock {
 }
 
 extension PrivateKey {
-    /// A key by number, the same each time.
+    /// Returns the key with a number, which is the same each time.
     static func test(_ number: UInt8) -> PrivateKey {
         var bytes = FixedBytes<32>()
         bytes[31] = number

@@ -18,7 +18,7 @@ func withNode(subscribedTo topics: [String], hasStore: Bool = true, _ test: (_ u
     }
 }
 
-/// The server's place on the bus.
+/// The server's membership of the bus.
 private final class BusServer: BusRecorder {
     private let server: FakeServer
     private let membership = Mutex<BusMembership?>(nil)
