@@ -7,7 +7,7 @@ import Testing
 
 @testable import Delivery
 
-/// The configuration of a gorush, and the time at which the server notices it (DELIVERY.md, rule 1 and "Configuration check of gorush").
+/// The checks of gorush's configuration, and their times (DELIVERY.md, rule 1 and "Configuration check of gorush").
 @Suite(.safetyNet) struct ConfigurationOfGorushTests {
     @Test func `A gorush that restarts with other settings while its route is idle is noticed within 30 s`() async throws {
         try await withStubGorush { stub in
@@ -16,7 +16,7 @@ import Testing
                 try await running.accept([iosPush(1), androidPush(1)])
                 try await running.settle()
                 #expect(running.loop.healthIssues == [] && running.loop.warnings == [])
-                // No connection breaks that the server would notice.
+                // No connection breaks, so the server has no immediate sign.
                 stub.configuration.isProduction = false
                 #expect(try await running.pass { !running.loop.warnings.isEmpty } <= .seconds(30))
                 stub.configuration.isSync = false
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// Go's HTTPS server in the clear: the words in HTTP/1.0, and the connection is closed with what it has not read.
+    /// Go's HTTPS server responds to plain HTTP with this text in HTTP/1.0, and closes the connection without reading the rest.
     @Test func `Over HTTP to a gorush that speaks TLS the reason says so, before, while and after pushes are posted`() async throws {
         let postCount = Recorder<String>()
         let server = try RawServer { connection in
@@ -91,7 +91,7 @@ import Testing
                 try await running.settle()
                 expectReason()
             }
-            // Each attempt was certainly not sent.
+            // Each attempt certainly reached no provider.
             #expect(try await running.store.queuedPushCount() == 10)
             #expect(try await world.count("attempts > 0") == 0)
             #expect(postCount.all.contains { $0.hasPrefix("POST") })

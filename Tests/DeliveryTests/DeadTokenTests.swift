@@ -9,7 +9,7 @@ import Wire
 
 @testable import Delivery
 
-/// Devices that are gone, and those that only seem to be.
+/// Dead device tokens, and live ones with verdicts that suggest the same.
 @Suite(.safetyNet) struct DeadTokenTests {
     private static let topics = QueryTopics(plain: 1, prefixed: 2)
 
@@ -40,7 +40,7 @@ import Wire
                 #expect(try await !isRegistered(twin, in: running.store))
                 #expect(try await isRegistered(iosPush(3), in: running.store))
                 #expect(Set(world.unregistered.all.map(\.registration)) == [1, 2])
-                // The version stays: the next registration needs a higher one.
+                // The version stays, so the next registration needs a higher one.
                 #expect(try await running.store.version(of: iosPush(1).target)?.version == 1)
                 #expect(try await running.audit().balances)
             }
@@ -75,7 +75,7 @@ import Wire
                 stub.fail(token: iosToken(1), with: "BadDeviceToken")
                 world.advance(by: .seconds(1))
                 try await running.accept([pushes[0]], message: 2)
-                // Nobody else is delivered to, so the verdict is never believed.
+                // No other device has a delivery, so the server never acts on the verdict.
                 try await running.pass { stub.notifications.all.count == 6 }
                 #expect(try await isRegistered(pushes[0], in: running.store))
                 stub.fail(token: iosToken(1), with: nil)
@@ -89,7 +89,7 @@ import Wire
                 world.advance(by: .seconds(1))
                 try await running.accept([pushes[1]], message: 3)
                 try await running.settle()
-                // Whatever waits for it, the target is tried every ten minutes.
+                // The server retries the target every ten minutes, whatever pushes wait for it.
                 for message in 4...9 { try await running.accept([pushes[0]], message: Int64(message)) }
                 let count = stub.notifications.all.count
                 #expect(try await running.pass { try await running.outcomes()[.deadToken] != nil } >= .seconds(598))
@@ -109,14 +109,14 @@ import Wire
             try await world.withDelivery(to: await stub.url) { running in
                 let victim = iosPush(1)
                 let attackers = ["im.status.desktop", "invented"].enumerated().map { iosPush(2 + $0, topic: $1, token: iosToken(1)) }
-                // A bundle id that exists, and one that does not.
+                // The first bundle id exists, and the second one does not.
                 try await running.accept([iosPush(9), iosPush(10, topic: "im.status.desktop")])
                 try await running.settle()
                 for attacker in attackers { stub.fail(token: iosToken(1), topic: attacker.apnTopic, with: reason) }
                 try await register([victim] + attackers, at: before, in: running.store)
                 try await running.accept(attackers, message: 2)
                 try await running.pass { try await running.isAllDone() }
-                // Apple's 410 is believed, and costs the attackers their own registrations.
+                // The server acts on Apple's 410. The attackers lose only their own registrations.
                 #expect(try await isRegistered(attackers[0], in: running.store) == (reason != "Unregistered"))
                 #expect(try await isRegistered(victim, in: running.store))
                 #expect(running.loop.healthIssues.isEmpty)
@@ -167,7 +167,7 @@ import Wire
                     passed += idle
                 }
                 #expect(stub.posts.all.count <= UnprovenBundleIDBudget.burst + Int(passed / UnprovenBundleIDBudget.interval))
-                // A bundle id that works is not held up by them for long, and is free from then on.
+                // The attackers delay a working bundle id only briefly. Once proven, it has no such limit.
                 try await running.accept((300..<340).map { iosPush($0) }, message: 2)
                 try await running.pass { try await running.outcomes()[.sent] == 40 }
             }
@@ -210,7 +210,7 @@ import Wire
                 try await running.accept(pushes)
                 try await running.settle()
                 #expect(try await running.outcomes() == [.sent: 6])
-                // gorush is restarted within a second.
+                // gorush restarts within a second.
                 stub.configuration.isProduction = !isSandbox
                 for push in pushes { stub.fail(token: push.deviceToken.text, with: words) }
                 stub.next(.reset)
@@ -230,7 +230,7 @@ import Wire
                 #expect(try await running.outcomes() == [.sent: 6])
                 #expect(try await running.store.registrationCount() == 6)
 
-                // The operator puts gorush right: nothing was lost.
+                // The operator corrects gorush's configuration, and no push was lost.
                 stub.configuration.isProduction = true
                 for push in pushes { stub.fail(token: push.deviceToken.text, with: nil) }
                 try await running.pass { try await running.isAllDone() }
@@ -270,7 +270,7 @@ import Wire
                 }
                 #expect(try await running.outcomes() == [.sent: 1, .expired: 1])
                 #expect(try await isRegistered(iosPush(1), in: running.store))
-                // Every ten minutes of a day.
+                // The server retries every ten minutes of a day.
                 #expect(stub.notifications.all.count <= 2 + 144)
             }
         }
@@ -294,7 +294,7 @@ import Wire
                 }
                 #expect(try await running.outcomes() == [.sent: 28 + 43, .deadToken: 12])
                 #expect(stub.notifications.all.count == 28 + 43 + 12)
-                // Those that went come back, if an operator wants.
+                // The operator can restore the removed registrations.
                 let dead = try await running.store.deadRegistrations(limit: 100)
                 #expect(dead.count == 12 && dead.allSatisfy { $0.reason == "Unregistered" && $0.route == "ios" && $0.version == 1 })
                 let restored = try await running.store.restoreDeadRegistrations(nil, at: world.wallClock.now)
@@ -320,7 +320,7 @@ import Wire
                 #expect(try await running.outcomes() == [.sent: 2])
             }
             for number in 1...2 { stub.fail(token: androidToken(number), with: "SenderId mismatch") }
-            // Also after a restart.
+            // The rule also applies after a restart.
             try await world.withDelivery(to: url) { running in
                 try await notify(1, 2, in: running.store)
                 running.loop.wake()

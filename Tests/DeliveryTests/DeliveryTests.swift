@@ -8,7 +8,7 @@ import Testing
 
 @testable import Delivery
 
-/// The delivery against a gorush on loopback and a real database.
+/// The delivery with a gorush on loopback and a real database.
 @Suite(.safetyNet) struct DeliveryTests {
     @Test func `A push arrives at once, with all that gorush needs, and ends as sent`() async throws {
         try await withStubGorush { stub in
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// - Parameter askedCount: How often the lease holds before it has ended.
+    /// - Parameter askedCount: The number of checks that find the lease held before it ends.
     @Test(arguments: [0, 1]) func `no push is posted without the lease of its server, and all are with the next one`(
         askedCount: Int
     ) async throws {
@@ -81,7 +81,7 @@ import Testing
                 #expect(running.loop.healthIssues.count == 2)
                 #expect(running.loop.healthIssues.allSatisfy { $0.contains("set \(line) in gorush's configuration") })
                 #expect(!running.loop.confirmsDelivery)
-                // The operator changes the line and restarts gorush.
+                // The operator changes the setting and restarts gorush.
                 stub.configuration = .init()
                 #expect(try await running.pass { try await running.isAllDone() } <= .seconds(5))
                 #expect(try await running.outcomes() == [.sent: 2])
@@ -124,7 +124,7 @@ import Testing
                 try await running.accept([1, 2, 3].map { androidPush($0, owner: 1) } + [androidPush(4, owner: 2)])
                 try await running.settle()
                 #expect(stub.notifications.all.map(\.tokens) == [[1, 2, 3].map(androidToken), [androidToken(4)]])
-                // Although tokens are hidden, the one that failed is known.
+                // The server identifies the failed token although gorush hides tokens.
                 #expect(try await running.outcomes() == [.sent: 3])
                 stub.fail(token: androidToken(2), with: nil)
                 try await running.pass { try await running.isAllDone() }
@@ -153,7 +153,7 @@ import Testing
     @Test func `Only so many requests are in flight`() async throws {
         try await withStubGorush { stub in
             let world = try World()
-            // Before the start: no route sleeps for as long as it can, but one that has done what it may.
+            // Accept the pushes before the start. A route that then sleeps for the maximum has all its permitted requests in flight.
             try await world.withStore { try await world.accept((0..<10).map { androidPush($0) }, in: $0) }
             stub.breakDown(.hang)
             try await world.withDelivery(
@@ -174,9 +174,9 @@ import Testing
     struct Fault: CustomTestStringConvertible, Sendable {
         var name: String
         var misbehaviour: StubGorush.Misbehaviour
-        /// The notifications are sent on all the same, so that the retry is a second one.
+        /// Whether gorush delivers the notifications despite the fault, so that the retry delivers them again.
         var takesBatch = false
-        /// So short that on a busy machine a right answer can come too late.
+        /// The time-out of requests. On a busy machine a correct response may exceed it.
         var timeout: Duration?
         var testDescription: String { name }
 
@@ -229,13 +229,13 @@ import Testing
                 #expect(try await running.audit().balances)
                 #expect(running.loop.healthIssues == [])
 
-                // In a batch, devices of one request share a notification.
+                // In a batch, the devices of one request share a notification.
                 let each = stub.notifications.all.flatMap { notification in notification.tokens.map { ($0, notification) } }
                 let taken = Dictionary(grouping: each) { $0.0 }.mapValues { $0.map(\.1) }
                 #expect(taken.count == 8)
                 for notifications in taken.values {
                     #expect(fault.takesBatch || fault.timeout != nil || notifications.count == 1)
-                    // The phone merges what came twice.
+                    // The device merges repeated notifications.
                     #expect(Set(notifications.map(\.collapseIdentifier)).count == 1)
                     #expect(Set(notifications.map(\.identifier)).count == notifications.count)
                 }

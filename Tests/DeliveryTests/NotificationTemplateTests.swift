@@ -8,14 +8,14 @@ import Testing
 
 @testable import Delivery
 
-/// What an operator sets is in the bytes that gorush gets, and what gorush could not use is refused at the start.
+/// The operator's template in the posted bytes, and the rejection of unusable templates at the start.
 @Suite(.safetyNet) struct NotificationTemplateTests {
     private func configuration(_ yaml: String) throws -> DeliveryConfiguration {
         let text = "gorush:\n  url: http://gorush\n" + yaml.split(separator: "\n").map { "  \($0)\n" }.joined()
         return try #require(try Settings(SettingsSource(yaml: text, environment: [:], flags: [:]), environment: [:]).delivery)
     }
 
-    /// The notifications for one iPhone and one Android phone, without what differs from run to run.
+    /// Returns the notifications for an iPhone and an Android device, without the values that vary between runs.
     private func posted(_ yaml: String) async throws -> [Int: NSDictionary] {
         let configuration = try configuration(yaml)
         let posts = try await withStubGorush { stub in
@@ -100,7 +100,7 @@ import Testing
             android(
                 "locKeys: { message: K }",
                 "{\(NotificationTemplateTests.android)}".replacing(#""tag":"#, with: #""body_loc_key":"K","tag":"#)),
-            // A route's own go before, and the rest is as above.
+            // A route's template overrides the general one, and the rest is as above.
             ios(
                 """
                 ios: { sound: a, badge: 1 }

@@ -14,15 +14,15 @@ import Wire
 
 @testable import Delivery
 
-/// Pushes a second. By hand 200, the busiest that a server is built for; the test run is content with fewer.
+/// The rate of pushes a second: by default 1, or `PUSHSERVER_OUTAGE_RATE`. A server is built for 200.
 private let rate = ProcessInfo.processInfo.environment["PUSHSERVER_OUTAGE_RATE"].flatMap { Int($0) } ?? 1
 
-/// An hour without gorush, as those see it who ask for pushes: from their requests to gorush, with engine, outbox and delivery in between,
-/// in simulated time.
+/// An hour without gorush, as senders see it: from their requests to gorush, with engine, outbox and delivery in between, in simulated
+/// time.
 @Suite(.fewAtATime(minutes: 20 + rate / 2))
 struct OutageTests {
     private static let stepSeconds = 120
-    /// Devices that one request names; ten of them for each chat.
+    /// The number of devices that one request names: ten for each chat.
     private static let deviceCount = 100
 
     @Test func `an hour without gorush loses nothing and delays no reply`() async throws {
@@ -34,7 +34,7 @@ struct OutageTests {
                 let start = ContinuousClock.now
                 let stepPushCount = rate * Self.stepSeconds
                 for _ in stride(from: 0, to: 3_600, by: Self.stepSeconds) {
-                    // The clock stands still: a reply that waited for anything but its own work would never come.
+                    // The clock stands still. A reply that depends on the clock would never come.
                     try await server.request(max(1, stepPushCount / Self.deviceCount), of: min(Self.deviceCount, stepPushCount))
                     try await server.delivery.settle()
                     city.world.advance(by: .seconds(Self.stepSeconds))
@@ -50,7 +50,7 @@ struct OutageTests {
                 let drained = try await server.delivery.pass { try await server.delivery.isAllDone() }
                 #expect(server.delivery.loop.healthIssues == [])
 
-                // Each once: a device and a chat are a push.
+                // Each push, identified by device and chat, arrives once.
                 var sent: Set<String> = []
                 var sentCount = 0
                 for notification in stub.notifications.all {
@@ -69,7 +69,7 @@ struct OutageTests {
     }
 }
 
-/// An engine in front of a delivery, on one database and one pair of clocks.
+/// An engine and a delivery on one database and one pair of clocks.
 private final class City: Sendable {
     let world: World
     private let identity: PrivateKey
@@ -100,7 +100,7 @@ private final class City: Sendable {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { try await group.run() }
                 tasks.addTask { await network.receiver.wait { $0 != nil } }
-                // It receives, or has failed to start.
+                // The transport receives, or its start has failed.
                 try await tasks.next()
                 try await body(server)
                 await group.triggerGracefulShutdown()
@@ -114,16 +114,16 @@ private final class City: Sendable {
     }
 }
 
-/// A network of the server and its clients alone.
+/// A network of the server and its clients only.
 private final class Network: MessageTransport {
     /// The engine while it receives.
     let receiver = Condition<(any EnvelopeReceiver)?>(nil)
-    /// What the server said.
+    /// The messages that the server published.
     let replies = Recorder<WakuEnvelope>()
 
     func run(receiver: any EnvelopeReceiver) async throws {
         self.receiver.change { $0 = receiver }
-        try? await gracefulShutdown()  // throws only when cancelled, which ends this just as well
+        try? await gracefulShutdown()  // Throws only if cancelled, which also ends the wait
     }
 
     func publish(_ envelope: WakuEnvelope) async throws {
@@ -132,12 +132,12 @@ private final class Network: MessageTransport {
 
     var healthIssues: [String] { [] }
 
-    /// Returns when the server has recorded it.
+    /// Sends a message. The server has recorded it when this returns.
     func send(_ envelope: WakuEnvelope) async throws {
         try await receiver.value?.receive([envelope], origin: .live)
     }
 
-    /// Returns when the server has said so many things to a client.
+    /// Waits until the server has published `count` replies to a client.
     func replies(to client: ProtocolClient, count: Int) async -> ArraySlice<WakuEnvelope> {
         let topic = TopicName.partitioned(client.key.publicKey).topic.contentTopic
         await replies.wait { $0.count { $0.message.contentTopic == topic } >= count }
@@ -145,7 +145,7 @@ private final class Network: MessageTransport {
     }
 }
 
-/// The server as its clients meet it.
+/// The server as its clients see it.
 private final class CityServer: Sendable {
     let delivery: Running
     private let owners: [ProtocolClient]
@@ -166,7 +166,7 @@ private final class CityServer: Sendable {
 
     private func owner(of device: Int) -> ProtocolClient { owners[device % owners.count] }
 
-    /// Half of them from Apple.
+    /// Registers devices. Half of them are Apple's.
     func register(deviceCount: Int) async throws {
         for device in 0..<deviceCount {
             var registration = owner(of: device).registration(installationID: "device \(device)")
@@ -176,12 +176,12 @@ private final class CityServer: Sendable {
             registration.apnTopic = isApple ? registration.apnTopic : ""
             try await network.send(owner(of: device).envelope(registration))
         }
-        // Each has its reply, which follows the commit.
+        // Each registration has its reply, which follows the commit.
         await network.replies.wait(for: deviceCount)
         #expect(try await delivery.store.registrationCount() == deviceCount)
     }
 
-    /// Asks for a push to each of so many devices, several times, and returns when all is answered, and accepted.
+    /// Requests pushes to the devices, several times, and waits until all requests have replies and all pushes are accepted.
     func request(_ count: Int, of deviceCount: Int) async throws {
         let before = requestCount
         for number in before..<before + count {

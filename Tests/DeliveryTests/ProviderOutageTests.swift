@@ -7,7 +7,7 @@ import Testing
 
 @testable import Delivery
 
-/// Apple or Google refuses everything, does not answer, or comes back (DELIVERY.md, rules 2 and 4).
+/// Outages in which Apple or Google rejects everything or does not respond, and recoveries (DELIVERY.md, rules 2 and 4).
 @Suite(.safetyNet) struct ProviderOutageTests {
     @Test(
         "A gorush whose every push is refused is not ready, with Apple's or Google's words in the reason and in a warning of the log",
@@ -35,7 +35,7 @@ import Testing
                 let reason = "\(platform == 1 ? "Apple" : "Google") refuses gorush's credentials: \(words)"
                 #expect(running.loop.healthIssues.count == 1 && running.loop.healthIssues[0].contains(reason))
 
-                // The operator corrects it, and the next delivery ends it at once.
+                // The operator corrects it, and the next delivery ends the outage at once.
                 stub.fail(token: push(1).deviceToken.text, with: nil)
                 try await running.accept([push(2)], message: 3)
                 #expect(lines.all.count { $0.hasPrefix("warning the route fails ") && $0.contains(reason) } == 1)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// Google's client waits as long as `Retry-After` says, and gorush with it, until the server's own timeout strikes.
+    /// Google's client waits as long as `Retry-After` says, and gorush with it, until the server's own time-out expires.
     @Test func `While Google answers nothing in time, pushes end by their lifetime and not after three timeouts`() async throws {
         try await withStubGorush { stub in
             let world = try World()

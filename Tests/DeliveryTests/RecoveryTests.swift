@@ -45,7 +45,7 @@ import Testing
         let port = try await withStubGorush { stub in try #require(URL(string: await stub.url)?.port) }
         let world = try World()
         try await world.withDelivery(to: "http://127.0.0.1:\(port)") { running in
-            // Also before there is anything to deliver.
+            // The route notices the outage before any push needs delivery.
             try await running.settle()
             #expect(running.loop.healthIssues.count == 2)
             try await running.accept([androidPush(1)])
@@ -98,7 +98,7 @@ import Testing
                 try await running.accept((0..<20).map(push))
                 #expect(try await running.pass { !running.loop.healthIssues.isEmpty } <= .seconds(10))
                 #expect(running.loop.healthIssues.count == 1 && running.loop.healthIssues[0].contains(words))
-                // Each once, and some again already.
+                // Each push was posted once, and some already twice.
                 #expect((20..<40).contains(stub.notifications.all.count))
 
                 for number in 0..<20 { stub.fail(token: push(number).deviceToken.text, with: nil) }
@@ -138,7 +138,7 @@ import Testing
                     world.advance(by: idle)
                     passed += idle
                 }
-                // None is tried twice within 150 s.
+                // No push is attempted twice within 150 s.
                 #expect(stub.notifications.all.count - count <= 20)
                 #expect(running.loop.healthIssues.count == 1)
                 for push in pushes { stub.fail(token: push.deviceToken.text, with: nil) }
@@ -235,7 +235,7 @@ import Testing
         for isPatient in [true, false] {
             try await withStubGorush { stub in
                 let world = try World()
-                // A right answer, but not at once.
+                // The response is correct, but slow.
                 stub.next(isPatient ? .drip(interval: .milliseconds(5)) : .hang, takesBatch: true)
                 try await world.withDelivery(to: await stub.url, { $0.drainLimit = isPatient ? .seconds(10) : .zero }) { running in
                     try await running.accept([iosPush(1)])
@@ -259,7 +259,7 @@ import Testing
                 #expect(stub.notifications.all.count == 1)
                 stub.fail(token: iosToken(1), with: nil)
                 world.wallClock.advance(by: jump)
-                // New ones are not held up, whatever time they were accepted at.
+                // New pushes are not delayed, whatever their time of acceptance.
                 try await running.accept([iosPush(2)], message: 2)
                 try await running.settle()
                 #expect(try await running.outcomes() == [.sent: 1])

@@ -13,7 +13,7 @@ import Wire
 
 @testable import Delivery
 
-/// A database and two clocks that stand still until they are advanced.
+/// A database and two clocks that tests advance.
 final class World: Sendable {
     static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
@@ -42,14 +42,14 @@ final class World: Sendable {
         }
     }
 
-    /// Does something to the database while no delivery runs on it.
+    /// Opens the database while no delivery runs on it.
     func withStore(_ body: (any PushStore) async throws -> Void) async throws {
         let store = try open()
         try await body(store)
         await store.close()
     }
 
-    /// The world as a machine finds it that was switched off now.
+    /// Returns the world after a power cut at this moment.
     func crashed() throws -> World {
         let world = try World()
         for suffix in ["", "-wal"] {
@@ -64,7 +64,7 @@ final class World: Sendable {
         clock.advance(by: duration)
     }
 
-    /// Runs a delivery, then shuts it down as SIGTERM would.
+    /// Runs a delivery, and shuts it down as SIGTERM would.
     func withDelivery(
         to url: String, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         mayPost: @escaping @Sendable (_ memberNumber: Int64) -> Bool = { _ in true },
@@ -73,7 +73,7 @@ final class World: Sendable {
     ) async throws {
         let store = try open()
         var configuration = DeliveryConfiguration(endpoint: .init(url: url))
-        // One that hangs does so for as long as a test takes, and none is too slow.
+        // A hanging request lasts longer than a test, and no request times out.
         configuration.timeout = .seconds(3_600)
         configuration.probeTimeout = .seconds(3_600)
         configure(&configuration)
@@ -97,12 +97,12 @@ final class World: Sendable {
     }
 }
 
-/// A delivery that runs.
+/// A running delivery.
 struct Running: Sendable {
     let world: World
     let store: any PushStore
     let loop: DeliveryLoop
-    /// What the clock showed when the delivery was made.
+    /// The clock's time at the creation of the delivery.
     private let origin: Duration
 
     init(world: World, store: any PushStore, loop: DeliveryLoop) {
@@ -117,19 +117,19 @@ struct Running: Sendable {
         loop.wake()
     }
 
-    /// Returns when nothing happens any more unless time passes, and says how much.
+    /// Waits until only the clock can cause further events, and returns the remaining time.
     @discardableResult
     func settle() async throws -> Duration {
         let elapsed = world.clock.now.offset - origin
-        // Whoever becomes idle falls asleep: that changes the clock.
+        // A loop that becomes idle falls asleep, which changes the clock.
         await world.clock.sleepers { _ in loop.idleUntil(at: elapsed) != nil }
         guard let end = loop.idleUntil(at: elapsed) else { throw CancellationError() }
         return end - elapsed
     }
 
-    /// Lets time pass, from one thing that happens to the next, until it is so.
+    /// Advances the clock from one event to the next until the condition holds.
     ///
-    /// - Returns: how long it took.
+    /// - Returns: The time that has passed.
     @discardableResult
     func pass(until isSo: () async throws -> Bool) async throws -> Duration {
         var passed = Duration.zero
@@ -155,7 +155,7 @@ struct Running: Sendable {
 }
 
 extension World {
-    /// Counts pushes behind the server's back.
+    /// Counts pushes without the server's knowledge.
     func count(_ condition: String) async throws -> Int {
         let queue = try DatabaseQueue(path: database)
         defer { try? queue.close() }
@@ -174,7 +174,7 @@ func iosPush(_ number: Int, topic: String = "im.status.ethereum", token: String?
 
 func androidToken(_ number: Int) -> String { "fcm:token_\(number)_of-a-device" }
 
-/// - Parameter owner: whose device it is; nil: somebody else's than any other's.
+/// - Parameter owner: The owner of the device. nil means an owner of its own.
 func androidPush(_ number: Int, token: String? = nil, owner: Int? = nil) -> AcceptedPush {
     push(number, type: .firebase, token: token ?? androidToken(number), topic: "", owner: owner)
 }

@@ -8,7 +8,7 @@ import Wire
 
 @testable import Delivery
 
-/// The JSON that is posted (PROTOCOL.md §10), against what the reference posted.
+/// The posted JSON (PROTOCOL.md §10), compared with the reference's.
 @Suite(.safetyNet) struct GorushBodyTests {
     @Test func `The body of RFC 71, with all that delivery adds`() throws {
         let ios = GorushNotification(
@@ -60,7 +60,7 @@ import Wire
         }
     }
 
-    /// What the device of a notification was accepted with.
+    /// Returns the accepted push of a notification's device.
     private func push(_ reference: PostedNotification) throws -> AcceptedPush {
         func bytes(_ key: String) throws -> [UInt8] {
             try #require(reference.data[key].flatMap { Hex.decode(String($0.dropFirst(2))) })
@@ -81,7 +81,7 @@ import Wire
         let bodies = try GoldenFlow.load().gorushBodies
         #expect(!bodies.isEmpty)
         for body in bodies {
-            // A platform that gorush drops is one that we never send.
+            // gorush drops this platform, and the server never sends it.
             let references = try PostedNotification.parse(body.body).filter { $0.platform != 0 }
             let notifications = try references.map { reference in
                 GorushNotification(
@@ -96,7 +96,7 @@ import Wire
         }
     }
 
-    /// The notifications as a reader of the body gets them.
+    /// Returns the notifications as a reader of the body gets them.
     private func posted(_ notifications: [GorushNotification]) throws -> [PostedNotification] {
         try PostedNotification.parse(String(decoding: GorushNotification.body(notifications), as: UTF8.self))
     }

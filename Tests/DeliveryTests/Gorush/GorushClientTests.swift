@@ -7,7 +7,7 @@ import Testing
 
 @testable import Delivery
 
-/// The client against a gorush that is as strict as the real one.
+/// The client with a gorush that is as strict as the real one.
 @Suite(.safetyNet) struct GorushClientTests {
     @Test("A batch arrives as it was meant", arguments: ["", "/", "//"])
     func batch(suffix: String) async throws {
@@ -107,7 +107,7 @@ import Testing
             let client = await GorushClient(stub)
             #expect(await client.post([.android()]) == answer)
             #expect(stub.notifications.all.count == 1)
-            // And it has recovered.
+            // The client has recovered.
             #expect(await client.post([.android()]) == .accepted(failures: []))
             #expect(stub.posts.all.count == 2)
         }
@@ -164,7 +164,7 @@ import Testing
 
     @Test("A gorush that is not there")
     func absent() async throws {
-        // Port 1 is nobody's, and never given out.
+        // Port 1 has no listener, and the system never assigns it.
         let client = GorushClient(.init(url: "http://127.0.0.1:1"))
         #expect(await client.post([.android()]) == .unavailable(retryAfter: nil))
         #expect(await client.probe() == .unreachable)

@@ -5,9 +5,9 @@ import Yams
 
 @testable import Delivery
 
-/// `Config/gorush.yml` is a gorush's configuration, and one that we have nothing to say against.
+/// The checks that `Config/gorush.yml` is a valid configuration of gorush, and that the server has no warning about it.
 @Suite(.safetyNet) struct GorushConfigurationTests {
-    /// GORUSH.md §13.
+    /// The keys of GORUSH.md §13.
     private static let keys: [String: Set<String>] = [
         "core": [
             "enabled", "address", "port", "max_notification", "worker_num", "queue_num", "mode", "sync", "ssl", "cert_path", "key_path",

@@ -9,7 +9,7 @@ import Wire
 
 @testable import Delivery
 
-/// Which devices share a notification, and what is in it (PROTOCOL.md §10).
+/// The grouping of devices into notifications, and their content (PROTOCOL.md §10).
 @Suite(.safetyNet) struct GorushGroupingTests {
     private func make(
         _ pushes: [AcceptedPush], _ format: GorushDataFormat = .rfc71, template: NotificationTemplate = NotificationTemplate(),
@@ -167,7 +167,7 @@ import Wire
         }
     }
 
-    /// What APNs gets (GORUSH.md §5), and what is in it; gorush is in Go, which escapes `<`, `>` and `&`.
+    /// Returns the size of APNs' payload (GORUSH.md §5). gorush is in Go, which escapes `<`, `>` and `&`.
     private func payloadByteCount(_ group: GorushGroup) throws -> Int {
         var notification = group.notification
         (notification.tokens, notification.topic) = ([], nil)
@@ -186,7 +186,7 @@ import Wire
     }
 }
 
-/// In the outbox, numbered in order.
+/// Returns pushes in the outbox, numbered in order.
 func queued(_ pushes: [AcceptedPush]) -> [QueuedPush] {
     pushes.enumerated().map { QueuedPush(id: Int64($0), message: 1, push: $1, acceptedAt: World.start) }
 }
@@ -221,7 +221,7 @@ private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> Acce
     return push
 }
 
-/// What gorush cannot be given (GORUSH.md §3, §4).
+/// Pushes that gorush cannot accept (GORUSH.md §3, §4).
 @Suite(.safetyNet) struct UnsendablePushTests {
     private static let digits = String(repeating: "aF09", count: 16)
 

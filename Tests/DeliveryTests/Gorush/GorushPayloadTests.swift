@@ -9,7 +9,7 @@ import Wire
 
 @testable import Delivery
 
-/// The payload that gorush makes of a notification (GORUSH.md §4, §5), written out here to the byte.
+/// The payload that gorush makes of a notification (GORUSH.md §4, §5), byte for byte.
 @Suite(.safetyNet) struct GorushPayloadTests {
     private static let chatID = [UInt8](repeating: 0xC4, count: 64)
     private static let chat = "0x" + String(repeating: "c4", count: 64)
@@ -99,7 +99,7 @@ import Wire
             case .plain: ""
             }
         }
-        // Two digits for each byte of the ciphertext.
+        // Each byte of the ciphertext has two digits.
         let largest = (4_096 - example.payload.utf8.count) / 2
         let largePayloadSizes = [4_060, 4_096].map { ($0 - example.payload.utf8.count) / 2 }
         for size in largePayloadSizes { #expect(ciphertext(size) == "0x" + String(repeating: "ee", count: size)) }
@@ -119,7 +119,7 @@ import Wire
         let example = try #require(Self.examples.first { $0.platform == platform })
         let each = (platform == .apn ? 2 : 4) + "installation-100".utf8.count
         let fixed = example.payload.utf8.count - own.utf8.count
-        // A comma between two.
+        // A comma separates two devices.
         #expect(groups.first?.pushes.count == (4_096 - fixed + 1) / (each + 1))
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// What an answer of gorush, or of something in front of it, means for the batch (GORUSH.md §2).
+/// The meaning of a response from gorush, or from a proxy before it, for the batch (GORUSH.md §2).
 @Suite(.safetyNet) struct GorushResponseTests {
     @Test("As many targets as expected are a batch taken")
     func accepted() {

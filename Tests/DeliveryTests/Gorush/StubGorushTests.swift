@@ -7,7 +7,7 @@ import Testing
 
 @testable import Delivery
 
-/// The stub says what gorush v1.22.0 was seen to say (GORUSH.md §1, §2).
+/// The stub's responses, compared with those of gorush v1.22.0 (GORUSH.md §1, §2).
 @Suite(.safetyNet) struct StubGorushTests {
     private let http = HTTPClient()
 

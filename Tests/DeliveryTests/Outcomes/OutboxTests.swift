@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// What is written between two attempts, in a real database.
+/// The writes between two attempts, in a real database.
 @Suite(.safetyNet) struct OutboxTests {
     private let context = Outbox.Context(
         route: "", rules: OutcomeRules(), now: World.start, deliveredBundleIDs: [], savedTopics: [],

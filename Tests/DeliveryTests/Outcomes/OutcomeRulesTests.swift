@@ -6,11 +6,11 @@ import Testing
 
 @testable import Delivery
 
-/// What follows from an attempt, without a clock, a network or a database.
+/// The consequences of an attempt, without a clock, a network or a database.
 @Suite(.safetyNet) struct OutcomeRulesTests {
     private let now = World.start
 
-    /// A device that had worked before the first verdict has been delivered to since.
+    /// Witnesses: a device that was proven before the first verdict has had a delivery since.
     private var witnesses: Witnesses {
         var witnesses = Witnesses()
         witnesses.record(topic: "app", provenAt: now.advanced(by: .seconds(-9_000)), deliveredAt: now.advanced(by: .seconds(-1)))
@@ -58,7 +58,7 @@ import Testing
         #expect(soon == first)
         let later = decide(failed(.ambiguous), suspectedFor: OutcomeRules.confirmationInterval)
         #expect(later.token == .unregister && later.disposition == .finish(.deadToken))
-        // A server with one phone: nobody else is delivered to, so it stays registered, however often the verdict comes.
+        // A server with one device has no other delivery. The device stays registered, however many verdicts come.
         #expect(decide(failed(.ambiguous), attempts: 99, isWitnessed: false, suspectedFor: .seconds(80_000)) == first)
     }
 
@@ -75,7 +75,7 @@ import Testing
         }
         if case .retry = decision(9).disposition {} else { Issue.record() }
         #expect(decision(10).disposition == .finish(.expired))
-        // A target that worked once waits for its operator.
+        // Pushes to a proven target wait for the operator.
         #expect(decide(failed(kind), attempts: 10, isWitnessed: false).disposition != .finish(.expired))
     }
 

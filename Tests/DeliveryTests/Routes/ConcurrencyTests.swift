@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-/// How many requests of a route may be in flight.
+/// The limit of requests that a route may have in flight.
 @Suite(.safetyNet) struct ConcurrencyTests {
     private func concurrency(_ configure: (inout DeliveryConfiguration) -> Void = { _ in }) -> Concurrency {
         var configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
@@ -20,7 +20,7 @@ import Testing
         return profile
     }
 
-    /// A round of responses while requests fill the window.
+    /// Handles a round of successful responses while requests fill the window.
     private func succeed(_ concurrency: inout Concurrency, isFull: Bool = true) {
         let count = concurrency.window
         let batches = [Int](repeating: 1, count: isFull ? count : count / 2)
@@ -47,7 +47,7 @@ import Testing
         #expect(concurrency.window == 16)
         for _ in 0..<200 { concurrency.failed() }
         #expect(concurrency.window == 4)
-        // Responses to requests from before say nothing new.
+        // Responses to earlier requests do not change the window.
         concurrency.posted([1, 1, 1, 1])
         for _ in 0..<100 { concurrency.succeeded() }
         #expect(concurrency.window == 8)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// When a route fails, and when a verdict can be believed (DELIVERY.md, rules 2 and 3): without HTTP, a database or a clock.
+/// The failure of routes, and the confirmation of verdicts (DELIVERY.md, rules 2 and 3), without HTTP, a database or a clock.
 @Suite(.safetyNet) struct EvidenceTests {
     private static let refused = "Apple refuses gorush's credentials: "
     private static let nothing = "Apple delivers nothing, not even to devices that have worked: "
@@ -37,7 +37,7 @@ import Testing
         #expect(!evidence.fails(at: .seconds(59)))
         do { let result = evidence.record(attempt(1, outcome), at: .seconds(60)); #expect(!result) }
         #expect(evidence.fails(at: .seconds(60)) && evidence.issue(at: .seconds(60))?.hasPrefix(Self.nothing) == true)
-        // 15 minutes after the last such attempt nobody waits for it.
+        // Fifteen minutes after the last such attempt, the route stops waiting.
         #expect(evidence.fails(at: .seconds(959)) && !evidence.fails(at: .seconds(960)))
         do { let result = evidence.record(attempt(3, .sent), at: .seconds(61)); #expect(result) }
         #expect(!evidence.fails(at: .seconds(61)))
@@ -151,13 +151,13 @@ import Testing
         #expect(evidence.topicIssues(at: .seconds(1)) == [])
     }
 
-    // MARK: What waits
+    // MARK: Waiting pushes
 
     @Test func `Waiting pushes become due with the delivery that ends an outage of a minute, and with the first one for a bundle id`() {
         var evidence = evidence()
         do { let result = evidence.record(attempt(1, .sent), at: .zero); #expect(result) }
         do { let result = evidence.record(attempt(1, .sent), at: .seconds(1)); #expect(!result) }
-        // One device is enough, and so is gorush itself.
+        // An outage of a single device, or of gorush itself, counts.
         _ = evidence.record(failed(1, "ServiceUnavailable"), at: .seconds(2))
         do { let result = evidence.record(attempt(1, .sent), at: .seconds(61)); #expect(!result) }
         _ = evidence.record(failed(1, "ServiceUnavailable"), at: .seconds(62))
@@ -185,7 +185,7 @@ import Testing
         for second in 120..<150 { witnesses.record(topic: "app", provenAt: time(second), deliveredAt: time(second + 1)) }
         #expect(witnesses.confirm(topic: "app", since: time(100)))
         for second in 150..<400 { witnesses.record(topic: "app", provenAt: time(second), deliveredAt: time(second + 1)) }
-        // So many are not kept: the verdict is believed later.
+        // The witnesses are limited to fewer than these, so the verdict is confirmed later.
         #expect(!witnesses.confirm(topic: "app", since: time(100)))
         #expect(witnesses.confirm(topic: "app", since: time(399)))
     }

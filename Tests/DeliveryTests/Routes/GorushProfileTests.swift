@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-/// What a route knows of its gorush.
+/// A route's knowledge of its gorush.
 @Suite(.safetyNet) struct GorushProfileTests {
     private func profile(_ pushes: DeliveryConfiguration.Route.Pushes = .platform(.ios), routes: Int = 2) -> GorushProfile {
         GorushProfile(

@@ -18,7 +18,7 @@ import Testing
             #expect(name[8] >> 6 == 0b10)
         }
         #expect(Set(names).count == names.count)
-        // 74 bits: each of the others is set in some name and not in another.
+        // The 74 random bits: each is set in some id and clear in another.
         for index in 6..<16 {
             let fixed: UInt8 = index == 6 ? 0xF0 : index == 8 ? 0xC0 : 0
             #expect(names.reduce(0) { $0 | $1[index] } & ~fixed == ~fixed)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Delivery
 
-/// Routes to begin a test with, and what may happen to them.
+/// Initial routes of tests, and their events.
 protocol RouteStateSuite {}
 
 extension RouteStateSuite {
@@ -19,7 +19,7 @@ extension RouteStateSuite {
             route: .init(name: "route", pushes: pushes), configuration: configuration, routesOfEndpoint: routesOfEndpoint)
     }
 
-    /// A route whose gorush has been asked at time zero, and that is about to look at its queue.
+    /// Returns a route that has probed its gorush at time zero, and is about to poll its queue.
     func started(
         _ probe: GorushClient.Probe = .silent, routesOfEndpoint: Int = 1, _ configure: (inout DeliveryConfiguration) -> Void = { _ in }
     ) -> RouteState {
@@ -30,7 +30,7 @@ extension RouteStateSuite {
         return route
     }
 
-    /// A route whose first request failed, and that after four seconds is about to try with another one.
+    /// Returns a route whose first request failed, and which is about to retry after four seconds.
     func retrying() -> RouteState {
         var route = started()
         route.handle(.posting([1]), at: .zero)
@@ -50,7 +50,7 @@ extension RouteStateSuite {
 
     static var failing: RouteHealth { .failing(issue: "gone", retryAfter: nil) }
 
-    /// - Parameter attempts: How attempts ended that went with the request.
+    /// - Parameter attempts: The results of the request's attempts.
     func answered(_ health: RouteHealth, _ attempts: [Outbox.Attempt] = []) -> RouteState.Event { .answered(health, attempts, jitter: 1) }
 
     func attempt(_ number: Int, _ outcome: AttemptOutcome, isProven: Bool = true) -> Outbox.Attempt {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Delivery
 
-/// When a route looks at its queue, how much goes out, and what it does in trouble: without HTTP, a database or a clock.
+/// The polls of a route, its batch sizes, and its behaviour during outages, without HTTP, a database or a clock.
 @Suite(.safetyNet) struct RouteStateTests: RouteStateSuite {
-    /// The state of a route as operators see it.
+    /// Returns the state of a route as operators see it.
     private func report(_ route: RouteState, at now: Duration) -> RouteReport {
         RouteReport(route, name: "first", platform: .android, gorushURL: "http://gorush", at: now)
     }
@@ -101,7 +101,7 @@ import Testing
         #expect(route.next(at: .seconds(9_999)) == .stop)
     }
 
-    // MARK: How much goes out
+    // MARK: Batch sizes and the window
 
     @Test func `No more requests are under way than are allowed`() {
         var route = started { $0.maximumRequestsInFlight = 3 }
@@ -124,7 +124,7 @@ import Testing
         #expect(route.next(at: .zero) == .postDue(requests: 10, batchSize: 100))
     }
 
-    // MARK: Trouble
+    // MARK: Outages
 
     @Test func `A route in trouble gets one request at a time, at growing intervals, until one is taken`() {
         var route = started()
@@ -134,13 +134,13 @@ import Testing
         for _ in 1...2 { route.handle(.ended(1), at: .zero) }
         var now = Duration.zero
         for failures in 1...5 {
-            // gorush may have been restarted with another configuration.
+            // gorush may have restarted with another configuration.
             #expect(route.next(at: now) == .probe)
             route.handle(.probed(.silent), at: now)
             let attempt = now + BackOff.route.bound(afterFailures: failures)
             #expect(route.requestRoom(at: attempt - .milliseconds(1)) == 0 && route.requestRoom(at: attempt) == 1)
             route.handle(.posting([1]), at: attempt)
-            // This one decides.
+            // The response to this request decides.
             #expect(route.requestRoom(at: attempt + .seconds(20)) == 0)
             route.handle(answered(Self.failing), at: attempt)
             route.handle(.ended(1), at: attempt)
@@ -202,7 +202,7 @@ import Testing
         route.handle(.ended(1), at: .seconds(61))
         #expect(route.requestRoom(at: .seconds(61)) == 1)
         #expect(route.rules(at: .seconds(61)).routeFails && !route.rules(at: .seconds(61)).believesVerdicts)
-        // A delivery ends it, and what waited is due.
+        // A delivery ends the outage, and the waiting pushes become due.
         route.handle(.posting([1]), at: .seconds(61))
         route.handle(answered(.healthy, [attempt(4, .sent)]), at: .seconds(62))
         route.handle(.ended(1), at: .seconds(62))
@@ -233,7 +233,7 @@ import Testing
         #expect(route.next(at: .seconds(4)) == .wait(until: .seconds(8)))
     }
 
-    // MARK: Bundle ids that may be invented
+    // MARK: Unproven bundle ids
 
     @Test func `Attempts with bundle ids that never worked are few, until one works or is known`() {
         let pushes = queued((0..<200).map { iosPush($0, topic: "invented-\($0)") })
@@ -241,7 +241,7 @@ import Testing
         func admittedCount(at now: Duration) -> Int { route.admitted(pushes, at: now).count }
         #expect(admittedCount(at: .zero) == UnprovenBundleIDBudget.burst)
         #expect(admittedCount(at: .zero) == 0)
-        // What says nothing of the bundle id costs nothing of the budget.
+        // Attempts without a verdict on the bundle id spend no credits.
         route.handle(.notLeased(Array(pushes.prefix(UnprovenBundleIDBudget.burst))), at: .zero)
         #expect(admittedCount(at: .zero) == UnprovenBundleIDBudget.burst)
         let refused = pushes.prefix(UnprovenBundleIDBudget.burst).map {
@@ -268,15 +268,15 @@ import Testing
         #expect(route.idleUntil(at: .zero) == nil)
         _ = route.next(at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
-        #expect(route.idleUntil(at: .zero) == nil)  // it asks gorush
+        #expect(route.idleUntil(at: .zero) == nil)  // the route probes gorush
         route.handle(.probed(.silent), at: .zero)
         #expect(route.next(at: .zero) == .expire)
         #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
-        #expect(route.idleUntil(at: .zero) == nil)  // it looks
+        #expect(route.idleUntil(at: .zero) == nil)  // the route polls its queue
         route.handle(.nothingDue(until: .seconds(7)), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(7)))
         #expect(route.idleUntil(at: .zero) == .seconds(7))
-        #expect(route.idleUntil(at: .seconds(7)) == nil)  // it is due
+        #expect(route.idleUntil(at: .seconds(7)) == nil)  // the push is due
         route.handle(.woken, at: .zero)
         #expect(route.idleUntil(at: .zero) == nil)
         _ = route.next(at: .zero)
@@ -284,30 +284,30 @@ import Testing
         _ = route.next(at: .zero)
         route.handle(.nothingDue(until: nil), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
-        #expect(route.idleUntil(at: .zero) == nil)  // a request is under way
+        #expect(route.idleUntil(at: .zero) == nil)  // a request is in flight
         route.unrecordedOutcomes = [unknown(1)]
         #expect(route.next(at: .zero) == .recordOutcomes)
         route.unrecordedOutcomes = []
-        #expect(route.idleUntil(at: .zero) == nil)  // what became of one is being written
+        #expect(route.idleUntil(at: .zero) == nil)  // the outcome of a push is being recorded
         #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
         route.handle(.ended(1), at: .zero)
-        #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))  // for what is left
+        #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))  // for the remaining pushes
         route.handle(.nothingDue(until: nil), at: .zero)
         _ = route.next(at: .zero)
         #expect(route.idleUntil(at: .zero) == .seconds(30))
     }
 
-    // MARK: What became of pushes
+    // MARK: Outcomes of pushes
 
     @Test func `What became of pushes is written with what goes out next, and alone when nothing does`() {
         var route = started()
         route.unrecordedOutcomes = [unknown(1)]
-        // The transaction of what is found takes it along.
+        // The transaction that leases the due pushes records the outcome.
         #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
         route.handle(.posting([Int](repeating: 1, count: 32)), at: .zero)
-        #expect(route.next(at: .zero) == .recordOutcomes)  // nothing can go out
+        #expect(route.next(at: .zero) == .recordOutcomes)  // no push can be posted
         route.handle(.ended(1), at: .zero)
-        #expect(route.next(at: .zero) == .wait(until: Schedule.gatheringTime))  // there will be room
+        #expect(route.next(at: .zero) == .wait(until: Schedule.gatheringTime))  // the window will have capacity
         #expect(route.next(at: Schedule.gatheringTime) == .postDue(requests: 1, batchSize: nil))
         route.handle(.nothingDue(until: nil), at: Schedule.gatheringTime)
         #expect(route.next(at: Schedule.gatheringTime) == .recordOutcomes)
@@ -323,7 +323,7 @@ import Testing
         route.unrecordedOutcomes = [unknown(1)]
         route.handle(.ended(1), at: .zero)
         #expect(route.next(at: .zero) == .recordOutcomes)
-        // It could not.
+        // The store rejected the write.
         route.handle(.storeFailed("full"), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: Schedule.storeRetryInterval))
         #expect(route.next(at: Schedule.storeRetryInterval) == .recordOutcomes)
@@ -335,7 +335,7 @@ import Testing
 
     @Test func `Whoever waits is woken when there is something to do, and not before`() {
         var route = started()
-        #expect(!route.mustWake(at: .zero))  // it will ask
+        #expect(!route.mustWake(at: .zero))  // the route will poll
         _ = route.next(at: .zero)
         route.handle(.posting([Int](repeating: 1, count: 32)), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(30)))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Delivery
 
-/// When a route does what.
+/// The times of a route's actions.
 @Suite(.safetyNet) struct ScheduleTests {
     @Test func `A queue is read until nothing is due, then when the next push is due, and after 30 s at the latest`() {
         for (due, next) in [(Duration?.none, 30), (.seconds(7), 7), (.seconds(3_600), 30)] as [(Duration?, Int)] {
