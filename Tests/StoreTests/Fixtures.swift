@@ -27,14 +27,14 @@ extension TemporaryFolder {
     }
 }
 
-/// Sealing keys with these ids, the newest first.
+/// Returns sealing keys with these ids, the newest first.
 ///
 /// - Parameter seed: Distinguishes keys with the same id.
 func sealingKeys(_ ids: UInt8..., seed: UInt8 = 0) -> SealingKeys? {
     SealingKeys(ids.map { ($0, SecretBytes(FixedBytes(repeating: $0 &+ seed))) })
 }
 
-/// A new SQLite store that is closed at the end.
+/// Passes a new SQLite store to the body, and closes it at the end.
 func withSQLiteStore(sealingKeys: SealingKeys? = nil, _ body: (SQLiteStore) async throws -> Void) async throws {
     let folder = try TemporaryFolder()
     let store = try folder.open(sealingKeys: sealingKeys)
@@ -42,7 +42,7 @@ func withSQLiteStore(sealingKeys: SealingKeys? = nil, _ body: (SQLiteStore) asyn
     await store.close()
 }
 
-/// A hash whose first 8 bytes, which the indexes hold, are all the same: lookups must look at the rest.
+/// Returns a hash whose first 8 bytes, which the indexes contain, are equal for all numbers. Lookups must compare the other bytes.
 func hash<let count: Int>(_ number: Int) -> FixedBytes<count> {
     var hash = FixedBytes<count>(repeating: 0xAB)
     for index in 0..<8 { hash[count - 1 - index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
@@ -53,7 +53,7 @@ func installation(_ number: Int = 1, key: Int = 1) -> Installation {
     Installation(keyHash: hash(key), installationID: "installation-\(number)")
 }
 
-/// A registration with all of its fields in use.
+/// Returns a registration with values for all fields.
 func registration(_ installation: Installation = installation(), version: UInt64 = 1) -> Registration {
     var content = PushNotificationRegistration()
     content.tokenType = .apn
@@ -73,7 +73,7 @@ func registration(_ installation: Installation = installation(), version: UInt64
     return Registration(keyHash: installation.keyHash, content: content, plaintextDigest: hash(Int(truncatingIfNeeded: version)))
 }
 
-/// The entries of its chat lists, and others.
+/// Entries of its chat lists, and others.
 let listEntries: Set<[UInt8]> = [[4], [6], [7, 7], [8], [], [1], [7], [8, 0]]
 
 extension PushTarget {
@@ -106,7 +106,7 @@ func push(_ number: Int = 1) -> AcceptedPush {
 }
 
 extension PushStore {
-    /// Records one message that is not known yet.
+    /// Records one unknown message.
     func record(_ number: Int, at now: Timestamp = start) async throws -> Int64 {
         let rows = try await record([(hash(number), envelope(number))], at: now)
         guard let row = rows.first ?? nil else { throw StoreError.damaged }
@@ -119,7 +119,7 @@ extension PushStore {
         }
     }
 
-    /// What is known.
+    /// Returns facts.
     func facts(at now: Timestamp = start, about ask: @escaping @Sendable (inout Lookups) -> Void) async throws -> Facts {
         let committed = await commit([()], at: now) { _ in
             var lookups = Lookups()
@@ -131,7 +131,7 @@ extension PushStore {
         return try committed.outcomes[0].get()
     }
 
-    /// - Returns: the number of the row.
+    /// - Returns: The number of the row.
     @discardableResult
     func register(_ registration: Registration, topics: QueryTopics = topics, at now: Timestamp = start) async throws -> Int64 {
         let changes = try await apply(at: now) { $0.register(registration, topics: topics) }
@@ -139,7 +139,7 @@ extension PushStore {
         return changed.registration
     }
 
-    /// - Returns: the number of the row; nil if the installation was not registered.
+    /// - Returns: The number of the row, or nil if the installation was not registered.
     @discardableResult
     func unregister(
         _ installation: Installation = installation(), version: UInt64, plaintextDigest: Digest32 = hash(9), at now: Timestamp = start
@@ -163,20 +163,20 @@ extension PushStore {
         _ = try await self.update(update, at: now)
     }
 
-    /// Begins an attempt at each push, which has a name of its own.
+    /// Begins an attempt at each push, with its own notification id.
     func lease(_ pushes: [Int64], at now: Timestamp = start) async throws {
         var update = OutboxUpdate()
         update.pushes = pushes.map { .init(id: $0, .lease(hash(Int($0)))) }
         _ = try await self.update(update, at: now)
     }
 
-    /// Attempts pushes, which fail.
+    /// Begins an attempt at each push and records its failure.
     func attempt(_ pushes: [Int64], until next: Timestamp) async throws {
         try await lease(pushes)
         try await change(pushes, to: .retry(at: next, isUnknown: false))
     }
 
-    /// Ends all registrations with a device token.
+    /// Removes all registrations with a device token.
     func unregister(
         token: DeviceToken, type: TokenType = .apn, apnTopic: String = "im.status.ethereum", tried: TargetRegistration? = nil,
         attemptedAt: Timestamp, at now: Timestamp

@@ -5,13 +5,13 @@ import Testing
 
 @testable import PostgreSQLStore
 
-/// Two servers on one database, whose leases end when a test says so.
+/// Two servers on one database, whose leases end when a test ends them.
 struct Cluster {
     let clocks = [ManualClock(), ManualClock()]
     let one: PostgreSQLStore
     let two: PostgreSQLStore
 
-    /// Both servers have joined, and know each other.
+    /// Runs a test with both servers, after they have joined and know each other.
     static func with(_ body: (Cluster) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         let cluster = try Cluster(folder)
@@ -34,20 +34,20 @@ struct Cluster {
         }
     }
 
-    /// Lets the second server renew its lease for so long that it may fence the first, whose lease has ended, and does the work that it
-    /// takes over.
+    /// Lets the second server renew its lease until it may fence the first, whose lease has ended. Then the second server fences the first
+    /// and takes over its work.
     func fenceOne() async throws -> TakenWork {
         try await endLeases(of: one)
         clocks[1].advance(by: ClusterLimits.lease)
         return try await two.takePart()
     }
 
-    /// Changes rows behind the back of the servers.
+    /// Changes rows without the servers' knowledge.
     func run(_ sql: String) async throws {
         try await two.pool.perform(.writing) { $0.add(sql) }
     }
 
-    /// Hashes of messages of which the first server, or the second, is the owner.
+    /// Returns hashes of messages that a server owns.
     func hashes(of server: PostgreSQLStore, count: Int) -> [Digest32] {
         Array((0...).lazy.map { Digest32(repeating: UInt8(truncatingIfNeeded: $0)) }.filter { server.assembles($0) }.prefix(count))
     }

@@ -32,7 +32,7 @@ import Testing
         let middle = try first.openPostgreSQL(sealingKeys: keys)
         #expect(try await middle.unfinishedRows().undecided == [undecided])
         try await secrets.expectComplete(in: middle)
-        // A rejected duplicate takes a number of PostgreSQL's sequence.
+        // A rejected duplicate consumes a number of PostgreSQL's sequence.
         #expect(try await middle.record([(hash(1), envelope(1)), (hash(1_000), envelope(1_000))], at: start) == [nil, nil])
         #expect(try await middle.record(1_001) > undecided)
         try await middle.enqueue([push(400)])
@@ -149,7 +149,8 @@ import Testing
         await locked.close()
     }
 
-    /// All rows of all tables, which the kinds of stores return in different orders, without what differs between them.
+    /// Returns all rows of all tables as sets, because the kinds of stores return them in different orders. The result omits values that
+    /// differ between the kinds.
     private static func rows(of store: any CopyableStore) async throws -> [String: Set<[CopiedValue]>] {
         var all: [String: Set<[CopiedValue]>] = [:]
         for table in CopiedTable.all {
@@ -171,7 +172,7 @@ import Testing
 extension TemporaryFolder {
     /// Copies a store into the PostgreSQL database that belongs to the folder.
     ///
-    /// - Parameter report: Receives the name of each table that is copied.
+    /// - Parameter report: A function that is called with the name of each copied table.
     fileprivate func copyToPostgreSQL(from store: any CopyableStore, report: (String) throws -> Void = { _ in }) async throws {
         let copy = try PostgreSQLStore(copyingTo: newPostgreSQL(), logger: Logger(label: "test"))
         do {

@@ -56,7 +56,7 @@ struct DeadTokenTests {
     ) async throws {
         try await kind.withStore { store in
             let row = try await store.register(registration())
-            // Registered again after the attempt, by a clock that was put back.
+            // The owner registered again after the attempt, by a clock that was set back.
             var renewed = registration(version: 2)
             renewed.content.deviceToken = "device token 1"
             try await store.register(renewed, at: start.advanced(by: .seconds(-60)))
@@ -109,7 +109,7 @@ struct DeadTokenTests {
         try await kind.withStore { store in
             let row = try await store.register(registration())
             let changed = ChangedRegistration(registration: row, topics: topics)
-            // Twice: the second copy is made of what was restored.
+            // The second copy contains the restored rows.
             for number in 1...2 {
                 let now = later.advanced(by: .seconds(number))
                 #expect(try await store.unregister(token: "device token 1", attemptedAt: now, at: now) == [changed])

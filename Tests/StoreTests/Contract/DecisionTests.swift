@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// Lookups, facts, decisions, and what is written of them.
+/// Lookups, facts, decisions, and their writes.
 @Suite(.safetyNet)
 struct DecisionTests {
     @Test(arguments: StoreUnderTest.all)
@@ -52,7 +52,7 @@ struct DecisionTests {
             #expect(seen.map { $0.queryable[hash(1)]?.count } == [1, 1, 2, 1])
             #expect(seen.map { $0.key(beside: installation(2)).liveInstallationCount } == [1, 1, 1, 1])
             #expect(seen.map { $0.key(beside: installation(1)).liveInstallationCount } == [0, 0, 1, 0])
-            // Nobody needs to hear of what was written but of the last.
+            // The commit reports only the last of several changes of a registration.
             let live = try await store.reduceLiveTopics(into: []) { $0.append(ChangedRegistration(registration: $1, topics: $2)) }
             #expect(live.count == 1 && committed.topicChanges == live.map { .added($0) })
             let stored = try await store.facts { $0 = lookups }
@@ -96,7 +96,7 @@ struct DecisionTests {
         try await kind.withStore { store in
             for number in 1...9 { _ = try await store.record(number) }
             try await store.decide([4, 5], as: .silent)
-            // Each message registers somebody, too, and sees those before it.
+            // Each message also registers an installation, and sees the earlier ones.
             let committed = await store.commit(Array(1...9), at: start) { numbers in
                 var lookups = Lookups()
                 lookups.registrations = Set(numbers.map { installation($0) })
@@ -159,13 +159,13 @@ struct DecisionTests {
             }
             let keys = (1...4).map { hash($0) as Digest64 }
             #expect(Set(try await store.facts { $0.queries = [keys] }.queryable.keys) == Set(keys[0...1]))
-            // Another query has an answer of its own.
+            // Another query has its own response.
             let facts = try await store.facts { $0.queries = [keys, [keys[1], keys[2]], [keys[3]]] }
             #expect(Set(facts.queryable.keys) == Set(keys))
         }
     }
 
-    /// Sixteen registrations of 7.8 MB took a second of the writer for each question, however small the answer was to be.
+    /// Sixteen registrations of 7.8 MB once took the writer a second for each query, even for a small response.
     @Test(arguments: StoreUnderTest.all)
     func `lists beyond the credits of their key are not read`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in

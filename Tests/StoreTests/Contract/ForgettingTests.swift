@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// What is left of a key that is forgotten.
+/// The remainder of a forgotten key.
 @Suite(.safetyNet) struct ForgettingTests {
     private let key: PublicKey
     private let phone: Installation
@@ -20,8 +20,7 @@ import Wire
         tablet = Installation(keyHash: key.hash, installationID: "installation-of-a-tablet")
     }
 
-    /// A key with a phone, a tablet that was unregistered, a device that died, pushes and a reply; and somebody else, with the same of
-    /// each.
+    /// Stores a key with a phone, an unregistered tablet, a dead device, pushes and a reply, and another key with the same rows.
     private func fill(_ store: any PushStore) async throws {
         for keyHash in [key.hash, hash(2)] {
             let base = keyHash == key.hash ? 0 : 10
@@ -69,7 +68,7 @@ import Wire
             #expect(try await store.registrationSummaries(of: hash(2)).count { $0.isLive } == 1)
             #expect(Audit(try await store.auditFacts()).balances)
 
-            // A second time there is nothing more, and an old message registers nothing.
+            // A second call forgets no further rows, and an old message registers no installation.
             #expect(try await store.forget(key, at: start).registrationCount == 0)
             #expect(try await store.version(of: phone)?.version == 3)
         }

@@ -3,10 +3,10 @@ import Store
 import TestSupport
 import Testing
 
-/// What the outbox keeps of the gateways' notifications.
+/// The gateways' notifications in the outbox.
 @Suite(.safetyNet)
 struct GatewayOutboxTests {
-    /// Everything that JSON text has to escape, and what it need not.
+    /// A text with all characters that JSON must escape, and some others.
     private static let text = "\u{0}\u{1F} \"quoted\" \\ / \t\r\n\u{8} ü \u{1F514} \u{7F}"
 
     static let minimal = GatewayNotification(platform: .android, token: "token", kind: .background, priority: .normal, data: [:])

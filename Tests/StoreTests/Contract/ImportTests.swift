@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// Rows that a server takes over from another one.
+/// Rows that a server imports from another one.
 @Suite(.safetyNet)
 struct ImportTests {
     @Test func `an imported registration is that of its client, and its device counts as proven`() async throws {
@@ -37,7 +37,7 @@ struct ImportTests {
                 ImportedInstallation.tombstone(installation($0), version: UInt64($0), plaintextDigest: hash($0))
             }
             try await store.importInstallations(tombstones + [.live(registration(installation(100)))], at: start)
-            // A new client's tombstones go beyond the limit.
+            // A new client's tombstones exceed the limit.
             for number in 1...count { try await store.unregister(installation(200 + number), version: 1) }
             let all = Set((1...count).map { installation($0) })
             let facts = try await store.facts { $0.registrations = all }

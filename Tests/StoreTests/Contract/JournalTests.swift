@@ -70,7 +70,7 @@ struct JournalTests {
             try await store.apply(at: start) { batch in
                 for number in 1...2 { batch.decide(Int64(number), as: .answered(reply(number, status: hash(number)))) }
             }
-            // The last one waits for its decision, and goes on waiting.
+            // The last message waits for its decision, before and after.
             try await store.apply(at: start) { $0.eraseReplies([2, 3]) }
         } after: { store in
             let facts = try await store.facts { $0.requests = [hash(1), hash(2)] }
@@ -118,7 +118,7 @@ struct JournalTests {
             try await store.decide([9, 2, 1, 3, 6], as: .silent)
             #expect(try await store.undecided(Array(1...9)).map(\.id) == [4, 5, 7, 8])
             #expect(try await store.auditFacts().rowCounts[.processed] == 5)
-            // One of them is decided already: nothing happens to the others.
+            // Each list contains a row that is already decided, so the call changes none.
             for again in [[4, 5, 6, 7], [8, 8]] as [[Int64]] {
                 await #expect(throws: StoreError.alreadyDecided) { try await store.decide(again, as: .silent) }
             }
@@ -132,7 +132,7 @@ struct JournalTests {
     ) async throws {
         @Sendable func answer(_ installationID: String?, to recipient: UInt8 = 2) -> Reply {
             var answer = reply(1, type: .pushNotificationRegistrationResponse, status: nil)
-            // Keys that an index may take for the same.
+            // The first bytes of these keys are equal, so an index may confuse them.
             answer.recipient = FixedBytes<33>((0..<33).map { $0 < 9 ? 2 : recipient }) ?? answer.recipient
             answer.installationID = installationID
             return answer
@@ -153,15 +153,15 @@ struct JournalTests {
             #expect(try await superseded(by: answer("a", to: 3), to: 3, in: store) == [])
             #expect(try await superseded(by: answer("a"), to: 4, in: store) == [1])
             #expect(try await store.unfinishedRows().unreplied.sorted() == [2, 3, 4])
-            // Nobody can tell whose it is: then it may be anybody's.
+            // A reply without an installation may belong to any installation of the key.
             #expect(try await superseded(by: answer(nil), to: 5, in: store) == [2, 4])
             #expect(try await superseded(by: answer("c"), to: 6, in: store) == [5])
-            // Other answers stand for themselves, and one that is out is not called back.
+            // Other replies stay, and so does a published one.
             try await store.decide([store.record(7)], as: .answered(reply(7)))
             try await store.apply(at: start) { $0.markPublished([6]) }
             #expect(try await superseded(by: answer("c"), to: 8, in: store) == [])
             #expect(try await store.unfinishedRows().unreplied.sorted() == [3, 7, 8])
-            // Of those that wait, an older one takes no place of a newer one.
+            // An older waiting reply does not supersede a newer one.
             let late = await store.commit(
                 [()], at: start, loading: { _ in Lookups() }, deciding: { _, batch in batch.supersede(answer("c"), answering: 7) })
             #expect(late.supersededReplies == [])

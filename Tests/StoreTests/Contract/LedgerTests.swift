@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// RELIABILITY.md I5.
+/// The ledger of invariant I5 (RELIABILITY.md).
 @Suite(.safetyNet)
 struct LedgerTests {
     @Test(arguments: StoreUnderTest.all)
@@ -59,7 +59,7 @@ struct LedgerTests {
             #expect(pruned == Pruned(messageCount: 4, pushCount: 6))
             let facts = try await store.auditFacts()
             #expect(facts.prunedCounts[.sent] == 2 && facts.prunedCounts[.processed] == 2)
-            #expect(facts.rowCounts == [.discarded: 1])  // the newest
+            #expect(facts.rowCounts == [.discarded: 1])  // the newest row
             #expect(Audit(facts).balances)
             try await store.enqueue([push(30)], message: 9)
             #expect(Audit(try await store.auditFacts()).balances)
@@ -68,7 +68,7 @@ struct LedgerTests {
 }
 
 extension PushStore {
-    /// A message and a push of every kind.
+    /// Stores a message and a push of every kind.
     func fillLedger() async throws {
         for number in 1...5 { _ = try await record(number) }
         _ = try await record([(hash(1), envelope(1)), (hash(6), envelope(6)), (hash(6), envelope(6))], at: start)
@@ -78,7 +78,7 @@ extension PushStore {
             batch.decide(3, as: .silent)
             batch.decide(4, as: .answered(reply()))
             for number in 1...9 { batch.enqueue(push(number), message: 4) }
-            // One that waits for a credit takes another in.
+            // A deferred push coalesces with another one.
             batch.enqueue(push(11), message: 4, due: start)
             _ = batch.coalesce(push(11))
             batch.enqueue(push(10), message: 4, isDiscarded: true)

@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-/// What the Nextcloud origin's store promises.
+/// The contract of the Nextcloud origin's store.
 @Suite(.safetyNet)
 struct OriginStoreTests {
     static func device(_ tokenID: Int64, user: String = "alice", proxy: String = "https://a", hash: String = "h1") -> OriginDevice {
@@ -109,7 +109,7 @@ struct OriginStoreTests {
             try await put(Self.device(1), in: store)
             try await store.acceptOriginPushes([Self.push(1, "1")], of: "alice")
             let sent = try await store.waitingOriginPushes(to: "https://a", limit: 9)
-            // Removed, and there again: neither number may be given twice.
+            // The device is removed and registered again. The store must not reuse either number.
             try await store.changeOriginDevices(of: "alice") { _ in (OriginChange(removed: [1]), ()) }
             #expect(try await store.waitingProxies().isEmpty)
             try await put(Self.device(1), in: store)
@@ -131,7 +131,7 @@ struct OriginStoreTests {
         }
     }
 
-    /// PostgreSQL would take a minute for so many rows.
+    /// PostgreSQL would take a minute for this number of rows.
     @Test(arguments: [false, true]) func `pushes beyond the capacity are rejected, all or none`(isSealed: Bool) async throws {
         try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
             try await put(Self.device(1), in: store)

@@ -54,7 +54,7 @@ struct OutboxTests {
             #expect(try await due()?.isOrphan == true)
             try await register(4, token: "new")
             #expect(try await due()?.isOrphan == false)
-            // As one that was under way when its device unregistered.
+            // The push was in flight when its device unregistered.
             try await store.lease([1])
             try await store.unregister(version: 5)
             try await store.change([1], to: .retry(at: start, isUnknown: false))
@@ -80,7 +80,7 @@ struct OutboxTests {
             try await store.enqueue([waiting(51, for: 2)])
             #expect(try await goOut(2) == [1, 51])
             #expect(try await goOut(2) == [2, 3])
-            // Whoever comes later is not put behind all of them either, nor before what is going out.
+            // Later pushes are neither behind all of these, nor before leased ones.
             try await store.enqueue([waiting(52, for: 3), waiting(53, for: 3)])
             #expect(try await goOut(4) == [52, 4, 53, 5])
         }

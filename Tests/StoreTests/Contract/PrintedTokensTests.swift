@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// Tokens in what the store returns.
+/// The printed forms of tokens that the store returns.
 @Suite(.safetyNet)
 struct PrintedTokensTests {
     private static let deviceToken = "5ec1e7 device token that nobody may read"

@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-/// What the store of the Nextcloud push proxy promises (GATEWAY_PROTOCOLS.md §2.2 to 2.4).
+/// The contract of the Nextcloud push proxy's store (GATEWAY_PROTOCOLS.md §2.2 to 2.4).
 @Suite(.safetyNet)
 struct ProxyStoreTests {
     private static let attemptedAt = start.advanced(by: .seconds(60))
@@ -21,7 +21,7 @@ struct ProxyStoreTests {
         try await store.changeDevice(device.identifier, at: now) { _ in (.put(device), ()) }
     }
 
-    /// Those that are registered, by their numbers.
+    /// Returns the registered devices among those with these numbers.
     private func known(_ numbers: ClosedRange<Int>, in store: any ProxyStore) async throws -> [Int: ProxyDevice] {
         let known = try await store.devices(Set(numbers.map { DeviceIdentifier(hash($0)) }), removedSince: start).known
         return Dictionary(
@@ -101,7 +101,7 @@ struct ProxyStoreTests {
             #expect(try await isRemembered(since: start))
             _ = try await store.prune(at: later.advanced(by: ProxyDevice.removalMemory + .nanoseconds(1)))
             #expect(try await !isRemembered(since: start))
-            // It may come back.
+            // The device may register again.
             try await put(Self.device(1), in: store)
             #expect(try await known(1...1, in: store) == [1: Self.device(1)])
         }

@@ -43,7 +43,7 @@ struct PruningTests {
     @Test(arguments: StoreUnderTest.all)
     func `a row with a future time does not prevent the pruning of others`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            // The clock was a year fast for a while.
+            // The clock was a year ahead for a while.
             let future = start.advanced(by: .seconds(365 * 86_400))
             for (number, time) in [(1, future), (2, start), (3, start), (4, start)] {
                 let message = try await store.record(number, at: time)
@@ -79,7 +79,7 @@ struct PruningTests {
                 prunedCounts.append(pruned.pushCount)
                 if !pruned.isBounded { break }
             }
-            #expect(prunedCounts.reduce(0, +) == count - 1)  // the newest stays
+            #expect(prunedCounts.reduce(0, +) == count - 1)  // The newest row stays
             #expect(prunedCounts.allSatisfy { $0 <= 1_000 })
         }
     }

@@ -4,12 +4,12 @@ import Store
 import TestSupport
 import Testing
 
-/// Targets that untrusted clients invent, beside targets that a push was delivered to.
+/// The rules for targets that untrusted clients invent, compared with proven targets.
 @Suite(.safetyNet)
 struct PushTrustTests {
     private static let provenNumber = 1_000
 
-    /// A push of the app whose registrations the tests make.
+    /// Returns a push of the app whose registrations the tests make.
     private func push(_ number: Int, to target: Int) -> AcceptedPush {
         var push = StoreTests.push(number)
         push.target = installation(target)
@@ -76,7 +76,7 @@ struct PushTrustTests {
             #expect(store.refusedPushCounts == ["": 46])
             let facts = try await store.auditFacts()
             #expect(facts.rowCounts == [.refused: 46] && Audit(facts).balances)
-            // A bundle id that a setting names, or that was delivered to, has the slots of all others.
+            // A bundle id that a setting names, or that is proven, has the slots of all others.
             #expect(try await enqueue(51...60, bundleID: "org.named") == 10)
             var update = OutboxUpdate()
             update.deliveredBundleIDs = [("", "org.invented")]

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// What keys may leave behind, and for how long.
+/// The limits of a key's rows, and the time for which they stay.
 @Suite(.safetyNet)
 struct RegistrationLimitTests {
     @Test(arguments: StoreUnderTest.all)
@@ -48,7 +48,7 @@ struct RegistrationLimitTests {
         }
     }
 
-    /// 600 unregistrations of what nobody had heard of left 600 rows for ever.
+    /// 600 unregistrations of unknown installations once left 600 rows permanently.
     @Test(arguments: StoreUnderTest.all)
     func `the newest tombstones without a registration stay, and all tombstones of real registrations`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
@@ -58,7 +58,7 @@ struct RegistrationLimitTests {
             for number in 2...100 {
                 try await store.unregister(installation(number), version: 1, at: start.advanced(by: .seconds(number)))
             }
-            // One that is told again is new again; one that registered and left is real.
+            // A tombstone that the client repeats is new again, and that of a real registration is real.
             try await store.unregister(installation(85), version: 2, at: start.advanced(by: .seconds(200)))
             try await store.register(registration(installation(86)))
             try await store.unregister(installation(86), version: 2)
@@ -80,14 +80,14 @@ struct RegistrationLimitTests {
                 lookups.maximumStoredByteCount = maximum
             }.isStorageFull
         }
-        // A store may look at its size at times only, but does so when it is opened.
+        // A store may check its size only at times, but always when it is opened.
         try await kind.withCrash { store async throws in
             #expect(try await isFull(store, 1_000))
             #expect(try await !isFull(store, 1_000, asking: false))
             #expect(try await !isFull(store, 10_000_000))
             #expect(try await !isFull(store, nil))
             var large = registration()
-            // A database may compress what repeats.
+            // A database may compress repeated bytes.
             var random = SplitMix64(seed: 1)
             large.content.allowedKeyList = (0..<10_000).map { _ in (random.fixedBytes() as FixedBytes<1_000>).bytes }
             try await store.register(large)

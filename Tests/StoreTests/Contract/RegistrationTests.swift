@@ -42,7 +42,7 @@ struct RegistrationTests {
     @Test(arguments: StoreUnderTest.all)
     func `empty lists and texts are read as empty`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            try await store.register(registration())  // has lists, which have to go
+            try await store.register(registration())  // has lists, which the store must delete
             var sent = registration(version: 2)
             sent.content.allowedKeyList = []
             sent.content.blockedChatList = []

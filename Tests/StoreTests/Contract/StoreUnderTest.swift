@@ -2,12 +2,12 @@ import Store
 import TestSupport
 import Testing
 
-/// A kind of store. Each has to pass the tests of this folder, which know nothing but the protocol.
+/// A kind of store. Each must pass the tests of this folder, which use only the protocol.
 struct StoreUnderTest: Sendable, CustomTestStringConvertible {
     typealias Store = PushStore & ProxyStore & OriginStore
 
     let testDescription: String
-    /// Opens the database in a folder, which is made at the first time.
+    /// Opens the database in a folder. The first call creates it.
     let open: @Sendable (TemporaryFolder) throws -> any Store
 
     /// Opens a database whose queues hold 400 pushes, and whose settings name the bundle id `org.named`.
@@ -43,7 +43,7 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
         await store.close()
     }
 
-    /// A new store that is closed at the end.
+    /// Passes a new store to the body, and closes it at the end.
     func withStore(_ body: (any Store) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         let store = try open(folder)
@@ -51,12 +51,12 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
         await store.close()
     }
 
-    /// A new store, and another one on the same database once that was killed.
+    /// Passes a new store to the first body. Then it passes another store on the same database, as after a kill, to the second body.
     func withCrash(
         _ before: (any Store) async throws -> Void, after: (any Store) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
-        // Not closed before the other one is opened: as a killed process leaves it.
+        // The first store stays open, like that of a killed process.
         let crashed = try open(folder)
         try await before(crashed)
         let store = try open(folder)

@@ -16,12 +16,12 @@ struct TestPostgreSQL {
         self.folder = folder
     }
 
-    /// The parameters of a connection to a database.
+    /// Returns the parameters of a connection to a database.
     func parameters(_ database: String) -> [String: String] {
         ["host": folder, "user": "postgres", "dbname": database]
     }
 
-    /// A function that stands in place of PostgreSQL's own, because the search path names its schema first.
+    /// A function that replaces PostgreSQL's own, because the search path names its schema first.
     static let stillClock = "CREATE FUNCTION now() RETURNS timestamptz LANGUAGE sql STABLE AS $$ SELECT timestamptz '2026-01-01' $$"
 
     /// Runs a statement outside a transaction.
@@ -45,7 +45,7 @@ extension TemporaryFolder {
     /// Opens the database that belongs to the folder. The first call creates it; it is removed with the folder.
     ///
     /// - Parameter clock: The clock of the server's lease. With one, the clock of the database stands still, so that leases end only when a
-    ///   test says so.
+    ///   test ends them.
     func openPostgreSQL(
         sealingKeys: SealingKeys? = nil, serverName: String = "one", clock: ManualClock? = nil,
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
@@ -58,7 +58,7 @@ extension TemporaryFolder {
             clock: clock ?? ContinuousClock(), logger: Logger(label: "test"))
     }
 
-    /// Creates the database that belongs to the folder, unless it exists. It is removed with the folder.
+    /// Creates the database that belongs to the folder, unless it exists. The database is removed with the folder.
     ///
     /// - Returns: The parameters of a connection.
     func newPostgreSQL(hasStillClock: Bool = false) throws -> [String: String] {
@@ -69,7 +69,7 @@ extension TemporaryFolder {
             atEnd { _ = try? server.run("DROP DATABASE \"\(name)\" WITH (FORCE)") }
             if hasStillClock { try server.run(TestPostgreSQL.stillClock, in: name) }
         } catch {
-            guard error == .failed(state: "42P04") else { throw error }  // It exists.
+            guard error == .failed(state: "42P04") else { throw error }  // The database exists.
         }
         var parameters = server.parameters(name)
         if hasStillClock { parameters["options"] = "-c search_path=public,pg_catalog" }

@@ -6,12 +6,12 @@ import TestSupport
 import Testing
 import Wire
 
-/// Pushes that wait: for a credit of their target, or for gorush; and how they end when their device leaves.
+/// Pushes that wait for a credit of their target, or for gorush, and their outcomes when their device unregisters.
 @Suite(.safetyNet)
 struct WaitingPushTests {
     private let due = start.advanced(by: .seconds(5))
 
-    /// For one device, as its registration says.
+    /// Returns a push to a device with its registration's values.
     private func push(_ number: Int, type: PushNotificationType = .message, version: UInt64 = 1) -> AcceptedPush {
         let registration = registration(version: version).content
         return AcceptedPush(
@@ -47,7 +47,7 @@ struct WaitingPushTests {
                 found == [
                     message: DeferredPush(row: 2, content: pushes[1].content), mention: DeferredPush(row: 3, content: pushes[2].content),
                 ])
-            // The delivery may be reading it.
+            // The delivery may be reading this push.
             #expect(try await deferred(100, at: start.advanced(by: .milliseconds(4_001)), in: store).keys.map { $0 } == [mention])
         }
     }
@@ -89,7 +89,7 @@ struct WaitingPushTests {
         }
     }
 
-    /// It was posted to the old token, hours after its owner had left.
+    /// The server once posted such a push to the old token, hours after its owner had unregistered.
     @Test(arguments: StoreUnderTest.all)
     func `waiting pushes are withdrawn when their installation unregisters, and leased ones continue`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in

@@ -4,14 +4,14 @@ import Testing
 
 @testable import SQLiteStore
 
-/// The disk fails in the middle of each step, once or until it is put right, under a store that goes on.
+/// Disk failures in the middle of each step, once or until the disk recovers, under a store that continues.
 @Suite(.fewAtATime)
 struct DiskFaultTests {
     struct Fault: CustomTestStringConvertible {
         var testDescription: String
         var operations: FaultyDisk.Operations
         var failure: FaultyDisk.Failure
-        /// Whether the disk stays so until somebody puts it right.
+        /// Whether the fault lasts until the test ends it.
         var lasts: Bool
 
         static let all = [
@@ -39,7 +39,7 @@ struct DiskFaultTests {
                 }
             }
         }
-        // A page that is in memory need not be read.
+        // A page in memory needs no read.
         if !fault.operations.contains(.read) { #expect(failedSteps == Set(StoreScript.steps.indices)) }
     }
 
@@ -50,7 +50,7 @@ struct DiskFaultTests {
                 for call in FailingCalls() {
                     var course = try Course(fault: fault, firstCall: call, from: scene, scenes)
                     try await course.run()
-                    // Nobody else can have a lock on a database that is not there yet.
+                    // Another process cannot lock a database that does not exist.
                     #expect(course.failedSteps == [] || !scene.hasDatabase, "\(course)")
                     if !course.hasFailed { break }
                 }
@@ -70,7 +70,7 @@ struct DiskFaultTests {
 
 /// Two steps, on a disk that begins to fail at one call of the first.
 private struct Course: CustomStringConvertible {
-    /// Whether the first step makes so many calls.
+    /// Whether the first step makes enough calls for the failing one.
     private(set) var hasFailed = false
     private(set) var failedSteps: Set<Int> = []
     private let disk: FaultyDisk
@@ -99,7 +99,7 @@ private struct Course: CustomStringConvertible {
         }
         disk.heal()
 
-        // What was acknowledged is durable too, also after a sync that failed.
+        // Acknowledged writes are durable, even after a failed sync.
         disk.cutPower()
         await store?.close()
         try disk.restorePower()
@@ -109,7 +109,7 @@ private struct Course: CustomStringConvertible {
         await reopened.close()
     }
 
-    /// Tries twice on a disk that stays bad, then puts it right and goes on with the same store.
+    /// Tries a step twice on the failing disk, then heals the disk and continues with the same store.
     private mutating func perform(_ number: Int, on store: SQLiteStore?) async throws -> SQLiteStore {
         let step = StoreScript.steps[number]
         for _ in 1...(fault.lasts ? 2 : 1) {

@@ -2,7 +2,7 @@ import GRDB
 import TestSupport
 import Testing
 
-/// What the other tests of this folder believe of the disk.
+/// The behaviour of the simulated disk that the other tests of this folder rely on.
 @Suite(.safetyNet) struct FaultyDiskTests {
     private let folder: TemporaryFolder
     private let disk: FaultyDisk
@@ -48,7 +48,7 @@ import Testing
         try queue.write { try $0.create(table: "b") { $0.column("x") } }
         disk.cutPower()
         try queue.close()
-        // "b" was synced, behind a hole in the log.
+        // The disk had synced "b", but behind a hole in the WAL.
         #expect(try tablesAfterPowerCut() == [])
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// The power is cut in the middle of each step: what was not synced is gone, all of it or some pages.
+/// Power cuts in the middle of each step. Unsynced writes are lost, either all or some of their pages.
 @Suite(.fewAtATime)
 struct PowerLossTests {
     @Test(arguments: [false, true])
@@ -13,7 +13,7 @@ struct PowerLossTests {
             for call in FailingCalls() {
                 let cut = try await cutPower(at: call, from: before, keepsSomePages: keepsSomePages)
                 #expect(cut.isIntact, "cut at call \(call) of step \(before.number)")
-                // What was under way may have become durable.
+                // An unfinished write may have become durable.
                 let isExpected = cut.contents == after.contents || !cut.isAcknowledged && cut.contents == before.contents
                 #expect(isExpected, "cut at call \(call) of step \(before.number)")
                 if !cut.wasUnderWay { break }
@@ -34,7 +34,7 @@ struct PowerLossTests {
     }
 
     private struct Cut {
-        /// False when the step was through before.
+        /// Whether the power cut interrupted the step. false means that the step had ended before.
         var wasUnderWay: Bool
         /// Whether the step had returned.
         var isAcknowledged: Bool

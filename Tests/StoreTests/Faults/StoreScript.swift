@@ -11,15 +11,15 @@ import Wire
 
 @testable import SQLiteStore
 
-/// A fixed course of events in the life of a store that writes all it can write, one commit a step.
+/// A fixed sequence of events in the life of a store, with each kind of write and one commit a step.
 struct StoreScript {
     enum Step: Sendable {
-        /// Closes the store, if there is one, and opens it.
+        /// The step closes the store, if one is open, and opens it.
         case open
         case write(@Sendable (SQLiteStore) async throws -> Void)
     }
 
-    /// Syncs of the log at every commit, as the store is opened with, or at checkpoints only.
+    /// The time of WAL syncs: at every commit, which is the store's own mode, or at checkpoints only.
     enum Synchronous: String { case full, normal }
 
     var synchronous = Synchronous.full
@@ -38,7 +38,7 @@ struct StoreScript {
         .write { store in
             try await store.apply(at: start) { batch in
                 var large = registration(version: 2)
-                // Some pages, and so a commit of some writes.
+                // The registration fills several pages, so that its commit makes several writes.
                 large.content.allowedKeyList = (0..<100).map { [UInt8](repeating: $0, count: 100) }
                 batch.register(large, topics: topics)
                 batch.decide(2, as: .answered(reply(2)))
@@ -58,7 +58,7 @@ struct StoreScript {
         },
         .write { store in
             try await store.apply(at: start) { batch in
-                // The last one's device leaves before it is posted.
+                // The last push's device unregisters before the post.
                 for number in [2, 3, 4, 1] { batch.enqueue(push(number), message: 4) }
                 batch.decide(4, as: .answered(reply(4, status: hash(4))))
             }
@@ -100,9 +100,9 @@ struct StoreScript {
         .write { _ = try await $0.prune(at: start.advanced(by: ProtocolLimits.decidedMessageLifetime + .seconds(1))) },
     ]
 
-    /// Opens the store with checkpoints between the steps.
+    /// Opens the store with WAL checkpoints between the steps.
     func open(_ folder: TemporaryFolder) async throws -> SQLiteStore {
-        // What goes wrong is expected here, and goes wrong often.
+        // Failures are expected and frequent here, so the log is silent.
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let store = try SQLiteStore(path: folder.database, identity: identity, random: SplitMix64(seed: 1), logger: logger)
         do {
@@ -117,7 +117,7 @@ struct StoreScript {
         }
     }
 
-    /// - Returns: the store to go on with.
+    /// - Returns: The store for the next step.
     func perform(_ step: Step, on store: SQLiteStore?, in folder: TemporaryFolder) async throws -> SQLiteStore {
         if case .write(let write) = step, let store {
             try await write(store)
@@ -128,21 +128,21 @@ struct StoreScript {
     }
 }
 
-/// The script just before one of its steps, as a copy of the files: a test of that step need not go through those before.
+/// The state before one of the script's steps, as a copy of the files. A test of that step can skip the earlier ones.
 struct StoreScene: Sendable {
-    /// Each in the order of the steps, with the end of the last one.
+    /// The scenes of each script in the order of its steps, with its end as the last one.
     static var courses: [[StoreScene]] {
         get async throws { [try await script.value, try await migration.value] }
     }
 
-    /// Which step is next.
+    /// The index of the next step.
     var number: Int
-    /// What the database holds.
+    /// The rows of the database.
     var contents: StoreContents
-    /// As a killed process leaves them, with the log: by the ends of their names. None before the first step of the script.
+    /// The files of a killed process, including the WAL, by the ends of their names. The script's first scene has none.
     private var files: [String: Data] = [:]
 
-    /// The whole script.
+    /// The scenes of the whole script.
     static let script = Task {
         let script = StoreScript()
         let folder = try TemporaryFolder()
@@ -160,7 +160,7 @@ struct StoreScene: Sendable {
         return scenes
     }
 
-    /// The first step on a database of the first release.
+    /// The scenes of the first step on a database of the first release.
     static let migration = Task {
         let folder = try TemporaryFolder()
         try FirstRelease.make(in: folder)
@@ -172,10 +172,10 @@ struct StoreScene: Sendable {
         return [first, StoreScene(number: 1, contents: first.contents)]
     }
 
-    /// Whether the database is there.
+    /// Whether the database exists.
     var hasDatabase: Bool { !files.isEmpty }
 
-    /// Whether the next step finds the store open.
+    /// Whether the store is open at the next step.
     var isOpen: Bool { number > 0 }
 
     private mutating func copy(_ folder: TemporaryFolder) throws {
@@ -189,8 +189,8 @@ struct StoreScene: Sendable {
     }
 }
 
-/// Which calls of a step are made to fail, until there are no more: the first and a sample, or with `DISK_FAULT_TEST=all`, which
-/// `Scripts/disk-fault-test` sets, each in turn.
+/// The calls of a step that fail, in turn: the first and a sample. With `DISK_FAULT_TEST=all`, which `Scripts/disk-fault-test` sets, each
+/// call fails.
 struct FailingCalls: Sequence, IteratorProtocol {
     static let areAll = ProcessInfo.processInfo.environment["DISK_FAULT_TEST"] == "all"
 
@@ -202,7 +202,7 @@ struct FailingCalls: Sequence, IteratorProtocol {
     }
 }
 
-/// All rows of all tables, in the order of their rows, by the name of the table.
+/// All rows of all tables in their order, by the name of the table.
 typealias StoreContents = [String: [[DatabaseValue]]]
 
 extension SQLiteStore {
@@ -216,7 +216,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Whether SQLite finds all of the file in order.
+    /// Returns whether SQLite's integrity check passes.
     func isIntact() async throws -> Bool {
         try await read { try String.fetchAll($0, sql: "PRAGMA integrity_check") == ["ok"] }
     }

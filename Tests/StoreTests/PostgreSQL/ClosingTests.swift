@@ -11,7 +11,7 @@ import Testing
         _ = try await store.record([(hash(1), envelope(1))], at: start)
         await store.close()
         let observer = try folder.openPostgreSQL()
-        // The server notices a closed connection some time later.
+        // PostgreSQL notices a closed connection some time later.
         try await observer.pool.perform(.writing) { database in
             database.add(
                 """

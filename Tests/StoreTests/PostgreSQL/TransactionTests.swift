@@ -4,12 +4,12 @@ import Testing
 
 @testable import PostgreSQLStore
 
-/// Transactions of PostgreSQL that fail.
+/// Failing transactions of PostgreSQL.
 @Suite(.safetyNet) struct TransactionTests {
     @Test func `a connection works again after a transaction whose first round trip failed`() async throws {
         let folder = try TemporaryFolder()
         let store = try folder.openPostgreSQL()
-        // More often than the store has connections.
+        // The failures outnumber the store's connections.
         for _ in 0..<20 {
             await #expect(throws: StoreError.self) { try await store.pool.perform(.writing) { $0.add("SELECT 1 / 0") } }
         }

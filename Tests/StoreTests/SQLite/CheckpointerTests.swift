@@ -9,7 +9,7 @@ import Wire
 
 @Suite(.safetyNet)
 struct CheckpointerTests {
-    /// The log restarts only when all of it is in the database, which a copy beside the writer alone never reaches.
+    /// The WAL restarts only when the database contains all of it. Copies during the writer's work alone never reach that state.
     @Test func `the WAL restarts while the store is written without a pause`() async throws {
         let folder = try TemporaryFolder()
         let store = try folder.open()
@@ -37,7 +37,7 @@ struct CheckpointerTests {
         }
     }
 
-    /// The number of times that the log has restarted (https://www.sqlite.org/fileformat2.html#the_write_ahead_log).
+    /// Returns the number of times that the WAL has restarted (https://www.sqlite.org/fileformat2.html#the_write_ahead_log).
     private static func sequenceNumber(ofLogAt path: String) throws -> UInt32 {
         let file = try FileHandle(forReadingFrom: URL(filePath: path))
         defer { try? file.close() }

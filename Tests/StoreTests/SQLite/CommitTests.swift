@@ -10,7 +10,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// One writer, and what waits for it shares a transaction.
+/// The only writer, and the waiting writes that share a transaction.
 @Suite(.safetyNet)
 struct CommitTests {
     @Test func `statements after a rollback of their transaction write nothing`() async throws {
@@ -18,7 +18,7 @@ struct CommitTests {
             await #expect(throws: StoreError(code: SQLITE_ABORT)) {
                 try await store.queue.perform { transaction in
                     _ = try transaction.register(registration(), replacing: nil, topics: topics, at: start)
-                    try transaction.database.execute(sql: "ROLLBACK")  // as SQLite does by itself on some errors
+                    try transaction.database.execute(sql: "ROLLBACK")  // SQLite does this by itself on some errors
                     try? transaction.enqueue(.init(push: push(), message: 1), target: nil, at: start)
                 }
             }
@@ -85,7 +85,7 @@ struct CommitTests {
         let folder = try TemporaryFolder()
         let store = try folder.open()
         let hold = await WriterHold(store)
-        // It waits for the writer when the next line is reached.
+        // The write waits for the writer when the next line runs.
         let waiting = Task.immediate { try await store.register(registration()) }
         #expect(store.queue.waitingCount == 1)
         async let closing: Void = store.close()
@@ -123,7 +123,7 @@ struct CommitTests {
         }
     }
 
-    /// Holds the writer while `count` writes begin to wait for it.
+    /// Occupies the writer until `count` writes wait for it.
     private func whileWriterIsBusy(
         _ store: SQLiteStore, count: Int, _ write: @escaping @Sendable (Int) async throws -> Int
     ) async throws -> (succeeded: [Int], errors: [any Error], commitCount: Int) {
@@ -131,7 +131,7 @@ struct CommitTests {
         let hold = await WriterHold(store)
         let results = await withTaskGroup(of: Result<Int, any Error>.self) { group in
             for number in 1...count {
-                // Runs until it waits for the writer.
+                // The write runs until it waits for the writer.
                 group.addImmediateTask {
                     do { return .success(try await write(number)) } catch { return .failure(error) }
                 }
@@ -154,7 +154,7 @@ struct CommitTests {
     }
 }
 
-/// Occupies the writer, in a transaction of its own, until it is released.
+/// A transaction that occupies the writer until the test releases it.
 private struct WriterHold {
     private let gate = DispatchSemaphore(value: 0)
 

@@ -12,7 +12,7 @@ enum FirstRelease {
         try queue.close()
     }
 
-    /// As SQLite dumps it, without comments.
+    /// The output of SQLite's `.dump`, without comments.
     private static let dump = """
         PRAGMA application_id = 1886745448;
 

@@ -9,7 +9,7 @@ import Wire
 
 @testable import SQLiteStore
 
-/// RELIABILITY.md T11. What becomes of a migration that is broken off is tested with the faults.
+/// The migrations of RELIABILITY.md T11. The tests of faults cover interrupted ones.
 @Suite(.safetyNet)
 struct MigrationTests {
     @Test func `a migrated database of the first release keeps all its contents`() async throws {

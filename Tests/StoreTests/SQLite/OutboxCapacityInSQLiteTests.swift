@@ -29,13 +29,13 @@ struct OutboxCapacityInSQLiteTests {
         #expect(store.refusedPushCounts == ["": 2])
         let facts = try await store.auditFacts()
         #expect(facts.rowCounts == [.refused: 2] && facts.leakyRowCount == 0 && Audit(facts).balances)
-        // It is remembered, so that a repetition is none.
+        // The store keeps the refused push's deduplication key, so that the server recognises a repeated request.
         #expect(
             try await store.facts { $0.deduplicationKeys = [push(7).deduplicationKey] }.recentDeduplicationKeys == [
                 push(7).deduplicationKey
             ])
 
-        // What has gone is noticed some seconds later.
+        // The store notices finished pushes some seconds later.
         try await store.change([1, 2, 3], to: .finish(.sent))
         try await store.enqueue([push(8)], at: start.advanced(by: .seconds(9)))
         #expect(try await store.queuedPushCount() == 5)

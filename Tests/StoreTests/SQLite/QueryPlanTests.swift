@@ -70,7 +70,7 @@ struct QueryPlanTests {
         }
     }
 
-    /// Asks SQLite about each statement that the connection has prepared (https://www.sqlite.org/c3ref/c_stmtstatus_counter.html).
+    /// Checks each statement that the connection has prepared for full scans (https://www.sqlite.org/c3ref/c_stmtstatus_counter.html).
     private func expectNoFullScan(_ database: Database, minimumStatementCount: Int) throws {
         var statementCount = 0
         var statement = unsafe sqlite3_next_stmt(database.sqliteConnection, nil)

@@ -10,7 +10,7 @@ import Testing
             ([7], [7...7]),
             ([3, 1, 2], [1...3]),
             ([1, 2, 4, 5, 9], [1...2, 4...5, 9...9]),
-            // Given twice, in two ranges: a statement that expects to change each row once notices.
+            // A repeated row is in two ranges, so that a statement that must change each row once detects it.
             ([5, 5, 6], [5...5, 5...6]),
         ] as [([Int64], [ClosedRange<Int64>])])
     func `rows without a gap form one range`(rows: [Int64], ranges: [ClosedRange<Int64>]) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// Values go into statements and come out of rows whole, or not at all.
+/// The passing of values to statements and from rows, which is complete or fails.
 @Suite(.safetyNet)
 struct StatementTests {
     @Test(arguments: ["SELECT ?", "SELECT ?, ?, ?", "SELECT ?1, ?3"])

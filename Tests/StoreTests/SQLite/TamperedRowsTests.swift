@@ -7,7 +7,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// An audit finds what was done to the rows behind the store's back (RELIABILITY.md I5), and a tombstone holds nothing.
+/// The audit's detection of changes to rows without the store's knowledge (RELIABILITY.md I5), and the content of tombstones.
 @Suite(.safetyNet)
 struct TamperedRowsTests {
     @Test(

@@ -10,7 +10,7 @@ import Wire
 /// Secrets of each kind in a database, and the expectation that a store returns them.
 struct PlantedSecrets {
     private static let count = 300
-    /// A hundred of the devices register again, with other tokens.
+    /// The number of devices that register again with other tokens.
     private static let renewedCount = 100
     private static let later = start.advanced(by: .seconds(10))
 
@@ -18,7 +18,7 @@ struct PlantedSecrets {
 
     private func registration(_ number: Int, version: UInt64 = 1) -> Registration {
         var registration = StoreTests.registration(installation(number, key: number), version: version)
-        // Each token begins differently, as tokens do: the index on tokens in clear has their beginnings.
+        // The beginnings of tokens differ, like those of real ones: the index on tokens in clear contains them.
         registration.content.deviceToken = "\(number * 7_919 % 1_000)-\(secret("device", number, version: version))"
         registration.content.accessToken = "\(secret("access", number, version: version))"
         registration.content.allowedKeyList = [Array(secret("contact", number, version: version).utf8)]
@@ -53,7 +53,7 @@ struct PlantedSecrets {
             proxy: "https://a", appType: .talk, lastSeen: nil, createdAt: start)
     }
 
-    /// Stores the secrets, part of them replaced or erased later.
+    /// Stores the secrets, and replaces or erases some of them.
     func plant(in store: any PushStore & ProxyStore & OriginStore) async throws {
         try await store.apply(at: start) { batch in
             for number in 1...Self.count { batch.register(registration(number), topics: topics) }
@@ -92,7 +92,7 @@ struct PlantedSecrets {
         _ = try await store.update(update, at: start)
     }
 
-    /// Expects that the store returns everything that was planted.
+    /// Expects that the store returns all planted secrets.
     func expectComplete(in store: any PushStore & ProxyStore & OriginStore, sourceLocation: SourceLocation = #_sourceLocation) async throws
     {
         for number in 1...Self.count - 2 {
@@ -103,7 +103,7 @@ struct PlantedSecrets {
             let queryable = try await store.queryable(number)
             #expect(queryable == [QueryableRegistration(registered.content)], sourceLocation: sourceLocation)
         }
-        // A store that was opened again takes over the pushes of the one before.
+        // A reopened store takes over the earlier one's pushes.
         _ = try await store.takeOverOutbox(routes: [], latest: start.advanced(by: .seconds(1_000_000)))
         _ = try await store.waitingProxies()
         let due = try await store.duePushes(route: "", at: start, limit: 999)

@@ -7,13 +7,13 @@ import Testing
 
 @testable import PostgreSQLStore
 
-/// A kind of store that seals its secrets, and what tests do to its database behind its back.
+/// A kind of store that seals its secrets, with access to its database for tests.
 struct SealableStore: Sendable, CustomTestStringConvertible {
     let testDescription: String
     /// Opens the database that belongs to a folder.
     let open: @Sendable (TemporaryFolder, SealingKeys?) throws -> any PushStore & ProxyStore & OriginStore
-    /// Finds secrets in clear in the database, and says where. The beginning of a secret suffices: an index on tokens in clear has the
-    /// first 16 characters.
+    /// Returns the locations of secrets in clear in the database. The search looks for their beginnings, because an index on tokens in
+    /// clear has the first 16 characters.
     let find: @Sendable (_ secrets: [String], TemporaryFolder) throws -> [String]
     let execute: @Sendable (_ sql: String, TemporaryFolder) throws -> Void
 
@@ -21,7 +21,7 @@ struct SealableStore: Sendable, CustomTestStringConvertible {
         SealableStore(testDescription: "SQLite") {
             try $0.open(sealingKeys: $1)
         } find: { secrets, folder in
-            // In all files, which may have pages and logs with old content.
+            // Search all files: they may have pages and logs with old content.
             try FileManager.default.contentsOfDirectory(atPath: folder.url.path()).flatMap { name in
                 let content = try Data(contentsOf: folder.url.appending(path: name))
                 return secrets.compactMap { content.firstRange(of: Data($0.utf8)) == nil ? nil : "\(name): \($0)" }
@@ -32,7 +32,7 @@ struct SealableStore: Sendable, CustomTestStringConvertible {
         SealableStore(testDescription: "PostgreSQL") {
             try $0.openPostgreSQL(sealingKeys: $1)
         } find: { secrets, folder in
-            // In all rows: old versions of them stay in the files until PostgreSQL removes them.
+            // Search all rows. PostgreSQL's files still contain old versions of rows until it removes them.
             let server = try TestPostgreSQL()
             let tables = try server.run(
                 "SELECT convert_to(tablename, 'UTF8') FROM pg_tables WHERE schemaname = 'public' ORDER BY 1", in: folder.databaseName

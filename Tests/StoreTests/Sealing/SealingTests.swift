@@ -54,7 +54,7 @@ struct SealingTests {
         var stores: [any PushStore] = []
         var progress = SealingProgress.resealing(0)
         while progress != .sealed {
-            // The earlier ones are not closed: as a killed process leaves them.
+            // The earlier stores stay open, like those of a killed process.
             let store = try kind.open(folder, sealingKeys(1))
             progress = try await store.resealNext()
             stores.append(store)
@@ -83,7 +83,7 @@ struct SealingTests {
         await store.close()
     }
 
-    /// A dead token is found in rows in clear and in sealed ones.
+    /// The comparison finds a dead token in rows in clear and in sealed ones.
     @Test(arguments: SealableStore.all)
     func `dead tokens are compared before, while and after an older database is re-sealed`(kind: SealableStore) async throws {
         let folder = try TemporaryFolder()
@@ -192,19 +192,19 @@ struct SealingTests {
         await store.close()
     }
 
-    /// An older database with secrets in clear.
+    /// Returns a folder with an older database, which has secrets in clear.
     private func older(_ kind: SealableStore) async throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         let store = try kind.open(folder, nil)
         #expect(try await store.resealNext() == .off)
         try await secrets.plant(in: store)
         await store.close()
-        // The search finds secrets if there are any.
+        // This proves that the search finds secrets.
         #expect(try !kind.find(PlantedSecrets.traces, folder).isEmpty)
         return folder
     }
 
-    /// The start after re-sealing compacts SQLite's file. From then on the database contains no secret.
+    /// Expects that the next start compacts SQLite's file, and that the database then contains no secret.
     private func expectSealed(_ kind: SealableStore, _ folder: TemporaryFolder, _ keys: SealingKeys?) async throws {
         let store = try kind.open(folder, keys)
         #expect(try await store.sealingProgress() == .sealed)
