@@ -2,12 +2,12 @@ import Envelope
 import Foundation
 import Wire
 
-/// What honest clients notice of strangers who attack the server (docs/LIMITS.md): the same honest messages beside each attack, and alone.
+/// The effect of attacks on honest clients (docs/LIMITS.md): equal honest messages during each attack, and without one.
 package enum AbuseBenchmark {
     private static let ownerCount = 20_000
-    /// Registrations, queries and push requests a second; a hundred thousand devices that each do some forty of them a day.
+    /// The rate of registrations, queries and push requests a second. A hundred thousand devices with some forty of them a day make it.
     private static let honestRate = 60.0
-    /// As long as a client may wait; what is not answered then counts as not answered.
+    /// The maximum wait of a client. Later replies count as missing.
     private static let patience = Duration.seconds(10)
 
     private struct Result {
@@ -17,7 +17,9 @@ package enum AbuseBenchmark {
         var diskMegabytes: Double
     }
 
-    /// - Parameter duration: of each run.
+    /// Measures the attacks.
+    ///
+    /// - Parameter duration: The duration of each run.
     package static func measure(_ options: Options) async throws -> Report {
         var report = Report("abuse")
         let seed = try await SeededStore(ownerCount: ownerCount, directory: options.directory, progress: options.progress)
@@ -29,7 +31,7 @@ package enum AbuseBenchmark {
         let alone = try await measure(workload, nil, seed, options)
         add(alone, "alone", to: &report)
         let aloneLatency = Sample(alone.map { $0.replies.quantile(0.99) }).median
-        // Nobody honest sends to the last owner.
+        // No honest client sends to the last owner.
         for attack in try Strangers(apartFrom: workload, seconds: seconds).attacks(on: Owner(number: seed.askedOwnerCount - 1)) {
             let byteCount = attack.envelopes.reduce(0) { $0 + $1.message.payload.count }
             let rates = "\(Int(Double(attack.envelopes.count) / seconds))/s, \(Int(Double(byteCount) / seconds / 1_000)) kB/s"

@@ -4,23 +4,25 @@ import StatusCrypto
 import TestSupport
 import Wire
 
-/// What strangers send to a server, under keys that cost nothing (docs/LIMITS.md).
+/// An attack of untrusted clients on a server (docs/LIMITS.md). Their keys are free.
 struct Attack {
     let name: String
-    /// In this order; what the others build on comes first.
+    /// The envelopes in their order. The first ones prepare the others.
     let envelopes: [WakuEnvelope]
-    /// Device tokens that Apple has never heard of.
+    /// Device tokens that Apple never issued.
     var invalidTokens: [String] = []
 }
 
-/// Those who attack.
+/// The attackers.
 struct Strangers {
     private let clients: [ProtocolClient]
     private let seconds: Double
 
+    /// Creates the attackers.
+    ///
     /// - Parameters:
-    ///   - honest: whose replies are on other topics than those of strangers.
-    ///   - seconds: how long an attack lasts.
+    ///   - honest: The honest messages, whose reply topics differ from the attackers'.
+    ///   - seconds: The duration of an attack.
     init(apartFrom honest: Workload, seconds: Double) {
         let topics = honest.numbersByReplyTopic
         self.seconds = seconds
@@ -34,10 +36,12 @@ struct Strangers {
         self.clients = clients
     }
 
-    /// Devices that they register to push to them themselves.
+    /// The number of devices that the attackers register and push to.
     private static let deviceCount = 200
 
-    /// - Parameter owner: who is registered and known to the strangers.
+    /// Returns all attacks.
+    ///
+    /// - Parameter owner: A registered owner whom the attackers know.
     func attacks(on owner: Owner) throws -> [Attack] {
         func count(_ rate: Int) -> Int { Int(Double(rate) * seconds) }
         return try [
@@ -51,12 +55,12 @@ struct Strangers {
 
     private func installationID(_ number: Int) -> String { BenchmarkOwners.universallyUniqueID("stranger", number) }
 
-    /// As long as may be, and a message of the network holds.
+    /// Returns a list of the maximum length that fits into a message of the network.
     private func longList(entryByteCount: Int) -> [[UInt8]] {
         (0..<2_000).map { Array(BenchmarkOwners.digest("entry", $0).bytes.prefix(entryByteCount)) }
     }
 
-    /// Registrations with three lists of 2,000 entries, and requests that name one device a thousand times.
+    /// Returns registrations with three lists of 2,000 entries, and requests that name one device a thousand times.
     private func longLists(count: Int) throws -> Attack {
         let list = longList(entryByteCount: 20)
         let envelopes = try (0..<count).flatMap { number in
@@ -72,7 +76,7 @@ struct Strangers {
         return Attack(name: "long lists", envelopes: envelopes)
     }
 
-    /// Keys that each register as often as they may, each time with lists of 256 KiB.
+    /// Returns registrations of keys that each register at the maximum rate, each time with lists of 256 KiB.
     private func busyKeys(_ keyCount: Int, count: Int) throws -> Attack {
         let list = (0..<3_970).map { BenchmarkOwners.digest("entry", $0).bytes + BenchmarkOwners.digest("entry", -$0).bytes }
         let envelopes = try (1...count).flatMap { version in
@@ -85,7 +89,7 @@ struct Strangers {
         return Attack(name: "\(keyCount) keys that register 256 KiB twice a second", envelopes: envelopes)
     }
 
-    /// Lookups of 300 bytes that each ask for 64 KB.
+    /// Returns lookups of 300 bytes that each request 64 KB.
     private func largeAnswers(count: Int) throws -> Attack {
         let rich = clients[0]
         var registration = rich.registration()
@@ -101,7 +105,7 @@ struct Strangers {
         return try stranger.toServer(query.encoded(), type: .pushNotificationQuery, topic: .partitioned(BenchmarkOwners.server.publicKey))
     }
 
-    /// One recorded ciphertext, each time with another timestamp, and so another message hash.
+    /// Returns copies of a recorded ciphertext, each with another timestamp and therefore another message hash.
     private func repeatedQuestion(count: Int, about owner: Owner) throws -> Attack {
         let recorded = try question(by: clients[0], owner.keyHash)
         let envelopes = (0..<count).map { number in
@@ -121,7 +125,7 @@ struct Strangers {
             })
     }
 
-    /// One key unregisters installations that never were.
+    /// Returns a key's unregistrations of installations that never existed.
     private func tombstones(count: Int) throws -> Attack {
         let stranger = clients[0]
         return Attack(
@@ -133,7 +137,7 @@ struct Strangers {
             })
     }
 
-    /// 60 bytes that do not open, on the server's own topic.
+    /// Returns messages of 60 bytes on the server's own topic that the server cannot open.
     private func junk(count: Int) -> Attack {
         let stranger = clients[0]
         let topic = TopicName.partitioned(BenchmarkOwners.server.publicKey).topic
@@ -146,7 +150,8 @@ struct Strangers {
             })
     }
 
-    /// The same on the query topics of 2,000 owners, none of which gets enough of it to be demoted soon.
+    /// Returns messages that the server cannot open, on the query topics of 2,000 owners. Each topic gets so few that its demotion takes
+    /// long.
     private func queryTopicJunk(count: Int) -> Attack {
         let topicCount = 2_000
         return Attack(
@@ -157,7 +162,7 @@ struct Strangers {
             })
     }
 
-    /// Requests under ever new keys for one phone.
+    /// Returns requests for one device, each with a fresh key.
     private func bombing(count: Int, of owner: Owner) throws -> Attack {
         Attack(
             name: "pushes of all senders to one device",
@@ -186,7 +191,7 @@ struct Strangers {
         )
     }
 
-    /// Devices that the strangers register themselves, and pushes to them in turn.
+    /// Returns registrations of the attackers' devices, and pushes to them in turn.
     private func pushes(count: Int, to devices: [(token: String, topic: String)], name: String) throws -> Attack {
         let registrations = try devices.enumerated().map { number, device in
             let stranger = clients[number]

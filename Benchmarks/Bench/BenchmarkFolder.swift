@@ -1,11 +1,11 @@
 import Dispatch
 import Foundation
 
-/// The folder of a benchmark's files, with whatever runs in it. A signal that ends the program removes it too.
+/// The folder of a benchmark's files, with the servers that run in it. A signal that ends the program removes it too.
 package final class BenchmarkFolder {
     package let path: String
     private let signals: [any DispatchSourceSignal]
-    /// Removes the folder, once. It is not a thread of the pool, because benchmarks keep those busy.
+    /// The queue that removes the folder once. Benchmarks keep the threads of the pool busy, so it has its own thread.
     private let queue: DispatchQueue
 
     /// Creates a folder.
@@ -38,7 +38,7 @@ package final class BenchmarkFolder {
 
     private static func remove(_ path: String) {
         PostgreSQLServer.stop(in: path)
-        // A program that is still at work may add a file meanwhile.
+        // A program that is still running may add a file meanwhile.
         for _ in 0..<10 where FileManager.default.fileExists(atPath: path) { try? FileManager.default.removeItem(atPath: path) }
     }
 }

@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Wire
 
-/// Everybody who appears in a benchmark. Keys and contents are made from numbers, so that each run has the same ones.
+/// The participants of benchmarks. Their keys and contents are derived from numbers, so that each run has equal ones.
 enum BenchmarkOwners {
     static let pubsubTopic = "/waku/2/rs/16/32"
     static let server = key("server", 0)
@@ -24,16 +24,16 @@ enum BenchmarkOwners {
     }
 }
 
-/// A registered device without lists. Has no key pair, only the hash of one: nobody signs for it.
+/// A registered device without lists. Its owner signs no message, so it has only the hash of a key, and no key pair.
 struct Owner {
     let number: Int
 
     var keyHash: Digest64 { Keccak.shake256(Array("pushbench owner \(number)".utf8)) }
     var installationID: String { BenchmarkOwners.universallyUniqueID("installation", number) }
     var accessToken: AccessToken { AccessToken(BenchmarkOwners.universallyUniqueID("access token", number)) }
-    /// 64 hex digits, as APNs has them.
+    /// The token as 64 hex digits, like APNs' tokens.
     var deviceToken: DeviceToken { DeviceToken(BenchmarkOwners.digest("device token", number).description) }
-    /// The key of its query topic; stored in place of a derived one, which saves the preparation 13 ms an owner.
+    /// The key of the query topic, stored in place of a derived one, which saves 13 ms of preparation an owner.
     var topicKey: FixedBytes<32> { BenchmarkOwners.digest("topic key", number) }
     var topic: Topic { TopicName.query(keyHash, .plain).topic }
 
@@ -51,25 +51,25 @@ struct Owner {
     }
 }
 
-/// Envelopes with who sent them, made before any clock runs.
+/// Envelopes with their senders, made before any clock runs.
 struct Workload: Sendable {
-    /// Taken in turn.
+    /// The kinds of messages, in turn.
     let kinds: [MessageKind]
-    /// One a message; of registrations all different.
+    /// The senders, one for each message. The senders of registrations all differ.
     let senders: [PrivateKey]
     let envelopes: [WakuEnvelope]
 
-    /// Whom `MessageKind.query` asks for.
+    /// The number of owners that `MessageKind.query` queries.
     private static let popularOwnerCount = 500
 
-    /// Messages that are there already, one of each sender.
+    /// Creates a workload of prepared messages, one from each sender.
     init(_ kind: MessageKind, from senders: [PrivateKey], _ envelopes: [WakuEnvelope]) {
         kinds = [kind]
         self.senders = senders
         self.envelopes = envelopes
     }
 
-    /// - Parameter owners: how many owners there are to ask for or to push to; taken in turn.
+    /// - Parameter owners: The number of queried owners or push targets, which the messages use in turn.
     init(_ kinds: MessageKind..., count: Int, owners: Int, threadCount: Int) {
         self.kinds = kinds
         let made = Timing.map(0..<count, threadCount: threadCount) { number in
@@ -84,12 +84,12 @@ struct Workload: Sendable {
 
     func kind(of number: Int) -> MessageKind { kinds[number % kinds.count] }
 
-    /// Senders by the content topic of their replies.
+    /// The senders' numbers by the content topic of their replies.
     var numbersByReplyTopic: [String: [Int]] {
         Dictionary(grouping: senders.indices) { TopicName.partitioned(senders[$0].publicKey).topic.contentTopic }
     }
 
-    /// Whether the envelope is the server's reply to that message, and grants what was asked for.
+    /// Returns whether the envelope is the server's reply to that message, and grants the request.
     func isSuccess(_ envelope: WakuEnvelope, to number: Int) -> Bool { kind(of: number).isSuccess(envelope, to: senders[number]) }
 
     private static func envelope(_ kind: MessageKind, number: Int, owner: Owner, sender: PrivateKey) -> WakuEnvelope {
@@ -126,7 +126,7 @@ struct Workload: Sendable {
             data = ApplicationMetadata.seal(request.encoded(), type: .pushNotificationRequest, signer: sender)
         }
         var message = WakuMessage()
-        // Fails for 16 MiB and more.
+        // The sealing fails for 16 MiB and more.
         message.payload =
             (kind.isOnQueryTopic
                 ? try? RFC26.sealSymmetric(data, key: SymmetricKey(owner.topicKey), signer: sender, using: &random)
@@ -137,7 +137,7 @@ struct Workload: Sendable {
         return WakuEnvelope(pubsubTopic: BenchmarkOwners.pubsubTopic, message: message)
     }
 
-    /// As if 10,000 had been sent each second, and a network had put them up to 0.2 s out of order.
+    /// Returns the timestamp of a message: 10,000 are sent each second, and the network reorders them by up to 0.2 s.
     private static func timestamp(_ number: Int) -> Int64 {
         1_700_000_000_000_000_000 + Int64(number + number * 7_919 % 2_000) * 100_000
     }

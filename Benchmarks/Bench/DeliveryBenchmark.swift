@@ -7,23 +7,25 @@ import StatusCrypto
 import Store
 import Wire
 
-/// Pushes out of a full queue, through the whole delivery on a real database, to a gorush beside it: in turn with bare posts of the same
-/// size, which say what that gorush and the HTTP client can do at all.
+/// The delivery of a full queue, on a real database, to a gorush. Its runs alternate with bare posts of the same size, which show the
+/// limits of that gorush and of the HTTP client.
 package enum DeliveryBenchmark {
     private static let ownerCount = 20_000
     private static let topic = "im.status.ethereum"
 
     struct Result {
         var rate: Double
-        /// Microseconds a push, of this process.
+        /// The microseconds of this process a push.
         var processorTime: Double
-        /// Microseconds a push, of the database's own processes.
+        /// The microseconds of the database's own processes a push.
         var databaseProcessorTime = 0.0
     }
 
+    /// Measures the delivery.
+    ///
     /// - Parameters:
-    ///   - url: of a real gorush, to be measured beside the stub.
-    ///   - store: With PostgreSQL each run is measured with SQLite too, in turn.
+    ///   - url: The URL of a real gorush, which is measured in addition to the stub.
+    ///   - store: The kind of store. PostgreSQL runs alternate with SQLite runs.
     package static func measure(_ options: Options, gorushURL url: String?, store: StoreKind = .sqlite) async throws -> Report {
         var report = Report("delivery")
         options.progress.say("delivery: seeding \(ownerCount) registrations")
@@ -69,7 +71,7 @@ package enum DeliveryBenchmark {
         report.add("\(name), PostgreSQL, its processes, processor time", others.map(\.databaseProcessorTime), unit: "µs")
     }
 
-    /// Posts one notification a request, as many at a time as a route has under way at first.
+    /// Posts one notification a request. The requests in flight are those of a route's initial window.
     static func post(_ count: Int, to url: String) async throws -> Result {
         let client = HTTPClient(configuration: .init(maximumConnectionsPerHost: 32))
         defer { client.shutdown() }
@@ -101,7 +103,7 @@ package enum DeliveryBenchmark {
 
     private static func filler(_ count: Int) -> String { String(repeating: "0", count: count) }
 
-    /// Delivers pushes that are all in the queue of a database already.
+    /// Delivers pushes that are already in the queue of a database.
     static func deliver(_ count: Int, to url: String, from database: RunDatabase) async throws -> Result {
         let store = try database.open()
         var configuration = DeliveryConfiguration(endpoint: .init(url: url))
@@ -111,7 +113,7 @@ package enum DeliveryBenchmark {
             store: store, configuration: configuration, clock: ContinuousClock(), wallClock: wallClock, logger: .silent,
             onUnregistered: { _ in })
         let delivering = Task { try await loop.run() }
-        // Its first look finds nothing; then all are there at once.
+        // Enqueue all pushes at once after the first poll has found the queue empty.
         while loop.idleUntil(at: .zero) == nil { try await Task.sleep(for: .milliseconds(5)) }
         for start in stride(from: 0, to: count, by: 1_000) {
             try await store.apply(at: wallClock.now()) { batch in

@@ -1,11 +1,11 @@
-/// Envelopes in, replies out, against the bare operations measured in the same run.
+/// The engine from envelopes to replies, compared with the bare operations of the same run.
 package enum EngineBenchmark {
-    /// Registrations in the database beforehand, which queries ask for and pushes go to.
+    /// The number of registrations in the database, which queries and pushes use.
     private static let ownerCount = 20_000
 
-    /// The engine in turn with the floor, so that what else the machine does hits both.
+    /// Measures the engine and the floor in turn, so that other load on the machine affects both.
     ///
-    /// - Parameter store: With PostgreSQL each run is measured with SQLite too, in turn.
+    /// - Parameter store: The kind of store. PostgreSQL runs alternate with SQLite runs.
     package static func measure(_ options: Options, kinds: [MessageKind], store: StoreKind = .sqlite) async throws -> Report {
         var report = Report("engine")
         options.progress.say("engine: seeding \(ownerCount) registrations")
@@ -51,7 +51,7 @@ package enum EngineBenchmark {
         return report
     }
 
-    /// Adds the runs with PostgreSQL, with the server's own processor time held against that of the same runs with SQLite.
+    /// Adds the runs with PostgreSQL, and compares the server's own processor time with that of the SQLite runs.
     private static func add(
         _ results: [EngineRun.Result], besides others: [EngineRun.Result], _ kind: MessageKind, _ options: Options, to report: inout Report
     ) {
@@ -79,7 +79,7 @@ package enum EngineBenchmark {
 }
 
 extension MessageKind {
-    /// Engine ÷ floor.
+    /// The goal for the ratio engine ÷ floor.
     fileprivate var mark: Report.Mark {
         switch self {
         case .registration, .push: .atLeast(0.80)

@@ -7,24 +7,24 @@ import StatusCrypto
 import Store
 import Transport
 
-/// One life of an engine on a real database: starts, does a workload, drains.
+/// One life of an engine on a real database, from its start to its drain, with a workload.
 struct EngineRun {
     struct Result {
-        /// From the first hand-over until the last mark was durable.
+        /// The messages a second, from the first hand-over until the last publication mark is durable.
         var rate: Double
-        /// Microseconds a message, for the same.
+        /// The microseconds a message in that interval.
         var processorTime: Double
-        /// Microseconds a message of the database's own processes, for the same; 0 for SQLite.
+        /// The microseconds of the database's own processes a message in that interval, or 0 for SQLite.
         var databaseProcessorTime: Double
-        /// The most the log beside the database grew to, in bytes.
+        /// The maximum size of the WAL next to the database, in bytes.
         var logByteCount: Int
-        /// Times that a commit waited for the disk.
+        /// The number of times that a commit waited for the disk.
         var commitCount: Int
     }
 
     let database: RunDatabase
     let workerCount: Int
-    /// nil: delivery is paused.
+    /// The URL of gorush. nil pauses delivery.
     var gorushURL: String?
     /// Whether the run ends only when all pushes are delivered.
     var drainsQueue = true
@@ -34,13 +34,15 @@ struct EngineRun {
         self.workerCount = workerCount
     }
 
-    /// - Parameter path: That of an SQLite database.
+    /// - Parameter path: The path of an SQLite database.
     init(path: String, workerCount: Int, gorushURL: String? = nil) {
         self.init(.sqlite(path: path), workerCount: workerCount)
         self.gorushURL = gorushURL
     }
 
-    /// - Throws: `WrongReply` when a reply is not what it should be.
+    /// Runs a workload.
+    ///
+    /// - Throws: `WrongReply` if a reply is wrong.
     func measure(_ workload: Workload) async throws -> Result {
         let transport = StandInTransport(workload)
         let result = try await run(transport, messageCount: workload.envelopes.count) {

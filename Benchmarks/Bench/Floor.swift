@@ -5,20 +5,20 @@ import StatusCrypto
 import Synchronization
 import Wire
 
-/// What the C libraries alone take for a message: every operation of libsecp256k1 and libcrypto that the engine does for it, with buffers
-/// of the same sizes, and nothing else: no Keccak (libcrypto 3.0 has none), no protobuf, no allocation, no store.
+/// The time that the C libraries alone take for a message. The floor runs all of the engine's operations of libsecp256k1 and libcrypto,
+/// with buffers of the same sizes. The floor includes no Keccak (libcrypto 3.0 has none), protobuf, allocation or store.
 ///
-/// Each message of the input is another one; all is prepared before the clock starts.
+/// The messages of the input differ. All are prepared before the clock starts.
 final class Floor: Sendable {
     private let kind: MessageKind
     private let messages: [Message]
 
-    /// The parts of a message that the libraries are given.
+    /// The parts of a message that the libraries get.
     private struct Message {
-        /// Ephemeral key of the envelope, `04‖X‖Y`.
+        /// The ephemeral key of the envelope, `04‖X‖Y`.
         var ephemeral: [UInt8]
         var sender: [UInt8]
-        /// Inner signature; the outer one is another with the same cost.
+        /// The inner signature. The outer one costs the same.
         var signature: [UInt8]
         var digest: [UInt8]
         var frame: [UInt8]
@@ -26,7 +26,7 @@ final class Floor: Sendable {
         var replyFrameByteCount: Int
     }
 
-    /// Different inputs; more would only measure the processor's cache.
+    /// The number of different inputs. More would only measure the processor's cache.
     private static let inputCount = 512
 
     init(_ kind: MessageKind) {
@@ -43,7 +43,7 @@ final class Floor: Sendable {
         }
     }
 
-    /// Messages a second, all threads together, and microseconds of processor time a message.
+    /// Returns the messages a second of all threads together, and the microseconds of processor time a message.
     func measure(messageCount: Int, threadCount: Int) -> (rate: Double, processorTime: Double) {
         let processorStart = Timing.processorSeconds
         let next = Atomic<Int>(0)
@@ -78,7 +78,7 @@ final class Floor: Sendable {
 }
 
 extension MessageKind {
-    /// What the envelopes of `Workload` decrypt to, in blocks of 256 (PROTOCOL.md §3).
+    /// The length of the decrypted envelopes of `Workload`, in blocks of 256 (PROTOCOL.md §3).
     fileprivate var frameByteCount: Int {
         switch self {
         case .push: 768

@@ -2,7 +2,7 @@ import CLibCrypto
 import CSecp256k1
 import Foundation
 
-/// One thread's contexts and buffers, and the bare calls. Results are thrown away, failures end the program.
+/// One thread's contexts and buffers, and the bare calls. The worker discards results, and failures end the program.
 @safe final class FloorWorker {
     private let curve: OpaquePointer
     private let digestContext: OpaquePointer
@@ -22,7 +22,8 @@ import Foundation
             let sha256 = unsafe EVP_MD_fetch(nil, "SHA2-256", nil), let aes256GCM = unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil),
             let aes128CTR = unsafe EVP_CIPHER_fetch(nil, "AES-128-CTR", nil)
         else {
-            // No memory, or a libcrypto without these: a benchmark has no peer that could cause it, and nothing to measure then.
+            // The machine has no memory, or libcrypto lacks these algorithms. A benchmark has no peer that could cause this, and cannot
+            // continue.
             fatalError("the libraries are not usable")
         }
         unsafe self.curve = curve
@@ -31,7 +32,7 @@ import Foundation
         unsafe self.sha256 = sha256
         unsafe self.aes256GCM = aes256GCM
         unsafe self.aes128CTR = aes128CTR
-        // Blinded, as the engine's is.
+        // The engine's context is blinded too.
         unsafe require(secp256k1_context_randomize(curve, key))
     }
 
@@ -46,19 +47,19 @@ import Foundation
 
     // MARK: A message
 
-    /// The message hash, by which duplicates are known.
+    /// Computes the message hash, which identifies duplicates.
     func hashEnvelope(_ bytes: [UInt8]) { hash(bytes, byteCount: bytes.count) }
 
-    /// ECIES: ECDH, two SHA-256 for the keys, HMAC, AES-CTR.
+    /// Opens ECIES: ECDH, two SHA-256 for the keys, HMAC, AES-CTR.
     func openAsymmetric(_ frame: [UInt8], ephemeral: [UInt8]) {
         agree(with: parse(ephemeral))
         applyECIES(to: frame, byteCount: frame.count)
     }
 
-    /// AES-256-GCM.
+    /// Opens AES-256-GCM.
     func openSymmetric(_ frame: [UInt8]) { decryptGCM(frame) }
 
-    /// A signature from which a key could be recovered: both numbers in range, and R the X of a point.
+    /// Checks that a key could be recovered from a signature: both numbers are in range, and R is the X of a point.
     func checkOuterSignature(_ signature: [UInt8]) {
         var parsed = secp256k1_ecdsa_recoverable_signature()
         unsafe require(secp256k1_ecdsa_recoverable_signature_parse_compact(curve, &parsed, signature, Int32(signature[64])))
@@ -68,7 +69,7 @@ import Foundation
         unsafe require(secp256k1_ec_pubkey_parse(curve, &key, point, 33))
     }
 
-    /// The sender.
+    /// Recovers the sender.
     func recover(_ signature: [UInt8], _ digest: [UInt8]) {
         var parsed = secp256k1_ecdsa_recoverable_signature()
         unsafe require(secp256k1_ecdsa_recoverable_signature_parse_compact(curve, &parsed, signature, Int32(signature[64])))
@@ -77,14 +78,14 @@ import Foundation
         serialize(key)
     }
 
-    /// ECDH with the sender, AES-GCM, SHA-256 of the plaintext.
+    /// Opens a registration: ECDH with the sender, AES-GCM, SHA-256 of the plaintext.
     func openRegistration(_ plaintext: [UInt8], sender: [UInt8]) {
         agree(with: parse(sender))
         decryptGCM(plaintext)
         hash(plaintext, byteCount: plaintext.count)
     }
 
-    /// The grant. The engine recovers here too, because V decides; verifying is the cheaper call of the two.
+    /// Verifies the grant. The engine recovers here too, because V decides. Verification is the cheaper of the two calls.
     func verify(_ signature: [UInt8], _ digest: [UInt8], by signer: [UInt8]) {
         var parsed = secp256k1_ecdsa_signature()
         unsafe require(secp256k1_ecdsa_signature_parse_compact(curve, &parsed, signature))
@@ -92,7 +93,7 @@ import Foundation
         unsafe require(secp256k1_ecdsa_verify(curve, &parsed, digest, &key))
     }
 
-    /// Two signatures, a fresh key, ECDH, the rest of ECIES, and the random bytes of key, vector and padding.
+    /// Seals a reply: two signatures, a fresh key, ECDH, the rest of ECIES, and the random bytes of key, vector and padding.
     func reply(to sender: [UInt8], frameByteCount: Int) {
         sign()
         sign()
@@ -152,7 +153,7 @@ import Foundation
         unsafe require(EVP_CipherUpdate(cipherContext, &output, &written, bytes, Int32(byteCount)))
     }
 
-    /// Up to the tag, whose comparison costs nothing.
+    /// Decrypts up to the tag, whose comparison is free.
     private func decryptGCM(_ bytes: [UInt8]) {
         unsafe require(EVP_CipherInit_ex2(cipherContext, aes256GCM, key, vector, 0, nil))
         var written: Int32 = 0
@@ -162,7 +163,7 @@ import Foundation
     }
 
     private func require(_ status: Int32) {
-        // The inputs are our own and valid: a failure means that the floor would not measure what it says, so no figure may come of it.
+        // The inputs are our own and valid. After a failure the floor would measure something else, so it must not return a figure.
         guard status == 1 else { fatalError("an operation of the floor failed") }
     }
 }

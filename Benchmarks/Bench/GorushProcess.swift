@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-/// The stub gorush as a process, found beside this program.
+/// The stub gorush as a process. Its program is in the folder of this one.
 final class GorushProcess: Sendable {
     struct DidNotStart: Error {}
 
-    /// A device token, and when the stub had read the request with its push.
+    /// A device token, and the time at which the stub had read the request with its push.
     typealias Arrival = (token: String, time: ContinuousClock.Instant)
 
     let url: String
@@ -23,17 +23,17 @@ final class GorushProcess: Sendable {
         url = try String(contentsOfFile: readyFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// How many notifications it has taken so far.
+    /// The number of notifications that the stub has accepted so far.
     var notificationCount: Int { process.standardOutput.all.count }
 
-    /// Pushes in notifications after the first ones, in the order of arrival; returns when so many are there.
+    /// Returns pushes in order of arrival, without those in the first notifications. Waits until there are `count` of them.
     func arrivals(_ count: Int, afterNotifications earlierCount: Int) async -> [Arrival] {
         var notifications: [Notification] = []
         repeat {
             _ = await process.standardOutput.wait(count: earlierCount + notifications.count + 1)
             notifications += process.standardOutput.all.dropFirst(earlierCount + notifications.count).compactMap { Notification(line: $0) }
         } while notifications.reduce(0, { $0 + $1.tokens.count }) < count && process.isRunning
-        // Both programs read the same clock; what it says is turned into the time that latencies are counted in.
+        // Both programs read the same clock. Convert the stub's times to the clock of the latencies.
         let (now, wallTime) = (ContinuousClock.now, Date.now.timeIntervalSince1970)
         return notifications.flatMap { notification in
             notification.tokens.map { ($0, now - .seconds(wallTime - notification.arrived)) }

@@ -5,11 +5,11 @@ import Synchronization
 import Transport
 import Wire
 
-/// How long a message takes while the server is half busy.
+/// The latency of messages at half of the server's peak rate.
 package enum LatencyBenchmark {
     private static let ownerCount = 20_000
 
-    /// First the peak of each kind, then the same messages at half its rate.
+    /// Measures the peak of each kind, and then the same messages at half its rate.
     package static func measure(_ options: Options) async throws -> Report {
         var report = Report("latency")
         let gorush = try await GorushProcess(directory: options.directory)

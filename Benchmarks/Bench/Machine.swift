@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where figures were measured.
+/// The machine of the measurements.
 package struct Machine: Sendable {
     package var processor: String
     package var coreCount: Int
@@ -14,7 +14,7 @@ package struct Machine: Sendable {
         self.system = system
     }
 
-    /// This one, from `/proc`.
+    /// Returns this machine, from `/proc`.
     package static func current() -> Machine {
         let information = ProcessInfo.processInfo
         return Machine(
@@ -28,13 +28,13 @@ package struct Machine: Sendable {
         "\(processor), \(coreCount) cores, \(Report.text(memoryGigabytes)) GB, \(system)"
     }
 
-    /// The resident memory of a process in megabytes (10^6 bytes); nil when it is gone.
+    /// Returns the resident memory of a process in megabytes (10^6 bytes), or nil if it has exited.
     static func residentMegabytes(of process: Int32 = getpid()) -> Double? {
         value(of: "VmRSS", in: "/proc/\(process)/status").flatMap { $0.split(separator: " ").first }.flatMap { Double($0) }
             .map { $0 * 1024 / 1e6 }
     }
 
-    /// The first `name : value` of a file of `/proc`.
+    /// Returns the first `name : value` of a file of `/proc`.
     private static func value(of name: String, in path: String) -> String? {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
         for line in text.split(separator: "\n") where line.hasPrefix(name) {

@@ -7,16 +7,16 @@ import StatusCrypto
 import Store
 import Wire
 
-/// Pushes to devices that have worked, beside a queue full of pushes to targets that somebody made up (docs/LIMITS.md).
+/// Pushes to proven devices while the queue is full of pushes to invented targets (docs/LIMITS.md).
 enum MadeUpTargets {
     private static let topic = "im.status.ethereum"
     private static let honestCount = 100
     private static let honestInterval = Duration.milliseconds(20)
     static let targetCount = 3_000
-    /// Some seconds of gorush.
+    /// The number of the attack's pushes, which keeps gorush busy for some seconds.
     static let attackCount = 30_000
 
-    /// - Returns: The milliseconds from the commit of each honest push until gorush has it.
+    /// - Returns: The milliseconds from the commit of each honest push until gorush has received it.
     static func delays(besides attackCount: Int, _ seed: SeededStore, _ options: Options) async throws -> Sample {
         let gorush = try await GorushProcess(directory: options.directory)
         let store = try SeededStore.open(seed.copy())
@@ -35,7 +35,7 @@ enum MadeUpTargets {
             loop.wake()
         }
 
-        // Each honest device has worked before the attack.
+        // Prove each honest device before the attack.
         try await enqueue((0..<honestCount).map { honest($0, "first") })
         while try await store.oldestQueuedPush() != nil { try await Task.sleep(for: .milliseconds(5)) }
         let earlierCount = gorush.notificationCount

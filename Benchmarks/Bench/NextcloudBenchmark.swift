@@ -8,11 +8,11 @@ import StatusCrypto
 import Store
 import TestSupport
 
-/// A batch of notifications as a busy Nextcloud server posts it, through HTTP into the database, against the bare RSA verifications.
+/// A batch of notifications as a busy Nextcloud server posts it, through HTTP into the database, compared with the bare RSA verifications.
 package enum NextcloudBenchmark {
-    /// As many as a batch may have (GATEWAY_PROTOCOLS.md §2.4).
+    /// The maximum batch size (GATEWAY_PROTOCOLS.md §2.4).
     private static let maximumCount = 10_000
-    /// Each user's devices are woken together.
+    /// The number of users. The notifications wake all devices of a user together.
     private static let userCount = 100
     private static let app = "com.nextcloud.Talk"
 
@@ -21,7 +21,7 @@ package enum NextcloudBenchmark {
         var subject: [UInt8]
         var signature: [UInt8]
 
-        /// What a server posts for it, as PHP writes a form.
+        /// The form field that a server posts for the entry, as PHP writes it.
         var field: String {
             let json = """
                 {"deviceIdentifier":"\(device.identifier.text)","pushTokenHash":"\(device.pushTokenHash)",\
@@ -57,7 +57,7 @@ package enum NextcloudBenchmark {
     private static func entry(_ number: Int, key: RSAPrivateKey) -> Entry {
         let token = BenchmarkOwners.digest("Nextcloud token", number).description
         let time = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
-        // What a device reads is nobody's affair here: random bytes look the same.
+        // The subject's content is random, because no device reads it here.
         let subject = (0..<8).flatMap { BenchmarkOwners.digest("subject \($0)", number).bytes }
         return Entry(
             device: ProxyDevice(
@@ -67,7 +67,7 @@ package enum NextcloudBenchmark {
             subject: subject, signature: key.signature(of: subject))
     }
 
-    /// One call of libcrypto for each signature, whose keys and digests are ready.
+    /// Measures one call of libcrypto for each signature, with prepared keys and digests.
     private static func floor(_ entries: [Entry], threadCount: Int) -> Double {
         let digests = entries.map { SHA512.hash($0.subject) }
         let seconds = Timing.seconds {
@@ -102,7 +102,7 @@ package enum NextcloudBenchmark {
         return rate
     }
 
-    /// Delivery is paused.
+    /// An outbox whose delivery is paused.
     private struct QueueOnly: ProxyOutbox {
         var store: SQLiteStore
 

@@ -1,14 +1,14 @@
-/// What all benchmarks share.
+/// The options that all benchmarks share.
 package struct Options: Sendable {
-    /// How many runs there are, of which the median is taken.
+    /// The number of runs. The median counts.
     package var runCount: Int
-    /// Messages of each kind and run.
+    /// The number of messages of each kind and run.
     package var messageCount: Int
-    /// Threads of the floor, and workers of the engine.
+    /// The number of the floor's threads, and of the engine's workers.
     package var threadCount: Int
-    /// How long each figure is measured in each run.
+    /// The duration of the measurement of each figure in each run.
     package var duration: Duration
-    /// Where databases are made, and removed again: a real disk, or a durable commit costs nothing.
+    /// The folder for the databases, which are removed afterwards. The disk must be a real one: otherwise a durable commit is free.
     package var directory: String
     package var progress = Progress()
 
@@ -21,16 +21,16 @@ package struct Options: Sendable {
     }
 }
 
-/// What a message asks for; the engine's work differs by it.
+/// The request of a message, which determines the engine's work.
 package enum MessageKind: String, Sendable, CaseIterable {
-    /// The first of its key, on the server's own topic.
+    /// A registration on the server's own topic, the first one of its key.
     case registration
-    /// On a query topic whose key is in memory, but for the first ones: encrypted symmetrically.
+    /// A symmetrically encrypted query on a query topic. The topic's key is in memory, except for the first queries.
     case query
-    /// Each on another query topic, whose key was derived before and is in the store.
+    /// A query on another query topic each time. The topic's key is in the store, derived before.
     case storedQuery = "stored-query"
-    /// On the server's own topic: encrypted to its key.
+    /// A query on the server's own topic, encrypted to its key.
     case directQuery = "direct-query"
-    /// One notification for one device.
+    /// A push request with one notification for one device.
     case push
 }

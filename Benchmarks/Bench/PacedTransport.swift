@@ -5,10 +5,10 @@ import Synchronization
 import Transport
 import Wire
 
-/// Hands each envelope over at its time, whether or not earlier ones are done: a server that stalls does not slow its clients down.
-/// Latencies count from the time when the envelope was due.
+/// A transport that hands each envelope over at its time, whether or not earlier ones are done. A stalled server does not slow its clients
+/// down. Latencies count from the time when the envelope was due.
 final class PacedTransport: MessageTransport {
-    /// What a network brings in so long comes in one call.
+    /// The interval between calls. Each call hands over all envelopes that became due in the interval.
     private static let tick = Duration.milliseconds(2)
 
     private let workload: Workload
@@ -20,11 +20,13 @@ final class PacedTransport: MessageTransport {
     private let replies: ReplyBox
     private let start = Mutex(ContinuousClock.now)
 
+    /// Creates a transport.
+    ///
     /// - Parameters:
-    ///   - rate: messages of the workload a second.
-    ///   - strangers: what others send meanwhile, evenly; their replies are nobody's affair.
-    ///   - strangersAtOnce: what others send in one call before everything else.
-    ///   - patience: how long replies are waited for when all is sent.
+    ///   - rate: The workload's messages a second.
+    ///   - strangers: Messages of attackers, evenly distributed. The transport ignores their replies.
+    ///   - strangersAtOnce: Messages of attackers, handed over in one call before all other messages.
+    ///   - patience: The maximum wait for replies after the last message.
     init(
         _ workload: Workload, rate: Double, strangers: [WakuEnvelope] = [], strangersAtOnce: [WakuEnvelope] = [],
         patience: Duration = .seconds(600)
@@ -80,9 +82,7 @@ final class PacedTransport: MessageTransport {
 
     var healthIssues: [String] { [] }
 
-    /// Milliseconds to the published reply, of each message. Opens every reply to see whom it is for.
-    ///
-    /// - Throws: `WrongReply` when one is not the answer to any of the messages.
+    /// Returns the milliseconds from each message to its published reply. The function opens every reply to find its recipient.
     func replyLatencies(threadCount: Int) throws -> Sample {
         let start = start.withLock { $0 }
         let kept = replies.kept
@@ -96,7 +96,8 @@ final class PacedTransport: MessageTransport {
         return Sample(latencies.compactMap(\.self))
     }
 
-    /// Milliseconds to the arrival at gorush, of each push. Of an owner's several pushes the first to arrive is taken for the first sent.
+    /// Returns the milliseconds from each message to its push's arrival at gorush. The first arrival among an owner's pushes counts for the
+    /// first message.
     func pushLatencies(_ arrivals: [GorushProcess.Arrival], owners: Int) -> Sample {
         let start = start.withLock { $0 }
         var numbers: [String: [Int]] = [:]

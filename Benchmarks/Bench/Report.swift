@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a benchmark found out: figures, the marks they are held against, and the machine, without which no figure means anything.
+/// The results of a benchmark: figures, their goals, and the machine, without which the figures have no meaning.
 package struct Report: Sendable {
-    /// A bound that a figure should keep.
+    /// A goal for a figure.
     package struct Mark: Sendable {
         package enum Direction: Sendable {
             case atLeast
@@ -22,7 +22,7 @@ package struct Report: Sendable {
 
     package struct Figure: Sendable {
         package var name: String
-        /// `/s`, `ms`, `×`, `MB` …
+        /// The unit: `/s`, `ms`, `×`, `MB` …
         package var unit: String
         package var sample: Sample
         package var mark: Mark?
@@ -37,12 +37,12 @@ package struct Report: Sendable {
         self.machine = machine
     }
 
-    /// Adds what several runs measured.
+    /// Adds the results of several runs.
     package mutating func add(_ name: String, _ values: [Double], unit: String, mark: Mark? = nil) {
         figures.append(Figure(name: name, unit: unit, sample: Sample(values), mark: mark))
     }
 
-    /// A table in Markdown.
+    /// The table in Markdown.
     package var table: String {
         let rows =
             [["", "median", "lowest … highest", "", "mark"]]
@@ -61,7 +61,7 @@ package struct Report: Sendable {
         "\(mark.direction == .atLeast ? "≥" : "≤") \(text(mark.bound))\(mark.isMet(by: value) ? ", met" : ", NOT met")"
     }
 
-    /// Three or more significant digits.
+    /// Returns a number with three or more significant digits.
     static func text(_ value: Double) -> String {
         switch abs(value) {
         case 100...: String(format: "%.0f", value)

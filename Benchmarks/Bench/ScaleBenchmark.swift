@@ -3,9 +3,11 @@ import Foundation
 import StatusCrypto
 import TestSupport
 
-/// Whether the server stays the same when the database grows.
+/// The effect of a growing database on the server.
 package enum ScaleBenchmark {
-    /// - Parameter sizes: registrations; the rates of the last are held against those of the first.
+    /// Measures the server.
+    ///
+    /// - Parameter sizes: The numbers of registrations. The rates of the last are compared with those of the first.
     package static func measure(_ options: Options, sizes: [Int]) async throws -> Report {
         var report = Report("scale")
         var workloads: [MessageKind: Workload] = [:]

@@ -8,11 +8,11 @@ import StatusCrypto
 import Store
 import Synchronization
 
-/// A database with so many registered owners, made once; each run gets a copy of its own.
+/// A database with registered owners, made once. Each run gets its own copy.
 struct SeededStore {
-    /// Registrations a transaction.
+    /// The number of registrations in a transaction.
     private static let batchCount = 5_000
-    /// Owners whose query topic has its key stored: as many as the engine keeps in memory.
+    /// The number of owners with a stored topic key: as many as the engine keeps in memory.
     private static let topicKeyCount = 20_000
 
     let ownerCount: Int
@@ -49,14 +49,14 @@ struct SeededStore {
         }
     }
 
-    /// Owners whom messages may be about.
+    /// The number of owners that messages may concern.
     var askedOwnerCount: Int { Self.askedOwnerCount(of: ownerCount) }
 
     static func askedOwnerCount(of ownerCount: Int) -> Int { min(ownerCount, topicKeyCount) }
 
     var byteCount: Int { Self.byteCount(path) }
 
-    /// The database in the state of the beginning, on the disk: the kernel would write it back some seconds later, in the midst of a run.
+    /// Returns a synced copy of the seed. Otherwise the kernel would write it to the disk some seconds later, during a run.
     func copy() throws -> String {
         Self.remove(copyPath)
         try FileManager.default.copyItem(atPath: path, toPath: copyPath)
@@ -71,7 +71,7 @@ struct SeededStore {
         Self.remove(copyPath)
     }
 
-    /// A new server seals its database.
+    /// The sealing keys. A new server seals its database.
     static var sealingKeys: SealingKeys? { SealingKeys([(id: 1, secret: SecretBytes(FixedBytes(repeating: 1)))]) }
 
     static func open(_ path: String) throws -> SQLiteStore {

@@ -8,7 +8,7 @@ import StatusCrypto
 import Store
 import TestSupport
 
-/// The delay of calls from the Nextcloud origin to a push proxy that responds, beside proxies that never do (docs/LIMITS.md).
+/// The delay of calls from the Nextcloud origin to a responding push proxy, while other proxies never respond (docs/LIMITS.md).
 enum SilentProxyBenchmark {
     static let proxyCount = 96
     static let userCount = 5

@@ -5,14 +5,14 @@ import StatusCrypto
 import TestSupport
 import WakuREST
 
-/// The whole way over HTTP: a stand-in for the Waku node, the server as a process beside it, and the stub gorush.
+/// The complete system over HTTP: a stand-in for the Waku node, the server in another process, and the stub gorush.
 package enum StackBenchmark {
     private static let ownerCount = 20_000
-    /// What a server beside a go-waku node has to keep up with, echoes included.
+    /// The requests a second that a server at a go-waku node must sustain, including echoes.
     private static let steadyRate = 800.0
-    /// Messages for a node that takes one POST at a time: some ten seconds.
+    /// The number of messages for a node that accepts one POST at a time, which takes some ten seconds.
     private static let nwakuCount = 5_000
-    /// Messages that wait at the node while the server works as fast as it can.
+    /// The number of messages at the node while the server works at full speed.
     private static let waitingCount = 2_000
 
     private struct Figures {
@@ -59,7 +59,7 @@ package enum StackBenchmark {
         report.add("\(name): echoes dropped at that", figures.droppedEchoes, unit: "", mark: .atMost(0))
     }
 
-    /// The server's own client alone, with as many POSTs under way as the server has at such a node.
+    /// Measures the server's HTTP client alone. Its POSTs in flight are those of the server at such a node.
     private static func bareRate(_ kind: StandInNode.Kind, _ envelopes: [WakuEnvelope]) async throws -> Double {
         let client = HTTPClient()
         defer { client.shutdown() }
@@ -78,14 +78,14 @@ package enum StackBenchmark {
     }
 
     private struct Result {
-        /// From the first message to the last reply.
+        /// The replies a second, from the first message to the last reply.
         var replyRate: Double
-        /// The same of all POSTs, echoes included.
+        /// The POSTs a second in that interval, including echoes.
         var postRate: Double
         var droppedEchoCount: Double
     }
 
-    /// - Parameter rate: messages a second; nil: as many as the server takes.
+    /// - Parameter rate: The messages a second. nil means as many as the server accepts.
     private static func run(
         _ kind: StandInNode.Kind, _ envelopes: [WakuEnvelope], rate: Double?, _ seed: SeededStore, _ options: Options
     ) async throws -> Result {
@@ -97,7 +97,7 @@ package enum StackBenchmark {
             in: folder,
             settings: [
                 "storage.path": try seed.copy(), "transport.kind": "waku", "transport.waku.url": try node.listen(),
-                // It has none; and it loses nothing.
+                // The stand-in has no history, and loses no message.
                 "transport.waku.history": "false", "transport.waku.cacheCapacity": "100000", "transport.replyEcho": "true",
                 "gorush.url": gorush.url,
             ])
@@ -113,7 +113,7 @@ package enum StackBenchmark {
             sentCount = end
             try await Task.sleep(for: .milliseconds(5))
         }
-        // To ask the server costs the processors that are measured: not before the node has seen so many.
+        // A request to the server costs measured processor time. Wait first until the node has received a POST for each message.
         while node.publishedCount < messages.count { try await Task.sleep(for: .milliseconds(5)) }
         let metrics = ServerMetrics(url: "http://\(server.addresses.admin)/metrics", client: client)
         while try await metrics.sum("pushserver_replies_total", "outcome=\"published\"") < Double(envelopes.count) {

@@ -4,41 +4,41 @@ import Relay
 import Synchronization
 import TestSupport
 
-/// A Waku node that only carries: gives out the messages that it was told of, counts those that are published, and costs little beside the
-/// server that is measured. Connections and answers are as its kind of node has them (WAKU_REST.md §0, §1.2).
+/// A stand-in for a Waku node that only carries messages: it delivers given messages and counts the published ones. Compared with the
+/// measured server, it costs little. Connections and responses are those of its kind of node (WAKU_REST.md §0, §1.2).
 final class StandInNode: Sendable {
     enum Kind: String, CaseIterable {
-        /// Takes one POST at a time, each for as long as ``publishingTime``, and closes each connection.
+        /// A node that accepts one POST at a time, each for ``publishingTime``, and closes each connection.
         case nwaku
-        /// Takes several at a time, over connections that it keeps.
+        /// A node that accepts several POSTs at a time, over connections that it keeps open.
         case goWaku = "go-waku"
 
         fileprivate var success: String { self == .nwaku ? "OK" : "true" }
     }
 
-    /// How long an nwaku hears nobody else while it publishes. No measure of a real one: so long that the node is what bounds the rate, and
-    /// not the processors, which the server, the stand-in and gorush share.
+    /// The time for which a publishing nwaku ignores other requests. The value is not a measurement of a real node. It makes the node limit
+    /// the rate, instead of the processors, which the server, the stand-in and gorush share.
     private static let publishingTime = Duration.milliseconds(2)
     private static let health = #"{"nodeHealth":"READY","protocolsHealth":[{"Relay":"READY"}]}"#
 
     private struct State {
-        /// JSON of messages that nobody has taken.
+        /// The JSON of messages that no GET has taken.
         var waiting: [String] = []
         var publishedCount = 0
     }
 
     let kind: Kind
     private let state = Mutex(State())
-    /// Held while an nwaku publishes.
+    /// The lock that a publishing nwaku holds.
     private let publishing = Mutex(())
 
     init(_ kind: Kind) {
         self.kind = kind
     }
 
-    /// Serves until the process ends.
+    /// Listens until the process exits.
     ///
-    /// - Returns: its URL.
+    /// - Returns: The node's URL.
     func listen() throws -> String {
         let server = try RawServer { [self] connection in
             while let request = connection.readRequestLine() {
@@ -49,20 +49,20 @@ final class StandInNode: Sendable {
         return server.url
     }
 
-    /// A message as a GET brings it.
+    /// Returns a message in the format of a GET's response.
     static func text(_ envelope: WakuEnvelope) -> String {
         String(NodeResponse.messages([envelope.message]).dropFirst().dropLast())
     }
 
-    /// Messages of the network, which the next GETs bring.
+    /// Adds messages of the network, which the next GETs deliver.
     ///
-    /// - Parameter texts: made beforehand, for that costs the processors that are measured.
+    /// - Parameter texts: The messages, made before the measurement, because that costs processor time.
     func carry(_ texts: some Sequence<String>) {
         state.withLock { $0.waiting += texts }
     }
 
     var waitingCount: Int { state.withLock { $0.waiting.count } }
-    /// POSTs of messages so far.
+    /// The number of POSTs of messages so far.
     var publishedCount: Int { state.withLock { $0.publishedCount } }
 
     private func answer(_ request: String) -> String {

@@ -6,19 +6,21 @@ import TestSupport
 import Transport
 import Wire
 
-/// The cheapest transport that is still honest: hands prepared envelopes over in batches, several calls at once, and takes replies in.
+/// The cheapest transport that does the whole work. The transport hands prepared envelopes over in batches, with several concurrent calls,
+/// and accepts replies.
 ///
-/// It returns from `run` when every message has its reply, so that the engine then drains: the time from the first hand-over to the end
-/// of the engine's `run` is that of the whole work, the last durable mark included.
+/// The method `run` returns when every message has its reply, so that the engine then drains. The time from the first hand-over to the end
+/// of the engine's `run` covers the whole work, including the last durable publication mark.
 final class StandInTransport: MessageTransport {
-    /// A transport polls or serves some connections: what a poll of a busy node brings, from so many sources.
+    /// The batch size and the number of concurrent calls: like polls of a busy node, from several sources. A transport polls or serves some
+    /// connections.
     private static let batchCount = 100
     private static let callCount = 4
 
     private let workload: Workload
     private let replies: ReplyBox
     private let start = Mutex<(time: ContinuousClock.Instant, processorSeconds: Double)?>(nil)
-    /// The first envelope that nobody has handed over.
+    /// The index of the first envelope that no call has handed over.
     private let next = Atomic<Int>(0)
 
     /// - Parameter replies: The replies of all servers that get the messages; nil for a single server.
@@ -49,19 +51,19 @@ final class StandInTransport: MessageTransport {
 
     var healthIssues: [String] { [] }
 
-    /// Since the first hand-over.
+    /// The seconds since the first hand-over.
     var elapsedSeconds: Double {
         start.withLock { $0.map { (ContinuousClock.now - $0.time).seconds } } ?? .nan
     }
 
-    /// The same of the process's processor time.
+    /// The processor seconds of the process since the first hand-over.
     var elapsedProcessorSeconds: Double {
         start.withLock { $0.map { Timing.processorSeconds - $0.processorSeconds } } ?? .nan
     }
 
     /// Opens the replies that were kept.
     ///
-    /// - Throws: `WrongReply` unless each is the server's answer to one of the senders, and says yes.
+    /// - Throws: `WrongReply` unless each is the server's successful response to one of the senders.
     func check() throws {
         let numbers = workload.numbersByReplyTopic
         for reply in replies.kept {
@@ -72,7 +74,7 @@ final class StandInTransport: MessageTransport {
 }
 
 extension EnvelopeReceiver {
-    /// Hands envelopes over as soon as there is room for them.
+    /// Hands envelopes over as soon as the intake has capacity.
     func receiveWithPatience(_ envelopes: [WakuEnvelope]) async throws {
         while true {
             do {
@@ -86,10 +88,10 @@ extension EnvelopeReceiver {
     }
 }
 
-/// The engine answered something else than success: what was measured was not the work.
+/// A reply of the engine that reports a failure. The figures would not be those of the intended work.
 package struct WrongReply: Error {}
 
-/// Counts replies and keeps some, with the moment they came.
+/// A counter of replies that keeps some of them, with their times.
 final class ReplyBox: Sendable {
     struct Reply: Sendable {
         var envelope: WakuEnvelope
@@ -104,7 +106,7 @@ final class ReplyBox: Sendable {
     private let expectedCount: Int
     private let keepsEach: Int
     private let state = Mutex(State())
-    /// Apart from the count: a condition asks whoever waits for it at each change.
+    /// The completion, separate from the count: a condition checks its waiters at each change.
     private let isComplete: Condition<Bool>
 
     /// Expects a reply to each message of a workload.
@@ -134,7 +136,7 @@ final class ReplyBox: Sendable {
 }
 
 extension MessageKind {
-    /// Whether the envelope is the server's reply to that sender, signed inside and out, and grants what was asked for.
+    /// Returns whether the envelope is the server's reply to that sender, signed inside and out, and grants the request.
     func isSuccess(_ envelope: WakuEnvelope, to sender: PrivateKey) -> Bool {
         let server = BenchmarkOwners.server.publicKey
         guard let frame = try? RFC26.openAsymmetric(envelope.message.payload, with: sender), frame.signer() == server,

@@ -1,18 +1,18 @@
-/// The figures of several runs. What counts is the median; the spread says how far to trust it.
+/// The figures of several runs. The median counts, and the spread shows its reliability.
 package struct Sample: Sendable {
-    /// In the order of the runs; at least one.
+    /// The values in the order of the runs, at least one.
     package var values: [Double]
 
-    /// One value a run.
+    /// Creates a sample with one value a run.
     package init(_ values: [Double]) { self.values = values }
 
     package var median: Double { quantile(0.5) }
     package var minimum: Double { values.min() ?? .nan }
     package var maximum: Double { values.max() ?? .nan }
 
-    /// Interpolated between the two nearest values.
+    /// Returns a quantile, interpolated between the two nearest values.
     ///
-    /// - Parameter share: 0 to 1.
+    /// - Parameter share: The quantile's fraction, from 0 to 1.
     package func quantile(_ share: Double) -> Double {
         guard !values.isEmpty else { return .nan }
         let sorted = values.sorted()

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The clock of all figures: monotonic, not slewed by sleeping.
+/// The clock of all figures, which is monotonic.
 enum Timing {
     static func seconds(of body: () throws -> Void) rethrows -> Double {
         let start = ContinuousClock.now
@@ -10,20 +10,20 @@ enum Timing {
         return (ContinuousClock.now - start).seconds
     }
 
-    /// Processor time that this process has used so far, all threads together. Other load on the machine hardly changes it.
+    /// The processor time that all threads of this process have used so far. Other load on the machine hardly changes it.
     static var processorSeconds: Double {
         var usage = rusage()
-        // Fails for an invalid argument only.
+        // The call fails only for an invalid argument.
         _ = unsafe getrusage(Int32(RUSAGE_SELF.rawValue), &usage)
         return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6 }
     }
 
-    /// Runs the body on so many threads at once and waits for all.
+    /// Runs the body on `count` threads at once and waits for all.
     static func onThreads(_ count: Int, _ body: @Sendable (Int) -> Void) {
         DispatchQueue.concurrentPerform(iterations: count, execute: body)
     }
 
-    /// Maps in order, the work divided among threads.
+    /// Returns the results in order, computed by several threads.
     static func map<Result: Sendable>(
         _ range: Range<Int>, threadCount: Int, _ transform: @Sendable (Int) -> Result
     ) -> [Result] {
@@ -37,9 +37,10 @@ enum Timing {
         return parts.withLock { parts in (0..<threadCount).flatMap { parts[$0] ?? [] } }
     }
 
-    /// Calls of the body a second, measured for about so long. The body does `batchCount` operations at once.
+    /// Returns the calls of the body a second, measured for about the given duration. The body performs `batchCount` operations in each
+    /// call.
     static func rate(for duration: Duration, batchCount: Int = 1, _ body: () -> Void) -> Double {
-        body()  // Caches, lazy statics.
+        body()  // Fills caches, lazy statics.
         var count = 0
         let start = ContinuousClock.now
         var elapsed = Duration.zero
@@ -58,7 +59,7 @@ extension Duration {
     }
 }
 
-/// Says on the standard error stream what a long run is at; the standard output holds the figures only.
+/// The progress of a long run, on the standard error stream. The standard output contains only the figures.
 package struct Progress: Sendable {
     package init() {}
 
@@ -67,6 +68,6 @@ package struct Progress: Sendable {
     }
 }
 
-/// Keeps the optimiser from leaving out work whose result nobody reads.
+/// Keeps the optimiser from removing work with an unused result.
 @inline(never)
 func keep<Value>(_ value: borrowing Value) {}

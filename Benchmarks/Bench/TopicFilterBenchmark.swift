@@ -4,7 +4,7 @@ import StatusCrypto
 import Store
 import TestSupport
 
-/// Verdicts on content topics as they come, for a million clients: nearly all of a shard's traffic is foreign.
+/// The decisions on the content topics of a shard for a million clients. Nearly all of its traffic is foreign.
 package enum TopicFilterBenchmark {
     package static func measure(_ options: Options) -> Report {
         var report = Report("topic-filter")
@@ -21,7 +21,7 @@ package enum TopicFilterBenchmark {
         }
         let memory = (Machine.residentMegabytes() ?? .nan) - memoryBefore
         let directory = TopicDirectory(serverKey: BenchmarkOwners.server.publicKey, table: table)
-        // The same generator: the first are topics of clients, the others nearly all foreign.
+        // The generator is the same. The first topics are those of clients, and the others are nearly all foreign.
         var same = SplitMix64(seed: 1)
         var other = SplitMix64(seed: 2)
         let own = (0..<4_096).map { _ in Topic(rawValue: UInt32(truncatingIfNeeded: same.next())).contentTopic }

@@ -6,23 +6,23 @@ import StatusCrypto
 import Store
 import Wire
 
-/// The delay of queries on topics whose keys are not derived yet, beside a flood of throw-away registrations whose keys are not derived
-/// either (docs/LIMITS.md). A derivation takes 13 ms, so the whole flood keeps the deriving thread busy for some 26 s.
+/// The delay of queries on topics without derived keys, during a flood of throw-away registrations without derived keys (docs/LIMITS.md). A
+/// derivation takes 13 ms, so the whole flood keeps the deriving thread busy for some 26 s.
 enum TopicKeyFlood {
     static let topicCount = 2_000
-    /// Honest owners that registered before the throw-away ones, and as many that registered after them.
+    /// The number of honest owners that registered before the throw-away ones, and of those that registered after them.
     private static let ownerCount = 20
-    /// Queries a second: each asks for another owner.
+    /// The number of queries a second, each about another owner.
     private static let rate = 5.0
 
     /// Measures the delays of the honest queries in each run.
     ///
-    /// - Parameter topicCount: The number of throw-away registrations that somebody publishes on.
+    /// - Parameter topicCount: The number of throw-away registrations on whose topics attackers publish.
     static func measure(topicCount: Int, _ options: Options) async throws -> [Sample] {
         let early = (0..<ownerCount).map { Owner(number: $0) }
         let thrownAway = (0..<topicCount).map { Owner(number: ownerCount + $0) }
         let late = (0..<ownerCount).map { Owner(number: 1_000_000 + $0) }
-        // The owners alternate, so that both halves are asked for during the whole run.
+        // The owners alternate, so that the queries cover both halves during the whole run.
         let asked = zip(early, late).flatMap { [$0, $1] }
         let senders = asked.indices.map { BenchmarkOwners.key("topic key query", $0) }
         let workload = Workload(.query, from: senders, try zip(asked, senders).map { try query(about: $0, by: $1) })

@@ -15,7 +15,7 @@ struct PushBench: AsyncParsableCommand {
         ])
 }
 
-/// Options of every benchmark.
+/// The options of all benchmarks.
 struct SharedOptions: ParsableArguments {
     @Option(help: "Runs of each figure; the median counts.")
     var runs = 5
@@ -38,12 +38,12 @@ struct SharedOptions: ParsableArguments {
         }
     }
 
-    /// Runs a benchmark in a folder of its own, which is removed afterwards, and prints what it found.
+    /// Runs a benchmark in its own folder, removes the folder, and prints the results.
     func measure(_ benchmark: (Options) async throws -> Report) async throws {
         print(try await run(benchmark).table)
     }
 
-    /// Runs a benchmark in a folder of its own, which is removed afterwards.
+    /// Runs a benchmark in its own folder, and removes the folder.
     func run<Result>(_ benchmark: (Options) async throws -> Result) async throws -> Result {
         let folder = try BenchmarkFolder(in: directory)
         defer { folder.remove() }

@@ -9,7 +9,7 @@ import Testing
         query: .init(processorTime: 200, databaseProcessorTime: 20, syncCount: 0.2, byteCount: 500),
         push: .init(processorTime: 100, databaseProcessorTime: 10, syncCount: 0.1, byteCount: 1_000),
         deliveryTime: 50, databaseDeliveryTime: 5, echoTime: 30, postTime: 10, registrationByteCount: 800)
-    /// With twice the mean at the peak, 43,200 devices make 2 pushes, 1 query and half a registration a second.
+    /// An activity with twice the mean at the peak. 43,200 devices make 2 pushes, 1 query and half a registration a second.
     private static let activity = ModelAssumptions.Activity("test", pushes: 2, queries: 1, registrations: 0.5)
     private static let unit = 43_200.0
 
@@ -111,7 +111,7 @@ import Testing
             databaseDeliveryTime: 0, echoTime: 100, postTime: 90, registrationByteCount: 600),
         assumptions: ModelAssumptions(.sqlite), deviceCounts: [1e6, 1e9])
 
-    /// The cells of the line that begins with a name.
+    /// Returns the cells of the row that begins with a name.
     private func cells(_ name: String) throws -> [String] {
         let line = try #require(report.text.split(separator: "\n").first { $0.hasPrefix("| \(name) ") })
         return line.split(separator: "|").dropFirst().map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }

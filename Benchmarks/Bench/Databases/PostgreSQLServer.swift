@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// A PostgreSQL server of a benchmark, with the default settings of PostgreSQL, on a Unix socket in a folder of its own.
+/// A PostgreSQL server of a benchmark, with PostgreSQL's default settings, on a Unix socket in its own folder.
 ///
-/// It runs until ``stop(in:)``, because `pg_ctl` detaches it from this process.
+/// The server runs until ``stop(in:)``, because `pg_ctl` detaches it from this process.
 final class PostgreSQLServer: Sendable {
     struct Failure: Error, CustomStringConvertible {
         var description: String
@@ -38,12 +38,12 @@ final class PostgreSQLServer: Sendable {
         self.processIdentifier = processIdentifier
     }
 
-    /// The parameters of libpq that reach a database.
+    /// Returns the parameters of libpq for a connection to a database.
     func parameters(_ database: String) -> [String: String] {
         ["host": folder, "user": Self.user, "dbname": database]
     }
 
-    /// Runs statements, each in a transaction of its own.
+    /// Runs statements, each in its own transaction.
     ///
     /// - Returns: The columns of all rows, separated by `|`, one row per line.
     @discardableResult
@@ -56,7 +56,7 @@ final class PostgreSQLServer: Sendable {
     /// The processor seconds that all processes of the server have used.
     var processorSeconds: Double { ProcessStatus.seconds(ofFamilyOf: processIdentifier) }
 
-    /// Kills the server of a benchmark's folder, if there is one, and waits until it has exited. Its data are of no use afterwards.
+    /// Kills the server of a benchmark's folder, if there is one, and waits until it has exited. Its data are lost.
     static func stop(in directory: String) {
         guard let processIdentifier = processIdentifier(in: folder(below: directory)) else { return }
         // SIGQUIT is PostgreSQL's immediate shutdown: the first process ends all others.
@@ -66,13 +66,13 @@ final class PostgreSQLServer: Sendable {
 
     private static func folder(below directory: String) -> String { directory + "/postgresql" }
 
-    /// The first line of `postmaster.pid`; nil if no server runs.
+    /// Returns the process identifier in the first line of `postmaster.pid`, or nil if no server runs.
     private static func processIdentifier(in folder: String) -> Int32? {
         let text = try? String(contentsOfFile: folder + "/postmaster.pid", encoding: .utf8)
         return text?.split(separator: "\n").first.flatMap { Int32($0) }
     }
 
-    /// The folder of the newest installed version's programs. Debian keeps them out of the path.
+    /// Returns the folder of the newest installed version's programs. Debian keeps them out of the path.
     private static func programs() throws -> String {
         let root = "/usr/lib/postgresql"
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []

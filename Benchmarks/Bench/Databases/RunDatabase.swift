@@ -22,7 +22,7 @@ enum RunDatabase: Sendable {
         }
     }
 
-    /// The processor seconds that the processes of the database have used so far; 0 for SQLite, which has none.
+    /// The processor seconds that the database's own processes have used so far, or 0 for SQLite, which has no processes.
     var processorSeconds: Double {
         switch self {
         case .sqlite: 0
@@ -30,7 +30,7 @@ enum RunDatabase: Sendable {
         }
     }
 
-    /// The size of the log beside the database, in bytes; 0 for PostgreSQL, whose log is that of all its databases.
+    /// The size of the WAL next to the database, in bytes, or 0 for PostgreSQL, whose WAL serves all its databases.
     var logByteCount: Int {
         switch self {
         case .sqlite(let path): SeededStore.byteCount(path + "-wal")
@@ -38,7 +38,7 @@ enum RunDatabase: Sendable {
         }
     }
 
-    /// Returns how often commits have waited for the disk so far.
+    /// Returns the number of times that commits have waited for the disk so far.
     ///
     /// - Parameter store: The open store of this database, or the closed one; nil before the store is open.
     func syncCount(_ store: (any PushStore)? = nil) async throws -> Int {

@@ -11,7 +11,7 @@ struct SeededPostgreSQL {
     let server: PostgreSQLServer
     /// The size of the tables and their indexes, in bytes.
     let byteCount: Int
-    /// Owners whom messages may be about.
+    /// The number of owners that messages may concern.
     let askedOwnerCount: Int
 
     /// - Parameter directory: The benchmark's folder, in which a server is started.
@@ -23,12 +23,12 @@ struct SeededPostgreSQL {
         try await SeededStore.fill(store, ownerCount: ownerCount, progress: progress)
         await store.close()
         try await Self.waitForClients(of: Self.name, server)
-        // The planner knows the tables, as in a database that is in use.
+        // VACUUM ANALYZE gives the planner the statistics of a database in use.
         try await server.query("VACUUM FULL ANALYZE", in: Self.name)
         byteCount = try await Self.byteCount(of: Self.name, server)
     }
 
-    /// Returns the database in the state of the beginning, on the disk.
+    /// Returns a synced copy of the seed.
     func copy() async throws -> RunDatabase {
         try await server.query(
             "DROP DATABASE IF EXISTS \(Self.copyName) WITH (FORCE)", "CREATE DATABASE \(Self.copyName) TEMPLATE \(Self.name)", "CHECKPOINT")
@@ -46,7 +46,7 @@ struct SeededPostgreSQL {
         Int(try await server.query("SELECT sum(pg_total_relation_size(relid)) FROM pg_stat_user_tables", in: name)) ?? 0
     }
 
-    /// Waits until closed connections have ended at the server too: a template may have none, and only then are their counters complete.
+    /// Waits until the server has ended closed connections. A template must have none, and only then are their counters complete.
     static func waitForClients(of name: String, _ server: PostgreSQLServer) async throws {
         try await server.query(
             """

@@ -26,17 +26,17 @@ package struct ModelAssumptions: Sendable, Equatable {
     package var clientMessageCount = 2.0
     /// Bytes of a message in the network.
     package var messageByteCount = 2_000.0
-    /// How often a node receives, and sends, each message of its shard.
+    /// The number of times that a node receives, and sends, each message of its shard.
     package var wakuAmplification = 10.0
-    /// Megabytes a second that a node receives at most, and sends at most.
+    /// The maximum of megabytes a second that a node receives, and that it sends.
     package var nodeMegabytes = 30.0
     /// Microseconds of the server's processor time for reading a message of the shard from the node.
     package var readingTime = 20.0
     /// Cores of a machine.
     package var machineCoreCount = 16.0
-    /// Requests a second that one database takes.
+    /// The maximum of requests a second to one database.
     package var databaseRate: Double
-    /// Bytes of disk that one database may have.
+    /// The maximum disk usage of one database, in bytes.
     package var databaseByteCount = 500e9
     /// The size of tables and indexes ÷ that of their live rows.
     package var deadRowFactor: Double
@@ -44,7 +44,7 @@ package struct ModelAssumptions: Sendable, Equatable {
     package var retentionHours = 48.0
     /// The fraction of pushes that go to FCM.
     package var androidFraction = 0.6
-    /// Pushes a second that FCM takes for a project.
+    /// The maximum of pushes a second that FCM accepts for a project.
     package var fcmQuota = 10_000.0
     /// Pushes a second of a gorush on one core.
     package var gorushRate = 5_500.0

@@ -6,7 +6,8 @@ package struct ModelConstants: Sendable, Equatable {
         package var processorTime: Double
         /// Microseconds of the database's own processes; 0 for SQLite.
         package var databaseProcessorTime: Double
-        /// Times that a commit waits for the disk, per request. Below 1, because a commit has many requests at full load.
+        /// The number of times that a commit waits for the disk, per request. At full load a commit has many requests, so the number is
+        /// below 1.
         package var syncCount: Double
         /// Bytes of its rows, apart from the registration's.
         package var byteCount: Double
@@ -25,7 +26,7 @@ package struct ModelConstants: Sendable, Equatable {
     package var push: Request
     /// Microseconds from the outbox until gorush's response is recorded, per push.
     package var deliveryTime: Double
-    /// The same of the database's own processes.
+    /// Microseconds of the database's own processes for the same work.
     package var databaseDeliveryTime: Double
     /// Microseconds of sealing an echo.
     package var echoTime: Double

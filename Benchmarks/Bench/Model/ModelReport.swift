@@ -111,7 +111,7 @@ package struct ModelReport: Sendable {
         ]
     }
 
-    /// A number with separators at thousands, and without zeros at its end.
+    /// Returns a number with separators at thousands, and without zeros at its end.
     static func number(_ value: Double) -> String {
         guard value >= 100 else {
             var text = Report.text(value)

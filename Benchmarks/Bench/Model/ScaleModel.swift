@@ -1,6 +1,6 @@
-/// The needs of so many devices.
+/// The needs of a number of devices.
 package struct ScaleModel: Sendable, Equatable {
-    /// A resource of which a small deployment has one.
+    /// A resource of a deployment. A small deployment has one of each.
     package enum Resource: String, Sendable, CaseIterable {
         case wakuNode = "Waku node"
         case serverCores = "server's machine"
@@ -14,7 +14,7 @@ package struct ScaleModel: Sendable, Equatable {
     package var deviceCount: Double
     package var activity: ModelAssumptions.Activity
 
-    // All rates are those of the busiest time, a second.
+    // All rates are per second at the busiest time.
     package var pushes: Double
     package var queries: Double
     package var registrations: Double
@@ -26,13 +26,13 @@ package struct ScaleModel: Sendable, Equatable {
     package var serverCores: Double
     package var databaseCores: Double
     package var wakuNodeCount: Double
-    /// Megabytes a second each way.
+    /// Megabytes a second in each direction.
     package var megabytesPerNode: Double
     package var databaseCount: Double
     package var diskByteCount: Double
     package var gorushCount: Double
 
-    /// The need of each resource ÷ what one of it gives.
+    /// The need of each resource ÷ the capacity of one.
     package var uses: [Resource: Double]
 
     package init(
@@ -85,7 +85,7 @@ package struct ScaleModel: Sendable, Equatable {
         Resource.allCases.map { ($0, uses[$0] ?? 0) }.reduce((.wakuNode, -1)) { $1.1 > $0.1 ? $1 : $0 }
     }
 
-    /// The number of devices at which one of the resource is fully used: every need grows in proportion. It is infinite for a resource that
-    /// is not needed.
+    /// Returns the number of devices at which one of the resource is fully used. All needs grow in proportion. The number is infinite for a
+    /// resource that is not needed.
     package func deviceLimit(of resource: Resource) -> Double { deviceCount / (uses[resource] ?? 0) }
 }
