@@ -3,7 +3,7 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// The addresses that an untrusted client may make the server connect to, and the one that limits count for.
+/// The addresses that untrusted clients may make the server connect to, and the address to which limits apply.
 @Suite(.safetyNet)
 struct AddressTests {
     @Test(arguments: [

@@ -4,9 +4,9 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Request bodies that nobody reads, and those that arrive slowly.
+/// Unread request bodies, and slow ones.
 @Suite(.safetyNet) struct BodyTests {
-    /// Rejects every request without a look at its body.
+    /// A gateway that rejects each request without reading its body.
     private struct Rejecting: Gateway {
         func answer(_ request: GatewayRequest) async -> GatewayResponse? { .tooManyRequests(.seconds(1)) }
     }

@@ -9,7 +9,7 @@ import Store
 import TestSupport
 import Testing
 
-/// F7cloud's document, section by section, against an origin and a proxy behind one address: it is Nextcloud's protocol under another name.
+/// F7cloud's document, section by section, with an origin and a proxy behind one address. The protocol is Nextcloud's under another name.
 @Suite(.safetyNet)
 struct F7cloudTests {
     private struct NoProof: IdentityProof {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import NextcloudOrigin
 
-/// `POST /notify`, and the way of what it says to the devices' proxies (GATEWAY_PROTOCOLS.md §4.5, §4.6).
+/// `POST /notify`, and the path of its content to the devices' proxies (GATEWAY_PROTOCOLS.md §4.5, §4.6).
 @Suite(.safetyNet)
 struct NoticesTests {
     static let hello = #"{"nid":7,"app":"spreed","subject":"Hello","type":"chat","id":"t0k3n"}"#
@@ -23,7 +23,7 @@ struct NoticesTests {
             #expect(try await world.client.send(.get, "/notify").status == 405)
             #expect(try await world.notify(#"{"uid":"alice","delete":[1.5],"app":"x"}"#) == 400)
             #expect(try await world.notify(String(repeating: " ", count: (64 << 10) + 1)) == 413)
-            // There is no such user.
+            // The origin knows no such user.
             #expect(try await world.notify(#"{"uid":"alice","delete":"all"}"#) == 202)
             #expect(try await world.store.waitingProxies().isEmpty)
         }
@@ -113,7 +113,7 @@ struct NoticesTests {
             #expect(try await world.notify(7) == 202)
         }
         try await withOrigin(in: folder) { world async throws in
-            // At another address now; what waits follows.
+            // The device now has another proxy, and the waiting pushes follow.
             _ = try await world.register("alice_talk_ios")
             let sent = await world.proxy.requests.wait(for: 1).joined()
             #expect(sent.map { OriginWorld.read($0) } == [Self.hello])
@@ -146,7 +146,7 @@ struct NoticesTests {
         let log = LogLines()
         try await withOrigin(logger: log.logger) { world async throws in
             _ = try await world.register("alice_talk_ios")
-            // The pushes of another user, at a proxy that the delivery does not know of.
+            // The pushes belong to another user, at a proxy that the delivery does not know.
             let device = OriginDevice(
                 user: "bob", tokenID: 1, identifier: "bob 1", publicKey: GatewayVectors.publicKey("device_ios"), pushTokenHash: "h",
                 proxy: "https://a", appType: .talk, lastSeen: nil, createdAt: TestNode.start)
@@ -162,9 +162,9 @@ struct NoticesTests {
 }
 
 extension OriginWorld {
-    /// The proxy has answered for all there was, and the store knows.
+    /// Waits until the proxy has responded to all calls, and the store has recorded that.
     func waitUntilNothingWaits() async throws {
-        // Each write of the store's is a change of its files.
+        // Each write of the store changes its files.
         try await FolderWatch(folder.url.path()).wait { try await store.waitingProxies().isEmpty }
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import NextcloudOrigin
 
-/// The origin's rules as values, against what PHP and the reference's own code made (GATEWAY_PROTOCOLS.md §1, §4.5).
+/// The origin's rules as values, compared with the output of PHP and of the reference's own code (GATEWAY_PROTOCOLS.md §1, §4.5).
 @Suite(.safetyNet)
 struct OriginRulesTests {
     // MARK: Signatures
@@ -75,7 +75,7 @@ struct OriginRulesTests {
         #expect(push.priority.rawValue == vector.entry.priority && push.kind.rawValue == vector.entry.type)
     }
 
-    /// The backend's report for a vector.
+    /// Returns the backend's report for a vector.
     private static func notice(_ vector: GatewayVectors.Notification, _ appType: AppType) throws -> Notice {
         let fields = try #require(JSONFields(Array(vector.plaintext_json.utf8)))
         let app = appType == .talk ? "spreed" : "files"
@@ -140,7 +140,7 @@ struct OriginRulesTests {
         let notice = app.map { Notice.delete([1], app: $0) } ?? .deleteAll
         let devices = ["alice_talk_ios", "alice_files_android", "bob_subpath"].map { Self.device($0) }
         #expect(notice.choose(from: devices) == chosen.map { Self.device($0) })
-        // Without Talk's apps the others get it.
+        // Without Talk's apps, the other apps get the notification.
         #expect(notice.choose(from: Array(devices[1...])) == Array(devices[1...]))
     }
 
@@ -168,7 +168,7 @@ struct OriginRulesTests {
         #expect(AppType(userAgent: userAgent) == appType)
     }
 
-    // MARK: Responses of others
+    // MARK: Input of proxies and backends
 
     @Test(
         arguments: [

@@ -10,7 +10,7 @@ import Testing
 
 @testable import NextcloudOrigin
 
-/// An origin behind HTTP, its database, a proxy with configurable responses, and clocks that are set by hand.
+/// An origin behind HTTP, its database, a proxy with configurable responses, and manual clocks.
 struct OriginWorld: Sendable {
     /// A backend that accepts a user name and the number of an app password: `alice 42`.
     struct StubBackend: Backend {
@@ -21,7 +21,7 @@ struct OriginWorld: Sendable {
         }
     }
 
-    /// A push proxy: its requests, and what it answers.
+    /// A push proxy with configurable responses that records its requests.
     final class StubProxy: Gateway {
         static let taken = GatewayResponse.json(200, #"{"unknown":[],"failed":0}"#)
 
@@ -50,7 +50,7 @@ struct OriginWorld: Sendable {
     let wallClock: ManualWallClock
     let delivery: ProxyDelivery
 
-    /// Sends an app's request. It asks for JSON unless `headers` replaces that.
+    /// Sends an app's request. The request asks for JSON unless `headers` replaces that.
     func ocs(
         _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, type: String? = "application/json", as user: String? = nil,
         userAgent: String = "", headers: [(name: String, value: String)] = [("Accept", "application/json")]
@@ -60,7 +60,7 @@ struct OriginWorld: Sendable {
         return try await client.send(method, path, body, type: type, headers: headers)
     }
 
-    /// The registration of a vector's device, with this world's proxy in it.
+    /// Returns the registration of a vector's device, with this world's proxy.
     func registration(_ session: String, changing changes: [String: String?] = [:]) throws -> String {
         guard case .object(var members)? = JSONValue(text: GatewayVectors.request(session, "ocs_register_json")) else {
             throw POSIXError(.EINVAL)
@@ -70,7 +70,7 @@ struct OriginWorld: Sendable {
         return String(decoding: try JSONEncoder().encode(JSONValue.object(members)), as: UTF8.self)
     }
 
-    /// Registers a vector's device for Alice, under the vector's number.
+    /// Registers a vector's device for Alice, with the vector's token number.
     func register(_ session: String, changing changes: [String: String?] = [:]) async throws -> GatewayClient.Answer {
         let vector = GatewayVectors.session(session)
         return try await ocs(
@@ -99,7 +99,7 @@ struct OriginWorld: Sendable {
         return [UInt8](try #require(data))
     }
 
-    /// Both clocks.
+    /// Advances both clocks.
     func advance(by duration: Duration) {
         wallClock.advance(by: duration)
         clock.advance(by: duration)
@@ -127,7 +127,7 @@ func withOrigin(
     try await withGateways([origin, proxy] + others, logger: logger) { client in
         try await withThrowingTaskGroup { group in
             group.addTask { await delivery.run() }
-            // The name that plain HTTP is allowed for.
+            // The origin permits plain HTTP for this name.
             let proxyURL = client.url.replacing("127.0.0.1", with: "localhost") + "/proxy"
             try await test(
                 OriginWorld(

@@ -11,7 +11,7 @@ import Testing
 /// Requests of apps to an origin: capabilities, `…/push`, and an account's key (GATEWAY_PROTOCOLS.md §4, §4.1 to 4.4).
 @Suite(.safetyNet)
 struct RegistrationTests {
-    /// Alice has the vectors' key.
+    /// Gives Alice the vectors' key.
     private func giveKey(_ world: OriginWorld, to user: String = "alice", _ key: String = "user_alice") async throws {
         let der = GatewayVectors.privateKey(key).der
         let sealed = AESGCM.sealCombined(der.span, key: OriginWorld.sealingKey, nonce: FixedBytes(repeating: 1))
@@ -120,7 +120,7 @@ struct RegistrationTests {
         ] as [(String, String?, String)])
     func `what is wrong has the reference's word, before anything is stored`(name: String, value: String?, word: String) async throws {
         try await withOrigin { world async throws in
-            // Each fault behind it is there too, to see the order.
+            // The later faults are also present, which shows the order of the checks.
             let body = try world.registration("alice_talk_ios", changing: [name: value])
             let answer = try await world.ocs(.post, OriginWorld.push, body, as: "alice password")
             #expect(answer.status == 400)
@@ -245,7 +245,7 @@ struct RegistrationTests {
             }
         }
         #expect(answers.count == 1)
-        // Under another server's key it is not replaced: every proxy would refuse the devices.
+        // The origin does not replace the key under another server's key, because all proxies would then reject the devices.
         try await withOrigin(sealingKey: SymmetricKey(FixedBytes(repeating: 8)), in: folder) { world async throws in
             #expect(try await world.register("alice_talk_ios").status == 503)
         }

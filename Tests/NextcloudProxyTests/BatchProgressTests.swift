@@ -13,7 +13,7 @@ struct BatchProgressTests {
             digest: Digest32(repeating: UInt8(truncatingIfNeeded: number)))
     }
 
-    /// Entries of a part, all of them accepted.
+    /// Returns the event for the entries of a part, all accepted.
     private static func judged(_ part: Range<Int>) -> BatchProgress.Event { .judged(part, part.map { .accepted(accepted($0)) }) }
 
     @Test func `nothing is done for a batch without entries`() {

@@ -9,7 +9,7 @@ enum IPv4 {
     static let loopback = IPAddress("127.0.0.1") ?? { fatalError("no address") }()
 }
 
-/// The server that proves an account's key, and servers that are never asked (GATEWAY_PROTOCOLS.md §2.5).
+/// The server that proves an account's key, and servers that the proxy never contacts (GATEWAY_PROTOCOLS.md §2.5).
 @Suite(.safetyNet)
 struct CloudIDTests {
     @Test(
@@ -78,7 +78,7 @@ struct CloudIDTests {
         #expect(await proof.key(of: try Self.account(server, host)) == nil)
         let encrypted = try #require(CloudID("alice@\(host):\(server.port)"))
         #expect(await proof.key(of: encrypted) == nil)
-        // The URL is valid, so libcurl is what rejects the connection.
+        // The URL is valid, so libcurl rejects the connection.
         let http = HTTPClient()
         var request = HTTPRequest(
             method: .get, url: "http://\(host):\(server.port)/", timeout: TestNode.patience, maximumResponseBodyByteCount: 1_000)

@@ -115,7 +115,7 @@ struct DevicesTests {
         }
     }
 
-    /// A registration with identifier and signature of the negative vectors.
+    /// Returns a registration with the identifier and signature of a negative vector.
     static func forged(_ name: String) throws -> String {
         let vector = try #require(GatewayVectors.all.negatives[name])
         let (identifier, signature) = (vector["deviceIdentifier"]?.string ?? "", vector["signature"]?.string ?? "")
@@ -144,13 +144,13 @@ struct DevicesTests {
             #expect(try await world.post("alice_files_ios", userAgent: "Nextcloud-Talk v2").status == 200)
             #expect(world.store.devices.first?.topic == "talk")
             #expect(try await world.post("alice_files_ios", userAgent: "").status == 400)
-            // A token for calls fits no rule without their topic, and one of Google's none for iOS.
+            // A token for calls matches no rule without the calls' topic. A token of Google's matches no iOS rule.
             #expect(try await world.post("alice_talk_ios").status == 400)
             #expect(try await world.post("alice_files_android", userAgent: "Special/1").status == 400)
         }
     }
 
-    // MARK: Known devices
+    // MARK: Registered devices
 
     @Test func `a device that comes again is updated`() async throws {
         try await withProxy { world async throws in
@@ -163,7 +163,7 @@ struct DevicesTests {
             let device = try #require(world.store.devices.first)
             #expect(world.store.devices.count == 1)
             #expect(device.token.text == other && device.voipToken == nil && device.topic == "com.example.files")
-            // The hash is that of the text as it was sent.
+            // The hash is that of the text as sent.
             #expect(device.pushTokenHash.description != GatewayVectors.token("apns_voip").pushTokenHash)
             #expect(device.createdAt == TestNode.start && device.updatedAt == TestNode.start.advanced(by: .seconds(60)))
         }
@@ -287,10 +287,10 @@ struct DevicesTests {
             #expect(try await status("192.0.2.1") == 400)
             #expect(try await status("192.0.2.1") == 429)
             #expect(try await status("192.0.2.1, 192.0.2.2") == 400)
-            // The last entry is the proxy's own, whatever stands before it.
+            // The last entry is the proxy's own. Earlier entries do not matter.
             #expect(try await status("192.0.2.9, 192.0.2.2") == 429)
             #expect(try await status("192.0.2.9", "192.0.2.2") == 429)
-            // A household has 64 bits.
+            // A household shares its first 64 bits.
             #expect(try await status("2001:db8:1:2::1") == 400)
             #expect(try await status("2001:db8:1:2:ffff::1") == 429)
             #expect(try await status("2001:db8:1:3::1") == 400)

@@ -93,7 +93,7 @@ struct NotificationsTests {
             let answer = try await world.notify([Self.negative(name), Self.entry("talk_chat_oaep")])
             #expect(answer.body == expected)
             #expect(world.store.accepted.count == 1)
-            // Not even a token that is not the registered one costs the device.
+            // A wrong token does not remove the device either.
             #expect(world.store.devices.count == 3)
         }
     }
@@ -208,7 +208,7 @@ struct NotificationsTests {
         try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 0)) { world async throws in
             _ = try await world.post("alice_talk_ios")
             let entry = Self.negative("wrong_push_token_hash_entry")
-            // The same entry for an identifier that is not registered.
+            // The second entry is the same for an unregistered identifier.
             let other = entry.replacing(Self.identifier("alice_talk_ios").replacing("/", with: "\\/"), with: Self.identifier("bob_subpath"))
             #expect(try await world.notify([entry]).body == #"{"unknown":[],"failed":1}"#)
             #expect(try await world.notify([other]).body == #"{"unknown":[],"failed":1}"#)
@@ -316,7 +316,7 @@ struct NotificationsTests {
             let entries = ["files_share_ios_oaep", "talk_call_oaep", "", "twofactor_android_oaep", "talk_chat_oaep"].flatMap { name in
                 name.isEmpty ? Array(repeating: "{", count: 100) : [Self.entry(name)]
             }
-            // The first part is found last.
+            // The lookup of the first part finishes last.
             let first = try #require(DeviceIdentifier(Self.identifier("alice_files_ios")))
             world.store.finds.change { $0 = { !$0.contains(first) } }
             async let answer = world.notify(entries)

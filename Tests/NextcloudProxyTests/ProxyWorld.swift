@@ -10,9 +10,9 @@ import TestSupport
 
 @testable import NextcloudProxy
 
-/// A proxy behind HTTP, its store in memory, and clocks that are set by hand.
+/// A proxy behind HTTP, its store in memory, and manual clocks.
 struct ProxyWorld: Sendable {
-    /// A store as strict as a database: one transaction at a time, and a failed one changes nothing.
+    /// A store as strict as a database: it runs one transaction at a time, and a failed one changes no data.
     final class MemoryStore: ProxyStore, ProxyOutbox {
         struct Full: Error {}
 
@@ -20,9 +20,9 @@ struct ProxyWorld: Sendable {
             var devices: [DeviceIdentifier: ProxyDevice] = [:]
             var removals: [DeviceIdentifier: Timestamp] = [:]
             var accepted: [(notification: AcceptedNotification, at: Timestamp)] = []
-            /// Transactions that still find room.
+            /// The number of transactions before the store is full.
             var room = Int.max
-            /// Whether the storage takes no new device.
+            /// Whether the storage rejects new devices.
             var isStorageFull = false
             /// Whether the push queue has no free slot.
             var isQueueFull = false
@@ -37,7 +37,7 @@ struct ProxyWorld: Sendable {
         let acceptedBatches = Condition(0)
         /// Whether writes proceed. While false, they wait.
         let takes = Condition(true)
-        /// The most notifications that were written together.
+        /// The maximum number of notifications in one write.
         let longestWrite = Condition(0)
         /// Whether lookups of these devices proceed. While false, they wait.
         let finds = Condition<@Sendable (Set<DeviceIdentifier>) -> Bool> { _ in true }
@@ -48,7 +48,7 @@ struct ProxyWorld: Sendable {
         var accepted: [GatewayNotification] { content.withLock { $0.accepted.map(\.notification.notification) } }
         var owners: [[UInt8]] { content.withLock { $0.accepted.map(\.notification.owner) } }
 
-        /// - Parameter room: transactions that it takes before it is full.
+        /// - Parameter room: The number of transactions before the store is full.
         func set(room: Int) { content.withLock { $0.room = room } }
 
         func set(isStorageFull: Bool) { content.withLock { $0.isStorageFull = isStorageFull } }
@@ -103,7 +103,7 @@ struct ProxyWorld: Sendable {
         }
     }
 
-    /// Servers that show a key for an account.
+    /// Stub servers that show keys of accounts.
     final class StubProof: IdentityProof {
         private let keys = Mutex<[String: RSAPublicKey]>([:])
         private let asked = Mutex<[String]>([])
@@ -165,7 +165,7 @@ struct ProxyWorld: Sendable {
         }.joined()
     }
 
-    /// Both clocks.
+    /// Advances both clocks.
     func advance(by duration: Duration) async {
         wallClock.advance(by: duration)
         clock.advance(by: duration)

@@ -6,7 +6,7 @@ import Testing
 
 /// Batches whose bodies arrive slowly, or never (GATEWAY_PROTOCOLS.md §2.6).
 @Suite(.safetyNet) struct StalledBatchTests {
-    /// Attackers' connections behind a proxy of the operator's, and the clock of the listener.
+    /// Attackers' connections behind the operator's reverse proxy, and the clock of the listener.
     private struct Stalled {
         let world: ProxyWorld
         let clock: ManualClock
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// An honest batch that is longer than what needs no slot.
+    /// Sends an honest batch that is long enough to need a slot.
     private func sendLongBatch(_ world: ProxyWorld) async throws -> Int {
         let body = "notifications[]={" + String(repeating: "&x=y", count: 50) + "&notifications[]=" + String(repeating: "x", count: 40_000)
         return try await world.client.send(.post, "/notifications", body, headers: [("X-Forwarded-For", "198.51.100.1")]).status
@@ -76,7 +76,7 @@ import Testing
     @Test func `slots are bounded in all and by address`() throws {
         var slots = BatchSlots()
         let clients = try (1...10).map { try #require(IPAddress("192.0.2.\($0)")) }
-        // Each wants one more than it may have.
+        // Each client requests one slot more than its limit.
         let taken = clients.map { client in (0...BatchSlots.countForAddress).count { _ in slots.take(for: client) } }
         #expect(taken == [2, 2, 2, 2, 0, 0, 0, 0, 0, 0])
         slots.release(clients[0])

@@ -11,16 +11,16 @@ import Testing
 struct TakeoverTests {
     private static let malloryCloudID = "mallory@cloud.attacker.example"
     private static let malloryKeyURL = "https://cloud.attacker.example/ocs/v2.php/identityproof/key/mallory?format=json"
-    /// A number that no search reaches.
+    /// A configuration with a limit of token numbers that no search reaches.
     private static let endless = NextcloudProxy.Configuration(
         apps: ProxyWorld.apps, firstMissGrace: .zero, registrationsPerMinute: 0, maximumTokenNumber: .max)
 
-    /// Alice's device identifier, signed with Mallory's key, whose own server shows that key.
+    /// Returns Alice's device identifier, signed with Mallory's key. Mallory's own server shows that key.
     private static func takeover() throws -> String {
         try DevicesTests.forged("self_consistent_forgery") + "&cloudId=" + ProxyWorld.encode(malloryCloudID)
     }
 
-    /// Registers Alice's device, and lets Mallory's server show the key that the forged registration is signed with.
+    /// Registers Alice's device, and makes Mallory's server show the key of the forged signature.
     private func prepare(_ world: ProxyWorld) async throws {
         _ = try await world.post("alice_talk_ios")
         world.proof.show(GatewayVectors.publicKey("attacker"), at: Self.malloryKeyURL)

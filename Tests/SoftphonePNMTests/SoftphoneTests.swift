@@ -10,10 +10,10 @@ import Testing
 
 @testable import SoftphonePNM
 
-/// PNM as its document and its clients have it (GATEWAY_PROTOCOLS.md §5).
+/// PNM as its document and its clients define it (GATEWAY_PROTOCOLS.md §5).
 @Suite(.safetyNet)
 struct SoftphoneTests {
-    /// Delivers at once, with configured outcomes.
+    /// An outbox that delivers at once, with configured outcomes.
     final class StubOutbox: SoftphoneOutbox {
         struct State: Sendable {
             var taken: [AcceptedNotification] = []
@@ -172,7 +172,7 @@ struct SoftphoneTests {
         #expect(notification.data["Message"] == shortened)
         #expect(shortened.last == "…" && shortened.dropLast().allSatisfy { $0 == character })
         #expect(PayloadSize.byteCount(notification) <= 4_096)
-        // Both copies would grow by one more.
+        // A further character in each copy would exceed the limit.
         #expect(PayloadSize.byteCount(notification) > 4_096 - 2 * (6 + String(character).utf8.count))
     }
 
