@@ -5,10 +5,10 @@ import Testing
 
 @testable import Age
 
-/// Files that the program `age` and ours exchange.
+/// The exchange of files between the program `age` and ours.
 @Suite(.fewAtATime)
 struct AgeFileTests {
-    // A pair made by `age-keygen`, for tests only.
+    // A test key pair, made by `age-keygen`.
     private static let secretKey = "AGE-SECRET-KEY-19FAGUEGKH5MWF4CCVWX834E5P5YVTRQZTQ5GWQEGEAUKRQCD7RQSNTMFDP"
     private static let publicKey = "age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26ha"
     /// Sizes around the limits of chunks.
@@ -86,7 +86,7 @@ struct AgeFileTests {
             #expect(throws: AgeError.self, "\(count) bytes") { try decrypt(Array(file.prefix(count))) }
         }
         #expect(throws: AgeError.damaged) { try decrypt(file + [0]) }
-        // The whole first chunk, but not the last one.
+        // The file contains the complete first chunk, but not the last one.
         #expect(throws: AgeError.damaged) { try decrypt(Array(file.prefix(headerByteCount + 16 + 65_536 + 16))) }
     }
 

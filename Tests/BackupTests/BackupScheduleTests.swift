@@ -38,7 +38,7 @@ struct BackupScheduleTests {
         #expect(BackupName(name, identity: Self.identity) == nil)
     }
 
-    // MARK: Which stay
+    // MARK: Retention
 
     @Test func `backups of every day leave the newest of seven days and of four weeks before`() {
         var backups: [BackupName] = []
@@ -69,7 +69,7 @@ struct BackupScheduleTests {
         #expect(least.superfluous([]).isEmpty)
     }
 
-    // MARK: When
+    // MARK: Due times
 
     @Test func `a backup is due at once without one, and an interval after the newest`() {
         let now = Self.time(day: 1)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// `pushctl conformance` as its users meet it: arguments, two streams and an exit code.
+/// `pushctl conformance` as its users see it: arguments, two streams and an exit code.
 @Suite(.fewAtATime)
 struct CommandTests {
     private static let someKey = "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
@@ -34,7 +34,7 @@ struct CommandTests {
         let xml = try String(contentsOfFile: folder.path("junit.xml"), encoding: .utf8)
         #expect(xml.contains("<testcase classname=\"register\" name=\"ios\"") && xml.contains("skipped=\"1\""))
 
-        // The same seed again: the server has seen the version.
+        // The seed repeats, and the server has seen the version.
         let again = try await pushctl(arguments + ["--only", "version.gap"])
         #expect(again.exitCode == 0, "\(again.error)")
         let repeated = try await pushctl(arguments + ["--only", "version.gap"])

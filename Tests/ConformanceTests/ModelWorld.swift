@@ -6,7 +6,7 @@ import StatusCrypto
 import TestSupport
 import Transport
 
-/// Runs a model server on a relay of its own as long as a body, which receives the server's public key and the relay's URL.
+/// Runs a model server on its own relay during a body, which receives the server's public key and the relay's URL.
 func withModel<Result: Sendable>(
     _ behaviour: Behaviour, gorushURL: String = "", _ body: (_ key: String, _ url: String) async throws -> Result
 ) async throws -> Result {
@@ -28,8 +28,9 @@ func withModel<Result: Sendable>(
 /// Plays rules against a model server, with the kit's stub as its gorush.
 ///
 /// - Parameters:
-///   - timeout: The time after which a reply is missing. It passes only if one is.
-///   - gracePeriod: The model handles one message after the other: what breaks a silence comes before the reply to a later request.
+///   - timeout: The maximum wait for a reply. The whole time passes only if a reply is missing.
+///   - gracePeriod: The time in which the server must stay silent. The model handles messages one after another, so a wrong reply comes
+///     before the reply to a later request.
 func play(
     _ rules: [Rule], against behaviour: Behaviour, timeout: Duration, gracePeriod: Duration = .milliseconds(1)
 ) async throws -> [RuleResult] {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The kit against servers that are wrong in one way each: `CONFORMANCE_MUTANTS=all` plays all of them (Scripts/test --long).
+/// The kit against servers with one fault each. `CONFORMANCE_MUTANTS=all` plays all of them (Scripts/test --long).
 @Suite(.safetyNet)
 struct MutantTests {
     /// The mutants of the quick test, one for each stage of a server.
@@ -24,7 +24,7 @@ struct MutantTests {
     @Test(arguments: played)
     func `the rules that judge a wrong step find the mutant`(_ mutant: Mutant) async throws {
         let rules = Rule.all.filter { mutant.rules.contains($0.id) }
-        // A missing reply is missing: the model has handled all messages long before.
+        // The model has handled all messages long before, so a missing reply never comes.
         let results = try await play(rules, against: mutant.behaviour, timeout: .seconds(3))
         #expect(results.count == mutant.rules.count)
         for result in results {

@@ -4,7 +4,7 @@ import StatusCrypto
 import TestSupport
 import Testing
 
-/// The whole kit against this repository's server, with the kit as its gorush.
+/// The complete kit against this repository's server, with the kit as its gorush.
 @Suite(.fewAtATime)
 struct RealServerTests {
     @Test(arguments: TestDatabase.allCases) func `our server passes every rule`(database: TestDatabase) async throws {

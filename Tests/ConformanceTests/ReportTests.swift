@@ -4,7 +4,7 @@ import Testing
 
 @testable import Conformance
 
-/// How the kit describes rules and verdicts.
+/// The kit's descriptions of rules and verdicts.
 @Suite(.safetyNet)
 struct ReportTests {
     private func result(_ id: String, _ verdict: Verdict, paragraph: String? = "Handle Errors") -> RuleResult {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// Golden vectors 05.
+/// The wrapping and the rules of golden vectors 05.
 @Suite(.safetyNet) struct ApplicationMetadataTests {
     struct File: Decodable {
         let wraps: [Wrap]
@@ -45,7 +45,7 @@ import Wire
         #expect(try ApplicationMetadataMessage.decode(vector.wrapped.bytes).signature == vector.signature.bytes)
     }
 
-    /// The reference would take the outer signer; PROTOCOL.md §5 does not.
+    /// The reference would use the outer signer. PROTOCOL.md §5 does not.
     @Test("Unsigned messages are dropped", arguments: try File.load().wraps.filter(\.signer.isEmpty))
     func unsigned(_ vector: Wrap) {
         #expect(throws: ApplicationMetadata.OpenError.unsigned) { try ApplicationMetadata.open(vector.wrapped.bytes) }
@@ -67,7 +67,7 @@ import Wire
         for count in vector.wrapped.bytes.indices {
             let message = try? ApplicationMetadata.open(Array(vector.wrapped.bytes.prefix(count)))
             #expect(message?.messageID.bytes != vector.message_id?.bytes || message == nil)
-            // The signature comes first and is then whole; only between fields does a cut leave a message.
+            // The signature is the first field. A cut message is valid only if the cut is between two fields behind it.
             if count < 67 { #expect(message == nil) }
         }
     }

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// All chance is in the vectors: padding, ephemeral key (its shared secret at least), IV, nonce.
+    /// The vectors contain all random values: padding, ephemeral key (at least its shared secret), IV, nonce.
     @Test("Sealing with the reference's random bytes gives the reference's payload", arguments: try RFC26Vectors.load().encoded)
     func sealing(_ vector: RFC26Vectors.Valid) throws {
         let payload = vector.encoded.bytes
@@ -87,7 +87,7 @@ import Testing
 
     // MARK: - Ours
 
-    /// Around each change of the length's size and of the number of blocks.
+    /// The sizes are around each change of the length field's size and of the number of blocks.
     @Test("A sealed payload opens", arguments: [0, 1, 188, 189, 190, 253, 254, 255, 256, 65_535, 65_536])
     func roundTrip(dataByteCount: Int) throws {
         var random = SplitMix64(seed: UInt64(dataByteCount))
@@ -161,7 +161,7 @@ import Testing
         var random = SplitMix64(seed: 5)
         for count in 0..<600 {
             var bytes = random.bytes(count)
-            // All eight values of the flags that matter, in turn; short lengths, so that some frames are whole.
+            // Use all eight values of the flags in turn, and short lengths, so that some frames are valid.
             if count > 0 { bytes[0] = UInt8(truncatingIfNeeded: count) }
             if count > 1 { bytes[1] &= 0x7F }
             guard let frame = try? RFC26.Frame(decoding: bytes) else { continue }

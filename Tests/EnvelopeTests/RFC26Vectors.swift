@@ -2,7 +2,7 @@ import StatusCrypto
 import TestSupport
 import Testing
 
-/// Golden vectors 07.
+/// The payloads of golden vectors 07.
 struct RFC26Vectors: Decodable {
     let encoded: [Valid]
     let malformed: [Given]
@@ -44,7 +44,7 @@ struct RFC26Vectors: Decodable {
             case topicName = "topic_name"
         }
 
-        /// Byte i is i mod 256 in all of them; the long ones are described and not written out.
+        /// The content, in which byte i is i mod 256. The file describes long contents without their bytes.
         var data: [UInt8] { (0..<dataByteCount).map { UInt8(truncatingIfNeeded: $0) } }
 
         var testDescription: String { "\(kind), \(signed ? "signed" : "unsigned"), \(dataByteCount) bytes" }
@@ -69,9 +69,9 @@ struct RFC26Vectors: Decodable {
     }
 
     struct Expectation: Decodable, Sendable {
-        /// With an error there is nothing else.
+        /// The error. With an error, the other values are nil.
         let error: String?
-        /// Hex, or words.
+        /// The data in hex, or a description in words.
         let data: String?
         let padding_length: Int?
         let public_key: HexBytes?

@@ -4,17 +4,17 @@ import TestSupport
 import Testing
 import Wire
 
-/// Memory under more sets than there is room for.
+/// The memory for more segment sets than fit.
 @Suite(.fewAtATime)
 struct SegmentFloodTests {
-    /// A segment of a set of its own, made by writing a number into the hash of one that is encoded already.
+    /// A generator of segments. Each belongs to another set, because the generator writes a number into the hash of an encoded segment.
     struct Flood {
         private var segment: [UInt8]
 
         init(payload: [UInt8] = [1, 2, 3]) { segment = SegmentMessage.data(0, of: 2, payload: payload).encoded() }
 
         mutating func next(_ number: Int) -> [UInt8] {
-            // Behind tag and length of the hash.
+            // The hash's bytes begin after its tag and length.
             for index in 0..<8 { segment[2 + index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
             return segment
         }
@@ -36,7 +36,7 @@ struct SegmentFloodTests {
         var flood = Flood(payload: .zeros(8_000))
         var (highestByteCount, highestSetCount, returnedCount) = (0, 0, 0)
         for number in 0..<40_000 {
-            // From the middle on they are small, so that first the bytes and then the sets are what there is too much of.
+            // The second half has small segments. First the bytes exceed their limit, and then the sets do.
             if number == 20_000 { flood = Flood() }
             let result = assembler.add(flood.next(number), id: Int64(number), signer: signers[number % 1_100], now: .start)
             guard case .incomplete(let evicted) = result else {

@@ -8,7 +8,7 @@ import Wire
 @Suite(.safetyNet) struct SegmentHostilityTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// The held segments, all of them accepted.
+        /// The held segments. The assembler has accepted all of them.
         var held: [SegmentMessage] = []
         let added: SegmentMessage
         let fault: SegmentFault

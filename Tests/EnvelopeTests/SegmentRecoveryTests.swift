@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.fewAtATime)
 struct SegmentRecoveryTests {
-    /// Every choice of `count` numbers below `bound`.
+    /// Returns every choice of `count` numbers below `bound`.
     static func combinations(_ count: Int, below bound: Int) -> [[Int]] {
         guard count > 0 else { return [[]] }
         return (0..<bound).flatMap { last in combinations(count - 1, below: last).map { $0 + [last] } }
@@ -14,13 +14,13 @@ struct SegmentRecoveryTests {
     @Test(arguments: [(8, 1), (15, 1), (16, 2), (24, 3)])
     func `Whichever segments are lost, as many as there is parity, the message is rebuilt`(dataCount: Int, parityCount: Int) {
         var random = SplitMix64(seed: UInt64(dataCount))
-        // The last one shorter, and with zeros before its end.
+        // The last segment is shorter, and has zeros before its end.
         let message = random.message(4 * (dataCount - 1)) + [0, 0, 16]
         let segments = Segmenter(segmentByteCount: 4).segment(message)
         #expect(segments.count == dataCount + parityCount)
         for lossCount in 0...parityCount {
             let choices = Self.combinations(lossCount, below: segments.count)
-            // There are 2,925 of three: every 29th will do, which shares no factor with the 27 segments.
+            // There are 2,925 choices of three. Every 29th suffices, because 29 shares no factor with the 27 segments.
             for index in stride(from: 0, to: choices.count, by: lossCount < 3 ? 1 : 29) {
                 let lost = choices[index]
                 var assembler = SegmentAssembler()

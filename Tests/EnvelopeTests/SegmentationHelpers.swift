@@ -9,7 +9,7 @@ extension Timestamp {
 }
 
 enum Signers {
-    /// A key for each number from 1 to 65,535.
+    /// Returns a key for each number from 1 to 65,535.
     static func key(_ number: Int) throws -> PublicKey {
         var scalar = FixedBytes<32>()
         scalar[30] = UInt8(truncatingIfNeeded: number >> 8)
@@ -23,7 +23,7 @@ extension SplitMix64 {
         (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
     }
 
-    /// Does not end in 0, as an `ApplicationMetadataMessage` does not.
+    /// Returns random bytes that do not end in 0. An `ApplicationMetadataMessage` does not either.
     mutating func message(_ count: Int) -> [UInt8] {
         bytes(count - 1) + [16]
     }
@@ -54,7 +54,7 @@ extension SegmentMessage {
 }
 
 extension SegmentAssembler {
-    /// Adds unsigned segments, each under its place in the list; the results.
+    /// Adds unsigned segments, with their indices in the list as ids, and returns the results.
     mutating func add(_ segments: [[UInt8]]) -> [Result] {
         segments.enumerated().map { add($0.element, id: Int64($0.offset), signer: nil, now: .start) }
     }

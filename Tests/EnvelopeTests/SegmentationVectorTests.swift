@@ -29,7 +29,7 @@ import Wire
             let message = result == .notASegment ? step.segment.bytes : result.message
             let opened = message.flatMap { try? ApplicationMetadata.open($0) }
             if vector.name.hasPrefix("last data segment late, parity first") {
-                // The reference leaves the padding in and never delivers; we deliver with the parity, and what comes after is late.
+                // The reference keeps the padding and never delivers. Our assembler delivers with the parity, and later segments are late.
                 #expect((opened != nil) == (number == 8))
                 #expect((result == .late) == (number == 9))
             } else {
@@ -59,7 +59,7 @@ import Wire
     }
 }
 
-/// Golden vectors 08, "segmented registration": nine segments of which one was lost, then a late one.
+/// The world "segmented registration" of golden vectors 08: eight of nine segments, and then a late one.
 @Suite(.safetyNet) struct SegmentedRegistrationTests {
     private struct File: Decodable {
         struct World: Decodable {

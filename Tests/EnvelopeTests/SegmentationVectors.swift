@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Golden vectors 09.
+/// The messages and segments of golden vectors 09.
 struct SegmentationVectors: Decodable {
     struct Cut: Decodable, Sendable, CustomTestStringConvertible {
         let name: String

@@ -3,7 +3,7 @@ import StatusCrypto
 import TestSupport
 import Testing
 
-/// Golden vectors 02.
+/// The topics of golden vectors 02.
 @Suite(.safetyNet) struct TopicTests {
     struct File: Decodable {
         let keys: [KeyTopics]
@@ -82,7 +82,7 @@ import Testing
         vector.check(TopicName(vector.name))
     }
 
-    /// The reference takes any number of digits; a content topic that is not exactly of the form is not for us (PROTOCOL.md §2).
+    /// The reference accepts any number of digits. The server ignores a content topic that does not have the exact form (PROTOCOL.md §2).
     @Test("Only the exact form is a topic", arguments: try File.load().parseContentTopic)
     func parsing(_ vector: Parsing) {
         let isExact = vector.content_topic.utf8.count == 24 && vector.topic != nil

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// Golden vectors 10.
+/// The message hashes of golden vectors 10.
 @Suite(.safetyNet) struct WakuEnvelopeTests {
     struct File: Decodable {
         let hashes: [Case]

@@ -5,7 +5,7 @@ import Testing
 
 /// The pool of kept connections.
 @Suite(.safetyNet) struct ConnectionTests {
-    /// Answers every request with what it was asked for.
+    /// Returns a server that responds with the request's content.
     private func echoServer() throws -> RawServer {
         try RawServer { connection in
             while let request = connection.readRequest() {
@@ -54,7 +54,7 @@ import Testing
         #expect(await first?.kind == .cancelled)
     }
 
-    /// Answers the first request of the first connection and breaks off at the second.
+    /// Returns a server that responds to the first request of its first connection, and breaks off at the second.
     private func forgetfulServer(_ seen: Recorder<String>) throws -> RawServer {
         try RawServer { connection in
             while let request = connection.readRequest() {

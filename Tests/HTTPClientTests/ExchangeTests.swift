@@ -3,7 +3,7 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// Requests and answers, as seen on the bare socket.
+/// Requests and responses, as seen on the socket.
 @Suite(.safetyNet) struct ExchangeTests {
     let client = HTTPClient()
 

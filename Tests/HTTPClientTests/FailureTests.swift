@@ -3,7 +3,7 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// What goes wrong, and whether the request may have arrived (RELIABILITY.md I2).
+/// Failures, and whether the request may have arrived (RELIABILITY.md I2).
 @Suite(.safetyNet) struct FailureTests {
     let client = HTTPClient()
 

@@ -2,7 +2,7 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// A safety net: on no machine does a test that is to succeed come near it.
+/// The time-out of requests that must succeed, as a safety net. No machine is slow enough to reach it.
 let generousTimeout = Duration.seconds(600)
 let oneMebibyte = 1 << 20
 
@@ -25,8 +25,8 @@ extension HTTPResponse {
     var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// The error of a request to a peer that never answers. The patience doubles until the peer has what the test is about: how long that
-/// takes is the machine's business.
+/// Returns the error of a request to a peer that never responds. The time-out doubles until the peer has the test's part of the request,
+/// because machines differ in speed.
 func failure(_ client: HTTPClient, _ request: HTTPRequest, once hasArrived: () -> Bool) async -> HTTPError? {
     var request = request
     request.timeout = .milliseconds(100)
@@ -39,7 +39,7 @@ func failure(_ client: HTTPClient, _ request: HTTPRequest, once hasArrived: () -
     return nil
 }
 
-/// The error of a request that must fail.
+/// Returns the error of a request that must fail.
 func failure(_ client: HTTPClient, _ request: HTTPRequest) async -> HTTPError? {
     do throws(HTTPError) {
         let response = try await client.send(request)

@@ -51,7 +51,7 @@ struct StatusScreenTests {
         return troubled
     }
 
-    /// U+202F, between groups of digits, as a plain space.
+    /// Returns the screen's text with a plain space for each U+202F between groups of digits.
     private func text(_ snapshot: StatusSnapshot, width: Int) -> String {
         StatusScreen(snapshot).lines(width: width).joined(separator: "\n").replacing("\u{202F}", with: " ")
     }

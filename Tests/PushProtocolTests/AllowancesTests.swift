@@ -118,9 +118,9 @@ import Wire
         #expect(allows(3, query, 7, at: 4))
     }
 
-    // MARK: Shares
+    // MARK: Fair shares
 
-    /// What each of some keys uses in some seconds, if it asks for 1,000 a hundred times a second.
+    /// Returns the use of each key in some seconds, if each requests 1,000 a hundred times a second.
     private func uses(_ keyCount: Int, of shares: inout FairShares<Int>, seconds: Range<Int>) -> [Int] {
         var uses = Array(repeating: 0, count: keyCount)
         for tick in seconds.lowerBound * 100..<seconds.upperBound * 100 {

@@ -2,7 +2,7 @@ import PushProtocol
 import StatusCrypto
 import Wire
 
-/// Values that every test starts from and changes in one place.
+/// Base values of the tests. Each test changes one value.
 enum Fixture {
     static let accessToken: AccessToken = "b6ae4fde-bb65-11ea-b3de-0242ac130004"
     static let keyHash = Digest64(repeating: 0x77)
@@ -11,7 +11,7 @@ enum Fixture {
     static let author: [UInt8] = Array(repeating: 0xA0, count: 64)
     static let messageID: [UInt8] = Array(repeating: 0x1D, count: 32)
 
-    /// Passes every check.
+    /// Returns a registration that passes every check.
     static func registration(_ change: (inout PushNotificationRegistration) -> Void = { _ in }) -> PushNotificationRegistration {
         var registration = PushNotificationRegistration()
         registration.tokenType = .apn
@@ -26,7 +26,7 @@ enum Fixture {
         return registration
     }
 
-    /// An enabled device that filters nothing of `chat` and `author`.
+    /// Returns an enabled target that filters neither `chat` nor `author`.
     static func target(_ change: (inout PushTarget) -> Void = { _ in }) -> PushTarget {
         var target = PushTarget()
         target.accessToken = accessToken

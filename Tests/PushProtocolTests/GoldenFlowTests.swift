@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 import Wire
 
-/// The "main flow" of golden vectors 08, decided by the rules alone over dictionaries: replies and pushes as observed of the
-/// reference implementation, except where PROTOCOL.md says that we do otherwise.
+/// The "main flow" of golden vectors 08, decided by the rules alone over dictionaries. Replies and pushes equal those of the reference
+/// implementation, except where PROTOCOL.md deviates.
 @Suite(.safetyNet) struct GoldenFlowTests {
     @Test func `the main flow is answered as the reference does`() throws {
         let world = try GoldenFlow.load().mainFlow
@@ -21,7 +21,7 @@ import Wire
             case .pushNotificationRegistration:
                 #expect(try server.register(step)?.encoded() == reference, context)
             case .pushNotificationQuery:
-                // The reference leaves its own key out.
+                // The reference omits its own key.
                 var response = try #require(try server.query(step), context)
                 for index in response.info.indices {
                     #expect(response.info[index].serverPublicKey == server.publicKey.compressed.bytes, context)
@@ -31,13 +31,13 @@ import Wire
             case .pushNotificationRequest:
                 let (response, pushes) = try server.push(step)
                 switch number {
-                case 7, 8:  // the reference keeps silent on a request that it has seen
+                case 7, 8:  // The reference ignores a repeated request
                     #expect(response.encoded() == world.steps[6].responses[0].decoded.payload.bytes, context)
                     #expect(pushes.isEmpty, context)
-                case 9:  // the reference pushes again what another key asks for
+                case 9:  // The reference repeats the push for another sender
                     #expect(response.encoded() == reference, context)
                     #expect(pushes.isEmpty, context)
-                case 10:  // the reference has no report for type 0, and pushes to one target for each of several types
+                case 10:  // The reference has no report for type 0, and pushes to one target for each of several types
                     var response = response
                     #expect(response.reports.remove(at: 3).error == .unknown, context)
                     #expect(response.encoded() == reference, context)

@@ -48,7 +48,7 @@ import Wire
         #expect(registration.installation == Installation(keyHash: Fixture.keyHash, installationID: installationID))
     }
 
-    /// NULL, the tombstone of release 0.56, and one that says so.
+    /// The forms of tombstones: NULL, that of release 0.56, and one with the field `unregister`.
     @Test(arguments: [nil, [false], [true]] as [[Bool]?])
     func `a tombstone has the digest of a Go client's unregistration`(unregisters: [Bool]?) {
         var message = PushNotificationRegistration()

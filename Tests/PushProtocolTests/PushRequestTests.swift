@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// PROTOCOL.md §9: a whole request.
+/// The rules of PROTOCOL.md §9 for a whole request.
 @Suite(.safetyNet) struct PushRequestTests {
     private let other = Installation(keyHash: Fixture.keyHash, installationID: "other")
 

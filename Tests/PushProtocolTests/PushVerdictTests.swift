@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// PROTOCOL.md §9: the order of the checks, and every filter.
+/// The order of PROTOCOL.md §9's checks, and each filter.
 @Suite(.safetyNet) struct PushVerdictTests {
     private static let laterType = PushNotificationType(rawValue: 77)
     private static let sendableTypes: [PushNotificationType] = [.message, .mention, .requestToJoinCommunity, laterType]
@@ -41,7 +41,7 @@ import Wire
         #expect(PushRules.verdict(on: Fixture.notification(type), target: Fixture.target { $0.enabled = false }) == .filtered)
     }
 
-    /// The restrictions, each with the types that it filters.
+    /// A restriction, with the types that it filters.
     enum Restriction: CaseIterable {
         case blockedChat, blockedAuthor, mutedChat, mutedAuthor, blockedMentions, mentionsNotAllowed
 

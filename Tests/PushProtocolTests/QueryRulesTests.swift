@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// PROTOCOL.md §8.
+/// The rules of PROTOCOL.md §8.
 @Suite(.safetyNet) struct QueryRulesTests {
     private let serverPublicKey = FixedBytes<33>(repeating: 2)
 
@@ -101,7 +101,7 @@ import Wire
                     message: Int64(answerCount), query: Digest32(), digest: 0, byteCounts: answer(allowances).byteCounts))
             answerCount += 1
         }
-        // The responses of one burst; after it, all small infos of both keys.
+        // The responses are those of one burst, and then all small infos of both keys.
         let share = Double(ProtocolLimits.answerByteCapacity) * 0.8
         #expect(answerCount == Int((share / Double(byteCount - ProtocolLimits.freeAnswerByteCount)).rounded(.up)))
         #expect(answer(allowances).infos.count == 13)

@@ -228,7 +228,7 @@ import Wire
         key.mayRegister = false
         #expect(decide(Fixture.registration(), key: key) == .limit(.rate))
         #expect(decide(Fixture.registration { $0.unregister = true }, key: key) == .unregister)
-        // A stored registration costs nothing.
+        // A stored registration spends no credits.
         let same = Fixture.registration { $0.version = 5 }
         #expect(decide(same, stored: stored(5), key: key, policy: RegistrationPolicy()) == .unchanged)
     }
@@ -247,7 +247,7 @@ import Wire
         for stored in [nil, stored(4), stored(4, isRegistered: false)] {
             #expect(decide(leaving, stored: stored, policy: policy) == .unregister)
         }
-        // A client that errs hears why.
+        // A client that makes a mistake gets the reason.
         let malformed = Fixture.registration { $0.accessToken = "" }
         #expect(decide(malformed, policy: policy) == .refuse(.malformedMessage))
     }
@@ -260,7 +260,7 @@ import Wire
         let registration = facts(.message(Fixture.registration { $0.version = version }))
         #expect(RegistrationRules.supersedes(registration, stored: stored(4)) == supersedes)
         #expect(RegistrationRules.supersedes(registration, stored: nil))
-        // A message without a version supersedes nothing.
+        // A message without a version supersedes no reply.
         for content in [.malformed, .message(Fixture.registration { $0.version = 0 })] as [RegistrationInput.Content] {
             #expect(!RegistrationRules.supersedes(facts(content), stored: nil))
         }
@@ -318,7 +318,7 @@ import Wire
         #expect(decide(registration(0), key: beside(1 << 30)) == .register)
     }
 
-    /// Breaks every row from the last to the first: at each step the row broken last, the earliest, must decide.
+    /// Breaks each row from the last to the first. At each step the row broken last, the earliest, must decide.
     @Test func `the first check that fails decides`() {
         let conflict = stored(9)
         var message = Fixture.registration { $0.apnTopic = "" }

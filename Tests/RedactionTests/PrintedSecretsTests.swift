@@ -20,7 +20,7 @@ import Wire
 @testable import NextcloudProxy
 @testable import SQLiteStore
 
-/// Every type that holds a secret, printed in every way that Swift has.
+/// The printed forms of every type that contains a secret.
 @Suite(.safetyNet) struct PrintedSecretsTests {
     private static let secret = "5ec1e7-that-nobody-may-read"
     private static let bytes = Array(secret.utf8)

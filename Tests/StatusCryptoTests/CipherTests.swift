@@ -2,7 +2,7 @@ import StatusCrypto
 import TestSupport
 import Testing
 
-/// Known answers from the standards, for what the golden vectors show only in combination.
+/// The standards' test vectors, for algorithms that the golden vectors only combine.
 @Suite(.safetyNet) struct CipherTests {
     @Test(
         "SHA-256 knows the examples of FIPS 180",
@@ -17,7 +17,7 @@ import Testing
         #expect(hash.finalize().description == digest)
     }
 
-    /// RFC 4231 §4.4 has a key of 20 bytes; ours have 32, so this is a key of that test padded with zeros, which HMAC does itself.
+    /// The key of RFC 4231 §4.4 has 20 bytes and ours have 32. The test pads it with zeros, as HMAC does itself.
     @Test("HMAC-SHA256 knows RFC 4231 test case 1")
     func hmac() throws {
         let key = try #require(FixedBytes<32>([UInt8](repeating: 0x0B, count: 20) + [UInt8](repeating: 0, count: 12)))
@@ -25,7 +25,7 @@ import Testing
         #expect(code.description == "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7")
     }
 
-    /// RFC 7914 §11, the first 32 of 64 bytes: PBKDF2 computes each block of 32 alone.
+    /// The vectors are the first 32 of 64 bytes in RFC 7914 §11. PBKDF2 computes each block of 32 alone.
     @Test(
         "PBKDF2 knows RFC 7914",
         arguments: [
@@ -36,7 +36,7 @@ import Testing
         #expect(Hex.encode(PBKDF2.sha256(password: password, salt: Array(salt.utf8), iterations: iterations).exposed) == key)
     }
 
-    /// NIST SP 800-38A F.5.1, the first two blocks.
+    /// The vector is the first two blocks of NIST SP 800-38A F.5.1.
     @Test("AES-128-CTR knows SP 800-38A and undoes itself")
     func aesCTR() throws {
         let plaintext = try #require(Hex.decode("6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e51"))

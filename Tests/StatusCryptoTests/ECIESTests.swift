@@ -2,7 +2,7 @@ import StatusCrypto
 import TestSupport
 import Testing
 
-/// The bytes of the reference are in golden vectors 07, with the frames around them: `RFC26Tests`.
+/// The properties of ECIES. `RFC26Tests` compares the reference's bytes, which are in golden vectors 07 with the frames around them.
 @Suite(.safetyNet) struct ECIESTests {
     let recipient: PrivateKey
     let sealed: [UInt8]

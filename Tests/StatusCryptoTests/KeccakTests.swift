@@ -2,7 +2,7 @@ import StatusCrypto
 import TestSupport
 import Testing
 
-/// Golden vectors 01.
+/// The hashes of golden vectors 01.
 @Suite(.safetyNet) struct KeccakTests {
     struct File: Decodable {
         let hashes: [Case]

@@ -2,7 +2,7 @@ import StatusCrypto
 import TestSupport
 import Testing
 
-/// Golden vectors 01.
+/// The keys of golden vectors 01.
 @Suite(.safetyNet) struct KeyTests {
     struct File: Decodable {
         let keys: [Key]

@@ -6,7 +6,7 @@ struct SealingKeysTests {
     private static let place = Array("push.secrets of somebody".utf8)
 
     private static func keys(_ ids: UInt8...) throws -> SealingKeys {
-        // The secret of the key 7 has the bytes from 0 to 31.
+        // The secret of key 7 has the bytes from 0 to 31.
         try #require(
             SealingKeys(
                 ids.map { id in
@@ -16,7 +16,7 @@ struct SealingKeysTests {
                 }))
     }
 
-    /// RFC 5869, test case 3: neither salt nor info.
+    /// The vector is test case 3 of RFC 5869, with neither salt nor info.
     @Test func `HKDF derives the key of the RFC`() {
         let key = HKDFSHA256.deriveKey(from: [UInt8](repeating: 0x0b, count: 22).span, info: "")
         #expect(
@@ -39,7 +39,7 @@ struct SealingKeysTests {
         #expect(throws: AuthenticationFailure.self) { try Self.keys(8).open(sealed, associatedData: Self.place) }
         #expect(throws: AuthenticationFailure.self) { try Self.keys(7).open(sealed, associatedData: Self.place + [0]) }
         #expect(throws: AuthenticationFailure.self) { try Self.keys(7).open(sealed, associatedData: []) }
-        // The same id with another secret.
+        // The id is the same, but the secret differs.
         let secrets: [(UInt8, SecretBytes)] = [(7, SecretBytes(FixedBytes()))]
         let other = try #require(SealingKeys(secrets))
         #expect(throws: AuthenticationFailure.self) { try other.open(sealed, associatedData: Self.place) }

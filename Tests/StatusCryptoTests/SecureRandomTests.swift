@@ -20,7 +20,7 @@ import Testing
     @Test("All of the bytes are random")
     func coverage() {
         var random = SecureRandom()
-        // 256 draws leave a position all zero with a chance of 2^-2048.
+        // The probability of a position that is zero in all 256 draws is 2^-2048.
         var seen = [UInt8](repeating: 0, count: 21)
         for _ in 0..<256 {
             let fixed: FixedBytes<21> = random.fixedBytes()

@@ -2,7 +2,7 @@ import StatusCrypto
 import TestSupport
 import Testing
 
-/// Golden vectors 03.
+/// The shared secrets of golden vectors 03.
 @Suite(.safetyNet) struct SharedSecretTests {
     struct File: Decodable {
         let ecdh: [Agreement]
@@ -49,7 +49,7 @@ import Testing
         #expect(b.sharedSecret(with: a.publicKey).exposed == vector.shared_key.bytes)
     }
 
-    /// The two with shorter keys, AES-128 and AES-192, are left out: ours have 32 bytes in their type.
+    /// The test omits the vectors with AES-128 and AES-192, because our key type has 32 bytes.
     @Test(
         "AES-256-GCM seals to the reference's bytes and opens them", arguments: try File.load().encrypt.filter { $0.key.bytes.count == 32 })
     func encryption(_ vector: Encryption) throws {
@@ -67,7 +67,7 @@ import Testing
     @Test("AES-256-GCM opens what is whole and nothing else", arguments: try File.load().decrypt)
     func decryption(_ vector: Decryption) throws {
         guard let keyBytes = FixedBytes<32>(vector.key.bytes) else {
-            // Our keys have their length in their type.
+            // Our key type fixes the length.
             #expect(vector.error == "crypto/aes: invalid key size 17")
             return
         }

@@ -2,7 +2,7 @@ import StatusCrypto
 import TestSupport
 import Testing
 
-/// Golden vectors 04: grants are signatures like all others.
+/// The grants of golden vectors 04, which are signatures like all others.
 @Suite(.safetyNet) struct SignatureTests {
     struct File: Decodable {
         let grants: [Made]
@@ -66,7 +66,7 @@ import Testing
 
     @Test("An R that is not the X of a point is detected without recovery")
     func notAPoint() throws {
-        // 5 is the X of no point of secp256k1: 5³ + 7 is not a square.
+        // No point of secp256k1 has the X coordinate 5: 5³ + 7 is not a square.
         var bytes = [UInt8](repeating: 0, count: 65)
         bytes[31] = 5
         bytes[63] = 1

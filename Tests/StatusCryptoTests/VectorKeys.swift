@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension HexBytes {
-    /// - Throws: when the vector has another length.
+    /// - Throws: `WrongLength` if the vector has another length.
     func fixed<let count: Int>() throws -> FixedBytes<count> {
         guard let fixed = FixedBytes<count>(bytes) else { throw WrongLength() }
         return fixed

@@ -4,9 +4,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// Compares with Google's implementation, on random messages and on damaged ones.
+/// Comparisons with Google's implementation, on random messages and on damaged ones.
 ///
-/// Needs `protoc` and Python's protobuf, of Debian's packages `protobuf-compiler` and `python3-protobuf`; without them it fails.
+/// The test needs `protoc` and Python's protobuf, from Debian's packages `protobuf-compiler` and `python3-protobuf`. Without them the test
+/// fails.
 @Suite(.fewAtATime)
 struct DifferentialTests {
     @Test func `Google's protobuf and ours agree on random messages, both ways, and on damaged ones`() async throws {
@@ -44,7 +45,7 @@ private struct Question {
     let bytes: [UInt8]
     let isDamaged: Bool
 
-    /// - Parameter answer: what Google's implementation wrote after reading, or nil where it refused.
+    /// - Parameter answer: The output of Google's implementation, or nil if it rejected the bytes.
     func compare(with answer: [UInt8]?) {
         let ours: Result<[UInt8], WireError> = Result { () throws(WireError) in try kind.type.decode(bytes).encoded() }
         switch (ours, answer) {
@@ -59,18 +60,18 @@ private struct Question {
         }
     }
 
-    /// Go, our reference, refuses what does not fit into a varint or a tag; Google's C++ drops the bits that are too many.
-    /// Seen in 1 of 2,000 damaged messages.
+    /// The errors that only our implementation reports. Like Go, our reference, it rejects values that do not fit into a varint or a tag,
+    /// but Google's C++ drops the excess bits. This affects 1 of 2,000 damaged messages.
     static let strictness: Set<WireError.Reason> = [.varintOverflow, .invalidTag]
 
-    /// Go takes tags and lengths of up to ten bytes, Google's C++ of up to five.
+    /// Whether the bytes have a long varint. Go accepts tags and lengths of up to ten bytes, Google's C++ of up to five.
     private var hasLongVarint: Bool {
         bytes.indices.dropLast(4).contains { start in bytes[start..<start + 5].allSatisfy { $0 >= 0x80 } }
     }
 }
 
 extension [UInt8] {
-    /// With one to three bytes changed, inserted or removed, or cut short.
+    /// Returns the bytes with one to three of them changed, inserted or removed, or cut short.
     fileprivate func damaged(using chance: inout some RandomNumberGenerator) -> [UInt8] {
         var bytes = self
         for _ in 0..<Int.random(in: 1...3, using: &chance) {
@@ -89,11 +90,11 @@ extension [UInt8] {
     }
 }
 
-/// The other implementation, in a process of its own.
+/// The other implementation, in its own process.
 private struct Google {
-    /// For each request the re-encoded message, or nil.
+    /// The re-encoded message for each request, or nil.
     var answers: [[UInt8]?] = []
-    /// Random messages that it made.
+    /// The random messages that it made.
     var messages: [Message] = []
 
     struct Message {
@@ -144,7 +145,7 @@ private struct Google {
         return google
     }
 
-    /// - Parameter errors: a file for what the program complains of: a pipe that nobody empties could stop it.
+    /// - Parameter errors: A file for the program's error messages. An unread pipe could block the program.
     private static func run(_ program: String, _ arguments: [String], errors: URL) async throws {
         try Data().write(to: errors)
         try #require(

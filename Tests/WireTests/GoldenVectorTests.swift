@@ -9,7 +9,7 @@ import Wire
     func `A message is read from the reference's bytes and written as the same bytes`(vector: WireVectors.Encoding) throws {
         let message = try vector.message.type.decode(vector.hex.bytes)
         try expect(message, equals: vector.json)
-        // Only the timestamp of WakuMessage's optional fields keeps whether it was there.
+        // Among WakuMessage's optional fields, only the timestamp keeps its presence.
         if !vector.hasExplicitDefaults { #expect(message.encoded() == vector.hex.bytes) }
         #expect(try vector.message.type.decode(message.encoded()).encoded() == message.encoded())
     }
@@ -45,7 +45,7 @@ import Wire
     }
 }
 
-/// `06_protobuf.json`.
+/// The vectors of `06_protobuf.json`.
 struct WireVectors: Decodable {
     let encode: [Encoding]
     let decode: [Decoding]
@@ -62,7 +62,7 @@ struct WireVectors: Decodable {
 
         var testDescription: String { "\(message.rawValue): \(name)" }
 
-        /// WakuMessages with fields that are there and hold their default, or that are not ours.
+        /// Whether the vector is a WakuMessage with explicit default values, or with fields that we do not know.
         var hasExplicitDefaults: Bool {
             message == .wakuMessage && (name.hasPrefix("as status-go Post builds it") || name == "all fields")
         }
@@ -79,7 +79,7 @@ struct WireVectors: Decodable {
     }
 }
 
-/// `10_message_hash.json`.
+/// The vectors of `10_message_hash.json`.
 struct WakuMessageVectors: Decodable {
     let hashes: [Hash]
 

@@ -4,7 +4,7 @@ import FoundationEssentials
 struct JSONFields: FieldSource, Decodable, Sendable {
     private var values: [String: JSONValue]
 
-    /// Names that nobody asked for: the message lacks a field, or calls it otherwise.
+    /// The names that the test has not read. The message lacks these fields, or has other names for them.
     var unread: Set<String> { Set(values.keys) }
 
     init(from decoder: any Decoder) throws {
@@ -15,7 +15,7 @@ struct JSONFields: FieldSource, Decodable, Sendable {
         self.values = values
     }
 
-    /// Puts bytes where the JSON has a message that is opaque to us.
+    /// Replaces a message in the JSON that is opaque to us by bytes.
     mutating func replaceObject(_ name: String, with bytes: [UInt8]) {
         if case .object = values[name] { values[name] = .string(Data(bytes).base64EncodedString()) }
     }

@@ -1,6 +1,6 @@
 import Wire
 
-/// Every message by its name in `Protos`, so that a vector file or a generator can choose one.
+/// The messages by their names in `Protos`, which vector files and generators use.
 enum MessageKind: String, CaseIterable, Decodable, Sendable {
     case registration = "PushNotificationRegistration"
     case registrationResponse = "PushNotificationRegistrationResponse"

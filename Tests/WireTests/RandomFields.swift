@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Values by chance, with a liking for edges: absent, empty, the largest of each varint length.
+/// Random values, with a preference for edge cases: absent, empty, the largest of each varint length.
 struct RandomFields: FieldSource {
     private(set) var generator: SplitMix64
 
@@ -40,7 +40,7 @@ struct RandomFields: FieldSource {
         try (0..<entryCount()).map { _ in try Message(fields: &self) }
     }
 
-    /// 0, or 2ⁿ − 1, 2ⁿ or 2ⁿ + 1, or any bits.
+    /// Returns 0, or 2ⁿ − 1, 2ⁿ or 2ⁿ + 1, or any bits.
     private mutating func edge() -> UInt64 {
         switch Int.random(in: 0...3, using: &generator) {
         case 0: return 0
@@ -51,7 +51,7 @@ struct RandomFields: FieldSource {
         }
     }
 
-    /// Mostly short; sometimes around the length from which the length takes two bytes.
+    /// Returns a length: mostly short, sometimes around the limit above which it takes two bytes.
     private mutating func length() -> Int {
         oneIn(3) ? 0 : oneIn(8) ? Int.random(in: 126...130, using: &generator) : Int.random(in: 1...40, using: &generator)
     }

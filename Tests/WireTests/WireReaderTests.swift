@@ -29,7 +29,7 @@ struct WireReaderTests {
     }
 
     @Test(arguments: [
-        // Two whole fields, and a string whose length points beyond the end.
+        // There are two complete fields, and a string whose length points beyond the end.
         ("0a00 0a00 1205 61", 2 as UInt64, 4, "PushNotificationQueryInfo, field 2, byte 4: the input ends inside the field"),
         ("0a01ff", 1, 0, "PushNotificationQueryInfo, field 1, byte 0: the string is not UTF-8"),
         ("3001 80", 0, 2, "PushNotificationQueryInfo, field 0, byte 2: the input ends inside the field"),
@@ -42,7 +42,7 @@ struct WireReaderTests {
     }
 
     @Test func `An error in a message within a message names that, and its place in the whole`() throws {
-        // An answer with one good info, and one whose grant, field 5, has no length.
+        // The response has one valid info, and one whose grant, field 5, has no length.
         let bytes = try #require(Hex.decode("0a02" + "0a00" + "0a03" + "0a00" + "2a"))
         let error = try #require(refusal(PushNotificationQueryResponse.self, bytes))
         #expect("\(error)" == "PushNotificationQueryInfo, field 5, byte 8: the input ends inside the field")
@@ -78,7 +78,7 @@ struct WireReaderTests {
         #expect(decoded == message)
     }
 
-    /// Each cut either falls between two fields, or is an error.
+    /// A cut falls between two fields, or reading fails.
     @Test(arguments: try HostileInput.messages())
     func `A message cut short anywhere is refused or complete`(input: HostileInput) throws {
         for count in input.bytes.indices {
@@ -105,14 +105,15 @@ struct HostileInput: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(kind.rawValue), \(bytes.count) bytes" }
 
-    /// Every vector that is not empty; the three longest only repeat entries that shorter ones have too.
+    /// Returns every vector that is not empty, without the three longest, which only repeat entries of shorter ones.
     static func messages() throws -> [HostileInput] {
         let vectors = try WireVectors.load()
         let all = vectors.encode.map { ($0.message, $0.hex.bytes) } + vectors.decode.map { ($0.message, $0.hex.bytes) }
         return all.filter { 1...1_200 ~= $0.1.count }.map { HostileInput(kind: $0, bytes: $1) }
     }
 
-    /// Every value in short messages; in longer ones each single bit, and the edges; in the longest one bit after the other, and 0xFF.
+    /// Returns every value for short messages, each single bit and the edges for longer ones, and one bit after another and 0xFF for the
+    /// longest.
     func replacements(for byte: UInt8, at index: Int) -> [UInt8] {
         switch bytes.count {
         case ...64: Array(0...255)
@@ -121,7 +122,7 @@ struct HostileInput: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The bytes are refused, or they are a message that survives writing and reading.
+    /// Expects that the reader rejects the bytes, or that the message survives writing and reading.
     func expectTotal(_ bytes: [UInt8]) throws {
         guard let message = try? kind.type.decode(bytes) else { return }
         try expectStable(message)

@@ -23,11 +23,11 @@ struct Request: Sendable {
 /// A decrypted frame of RFC 26.
 struct OpenFrame: Sendable {
     var data: [UInt8]
-    /// The key of the outer signature; nil if the frame is unsigned.
+    /// The key of the outer signature, or nil if the frame is unsigned.
     var signer: PublicKey?
 }
 
-/// The steps of a model server. By default it is right; a mutant replaces one step.
+/// The steps of a model server. The default steps are correct. A mutant replaces one step.
 struct Behaviour: Sendable {
     /// The event after which a server is deaf to queries.
     enum Stun: Sendable {
@@ -88,7 +88,7 @@ struct Behaviour: Sendable {
     var answersRepeatedRequests = true
     var judgesNotification: @Sendable (inout PushNotification, PushTarget?) -> Void = { _, _ in }
     var aims: @Sendable (inout PushTarget) -> Void = { _ in }
-    /// The name under which a push is kept for deduplication; nil keeps none.
+    /// The key under which the server stores a push for deduplication, or nil to store none.
     var deduplicates: @Sendable (AcceptedPush, Request) -> [UInt8]? = { push, _ in push.deduplicationKey.bytes }
     var deduplicatesRefused = false
     /// The name under which a response is kept for a repetition of its request.
@@ -111,15 +111,15 @@ struct Behaviour: Sendable {
     var envelops: @Sendable (inout WakuMessage) -> Void = { _ in }
 }
 
-/// How a server puts segments together.
+/// The assembly of segments.
 enum Assembly: Sendable {
     case right
     case none
-    /// Takes each segment for a message.
+    /// Each segment counts as a message.
     case passing
     case wrong(Fault)
 
-    /// One fault of an assembler that is otherwise right, but for parity.
+    /// The fault of an assembler. The assembler has no other fault, but ignores parity.
     enum Fault: Sendable {
         case needsOrder
         case ignoresParity

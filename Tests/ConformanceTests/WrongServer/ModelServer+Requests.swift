@@ -147,7 +147,7 @@ extension ModelServer {
             replies: [Reply(type: .pushNotificationResponse, payload: response.encoded())], notifications: notifications)
     }
 
-    /// The pushes of notifications that were refused, for a server that posts them all the same.
+    /// Returns the pushes of rejected notifications, for a server that posts them nevertheless.
     private func refused(_ request: PushNotificationRequest, _ response: PushNotificationResponse, _ state: State) -> [AcceptedPush] {
         zip(request.requests, response.reports).compactMap { notification, report in
             guard !report.success, let installation = notification.installation, let registration = state.registrations[installation]

@@ -9,9 +9,9 @@ import TestSupport
 import Transport
 import Wire
 
-/// A server of 71 in memory, made of the daemon's rules (`PushProtocol`), with each of its steps open to a mutant.
+/// A server of RFC 71 in memory, with the daemon's rules (`PushProtocol`). A mutant can replace each of its steps.
 ///
-/// It handles one message after the other, in their order, and posts to gorush before it replies.
+/// The server handles one message after another, in their order, and posts to gorush before it replies.
 final class ModelServer: BusListener {
     struct State {
         var seen: Set<Digest32> = []
@@ -47,7 +47,7 @@ final class ModelServer: BusListener {
 
     func hear(_ envelope: WakuEnvelope) { continuation.yield(envelope) }
 
-    /// Handles what it hears until the task is cancelled.
+    /// Handles received messages until the task is cancelled.
     func run(on membership: BusMembership) async throws {
         for await envelope in envelopes {
             guard let request = open(envelope) else { continue }
@@ -123,7 +123,7 @@ final class ModelServer: BusListener {
         return message
     }
 
-    /// Posts a batch, as gorush takes it.
+    /// Posts a batch in gorush's format.
     private func post(_ notifications: [[String: JSON]]) async throws {
         let body = JSON.object(["notifications": .list(notifications.map(JSON.object))]).bytes
         _ = try await http.send(
@@ -133,7 +133,7 @@ final class ModelServer: BusListener {
     }
 }
 
-/// A reply before it is signed.
+/// A reply before its signature.
 struct Reply: Sendable {
     var type: MessageType
     var payload: [UInt8]

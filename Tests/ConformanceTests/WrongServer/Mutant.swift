@@ -1,16 +1,16 @@
 import Testing
 
-/// A server that is wrong in one way, and the rules that must find it.
+/// A server with one fault, and the rules that must find it.
 struct Mutant: Sendable, CustomTestStringConvertible {
     enum Finding: Sendable {
         case fails
-        /// The mutant does what the reference does.
+        /// The mutant behaves like the reference.
         case departs
     }
 
     let name: String
     let finding: Finding
-    /// The ids of the rules; each of them must find the mutant.
+    /// The ids of the rules. Each of them must find the mutant.
     let rules: [String]
     let change: @Sendable (inout Behaviour) -> Void
 

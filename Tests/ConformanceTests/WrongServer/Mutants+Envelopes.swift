@@ -84,7 +84,7 @@ extension Mutant {
     ]
 }
 
-/// A decrypted frame whose length and signature nobody checks.
+/// A decrypted frame with unchecked length and signature.
 private struct LenientFrame {
     private let data: [UInt8]
     private let signer: PublicKey?
@@ -118,7 +118,7 @@ private struct LenientFrame {
 }
 
 extension OpenFrame {
-    /// The message of the frame as one of the frame's signer; nil without one.
+    /// Returns the message of the frame as one of the frame's signer, or nil without a signer.
     fileprivate func unsigned(_ source: Source) -> Request? {
         guard let signer, let message = try? ApplicationMetadataMessage.decode(data) else { return nil }
         return Request(

@@ -40,7 +40,7 @@ extension Mutant {
         Mutant("takes the first of repeated fields", .fails, "register.repeated-fields") {
             $0.readsPlaintext = { plaintext in
                 guard var message = try? PushNotificationRegistration.decode(plaintext) else { return nil }
-                // Field 6 at the very beginning.
+                // Field 6 at the beginning.
                 if plaintext.count > 2, plaintext[0] == 0x30 { message.version = UInt64(plaintext[1]) }
                 return message
             }

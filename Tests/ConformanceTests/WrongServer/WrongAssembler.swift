@@ -14,7 +14,7 @@ struct WrongAssembler: Sendable {
 
     init(_ fault: Assembly.Fault) { self.fault = fault }
 
-    /// - Returns: The data of a message; nil if it waits for further segments or is dropped.
+    /// - Returns: The data of a message, or nil if it waits for further segments or is dropped.
     mutating func add(_ frame: OpenFrame, from source: Source) -> [UInt8]? {
         guard SegmentMessage.isSegment(frame.data), let segment = try? SegmentMessage.decode(frame.data) else {
             if fault == .forgetsBetween { sets = [:] }

@@ -49,7 +49,7 @@ struct RSATests {
         let der = stored.der
         #expect(RSAPublicKey(stored: der + [0]) == nil)
         for count in der.indices { #expect(RSAPublicKey(stored: Array(der[..<count])) == nil) }
-        // All that comes before the modulus.
+        // These are all bytes before the modulus.
         for index in 0..<32 {
             var changed = der
             changed[index] ^= 1
