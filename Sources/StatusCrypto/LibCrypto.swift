@@ -4,12 +4,15 @@ import CLibCrypto
 ///
 /// Sharing them is safe: a fetched algorithm never changes, and its reference count, which contexts raise and drop, is atomic.
 package enum LibCrypto {
-    // All of them are safe without isolation: Swift's own lock guards the single initialisation, and the algorithms never change (see
-    // above).
+    // Safe: Swift's lock guards the initialisation, and a fetched algorithm never changes.
     nonisolated(unsafe) static let sha256 = unsafe fetchDigest("SHA2-256")
+    // Safe: Swift's lock guards the initialisation, and a fetched algorithm never changes.
     package nonisolated(unsafe) static let sha512 = unsafe fetchDigest("SHA2-512")
+    // Safe: Swift's lock guards the initialisation, and a fetched algorithm never changes.
     nonisolated(unsafe) static let aes256GCM = unsafe fetchCipher("AES-256-GCM")
+    // Safe: Swift's lock guards the initialisation, and a fetched algorithm never changes.
     nonisolated(unsafe) static let aes128CTR = unsafe fetchCipher("AES-128-CTR")
+    // Safe: Swift's lock guards the initialisation, and a fetched algorithm never changes.
     nonisolated(unsafe) static let chaCha20Poly1305 = unsafe fetchCipher("ChaCha20-Poly1305")
 
     /// Checks calls that fail only without memory. The process then ends, as in Swift's own allocations.
@@ -23,13 +26,13 @@ package enum LibCrypto {
         return unsafe handle
     }
 
-    // Nil means an unusable installation: the process ends at the first use, which no peer can trigger at will.
+    // Ending the process is right: nil means an unusable installation, which no peer can cause.
     private static func fetchDigest(_ name: String) -> OpaquePointer {
         guard let digest = unsafe EVP_MD_fetch(nil, name, nil) else { fatalError("libcrypto lacks \(name)") }
         return unsafe digest
     }
 
-    // See `fetchDigest`.
+    // Ending the process is right: nil means an unusable installation, which no peer can cause.
     private static func fetchCipher(_ name: String) -> OpaquePointer {
         guard let cipher = unsafe EVP_CIPHER_fetch(nil, name, nil) else { fatalError("libcrypto lacks \(name)") }
         return unsafe cipher
