@@ -140,13 +140,13 @@ extension PostgreSQLStore: ClusterStore {
         }
     }
 
-    /// Lets the other members take this server's messages.
+    /// Lets the other members take this server's messages at once, as if they had waited for a lease.
     private func handOverMessages() async throws -> TakenWork {
         let number = number
         try await pool.perform(.writing) { database in
             database.add(
                 """
-                UPDATE message SET is_taken = false, recorded_at = now() - \(Member.takingTime)
+                UPDATE message SET is_taken = false, recorded_at = now() - \(Member.lease)
                 WHERE server = $1 AND is_taken AND is_unfinished
                 """,
                 number)

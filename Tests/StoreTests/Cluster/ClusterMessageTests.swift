@@ -142,6 +142,26 @@ import Testing
         }
     }
 
+    @Test func `a server without its node hands its messages over, and gets further ones when the node is back`() async throws {
+        try await Cluster.with { cluster in
+            let hashes = cluster.hashes(of: cluster.one, count: 3)
+            let rows = try await cluster.one.record(hashes[..<2].map { ($0, envelope()) }, at: start).compactMap(\.self)
+            try await cluster.one.decide([rows[0]], as: .answered(reply()))
+            // However slow the test is, the second server counts as living.
+            try await cluster.run("UPDATE server SET lease_ends = now() + interval '1 h' WHERE number = \(cluster.two.number)")
+            #expect(try await cluster.one.takePart(isReceiving: false).undecided == [])
+            let taken = try await cluster.two.takePart()
+            #expect(taken.undecided == [rows[1]] && taken.unreplied == [rows[0]])
+            await #expect(throws: StoreError.alreadyDecided) { try await cluster.one.decide([rows[1]], as: .silent) }
+            #expect(cluster.two.assembles(hashes[2]))
+
+            _ = try await cluster.one.takePart()
+            try await cluster.run("UPDATE server SET lease_ends = now() + interval '1 h' WHERE number = \(cluster.one.number)")
+            #expect(try await cluster.two.takePart().haveMembersChanged)
+            #expect(!cluster.two.assembles(hashes[2]))
+        }
+    }
+
     @Test func `a server whose node is lost keeps its messages if no other server can take them`() async throws {
         try await Cluster.with { cluster in
             let rows = try await cluster.one.record(cluster.hashes(of: cluster.one, count: 1).map { ($0, envelope()) }, at: start)
