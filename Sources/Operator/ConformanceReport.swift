@@ -46,7 +46,8 @@ package struct ConformanceReport: Report {
     private var summary: String {
         let skipped = count("skipped") > 0 ? " \(count("skipped")) skipped: --gorush-stub plays them." : ""
         return
-            "\(rules.count) rules: \(count("pass")) pass, \(count("fail")) fail, \(count("departs")) depart as the reference does.\(skipped)"
+            "\(rules.count) rules: \(count("pass")) pass, \(count("fail")) fail, "
+            + "\(count("departs")) depart as the reference does.\(skipped)"
     }
 
     package var failure: Failure? {
@@ -87,7 +88,8 @@ extension Failure {
             case .nodeUnusable(.refused(500..., let text)): .unavailable("The node at \(node.url) failed: \(text)\n\(Self.unpublished)")
             case .nodeUnusable(let error):
                 .unavailable(
-                    "The kit cannot use the node at \(node.url): \(error). Is a node running there? Choose another with --node or PUSHCTL_NODE."
+                    "The kit cannot use the node at \(node.url): \(error). Is a node running there? "
+                        + "Choose another with --node or PUSHCTL_NODE."
                 )
             case .noServer:
                 .failed(

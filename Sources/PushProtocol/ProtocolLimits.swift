@@ -24,8 +24,8 @@ package enum ProtocolLimits {
     package static let registrationByteCapacity = 1 << 20
     /// The time until a key may write one byte more in the order of arrival: 1 MiB a minute.
     package static let registrationByteInterval = Duration.nanoseconds(60_000_000_000 / registrationByteCapacity)
-    /// 128 bytes: reference clients use a UUID (36 bytes). Other schemes fit, and the text is short enough for an index (PROTOCOL.md §7 row
-    /// 4).
+    /// 128 bytes: reference clients use a UUID (36 bytes). Other schemes fit, and the text is short enough for an index (PROTOCOL.md §7
+    /// row 4).
     package static let maximumInstallationIDByteCount = 128
     /// 4,096 bytes: FCM tokens have about 160 bytes, but Google promises no upper bound (PROTOCOL.md §7 row 9).
     package static let maximumDeviceTokenByteCount = 4_096
@@ -45,8 +45,8 @@ package enum ProtocolLimits {
 
     /// 100 keys in a query, which bounds the work of one message. Reference clients query one key.
     package static let maximumKeysPerQuery = 100
-    /// 786,432 bytes in a response to a query: the payload of the largest unsegmented message (PROTOCOL.md §5.1). A query of some kilobytes
-    /// must not return gigabytes. The response omits infos beyond the limit, and clients can query those keys alone.
+    /// 786,432 bytes in a response to a query: the payload of the largest unsegmented message (PROTOCOL.md §5.1). A query of some
+    /// kilobytes must not return gigabytes. The response omits infos beyond the limit, and clients can query those keys alone.
     package static let maximumAnswerByteCount = 786_432
     /// 4,096 bytes of a response that each queried key has for free: twelve installations without large lists fit. Untrusted clients cannot
     /// use up these bytes, so every query finds such installations.

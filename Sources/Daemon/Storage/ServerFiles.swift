@@ -66,10 +66,11 @@ struct DatabaseError: Error, CustomStringConvertible {
                     + "Name its own key file with identity.keyFile, or another database with storage.path or storage.url"
             case .unknownSchema: "\(error). Start the version that wrote it, or bring back a backup of this one's time"
             case .sealingKeyMissing:
-                "it is sealed, and the sealing key file \(settings.sealingKeyFile) does not exist. Restore the file from its backup, or name "
-                    + "it with storage.sealingKeyFile"
+                "it is sealed, and the sealing key file \(settings.sealingKeyFile) does not exist. Restore the file from its backup, "
+                    + "or name it with storage.sealingKeyFile"
             case .sealingKeyUnknown(let id):
-                "it needs the sealing key \(id), which \(settings.sealingKeyFile) does not contain. Add its line from the backup of the file"
+                "it needs the sealing key \(id), which \(settings.sealingKeyFile) does not contain. "
+                    + "Add its line from the backup of the file"
             case .sealingKeyWrong(let id):
                 "the sealing key \(id) in \(settings.sealingKeyFile) is another one than the key that sealed it. Restore the file from its "
                     + "backup"

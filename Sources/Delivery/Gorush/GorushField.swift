@@ -1,5 +1,5 @@
-/// A notification field that an operator may set for all notifications, under gorush's own name and type (GORUSH.md §3). A wrong type makes
-/// gorush refuse the whole batch, and a wrong value makes Google's client drop the notification without an error.
+/// A notification field that an operator may set for all notifications, under gorush's own name and type (GORUSH.md §3). A wrong type
+/// makes gorush refuse the whole batch, and a wrong value makes Google's client drop the notification without an error.
 package struct GorushField: Sendable {
     package enum Kind: Sendable {
         case text
@@ -23,7 +23,8 @@ package struct GorushField: Sendable {
     }
 
     /// Returns the fields that an operator can set. The delivery sets some of the others itself (`tokens`, `notif_id`, `collapse_id` …).
-    /// The rest has another effect than its name suggests (`topic`, `sound` and `image` of Android), or belongs to no message (`event` …).
+    /// The rest has another effect than its name suggests (`topic`, `sound` and `image` of Android), or belongs to no message (`event`
+    /// …).
     package static func all(of platform: GorushPlatform) -> [GorushField] {
         switch platform {
         case .ios: ios
