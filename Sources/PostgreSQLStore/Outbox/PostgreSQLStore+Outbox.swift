@@ -83,7 +83,7 @@ extension PostgreSQLStore {
             transaction.database.add(
                 """
                 UPDATE push SET next_attempt_at = $1
-                WHERE id = ANY($2) AND route = $3 AND reason = ANY($4) AND next_attempt_at > $1 AND finished_at IS NULL
+                WHERE id = ANY($2) AND route = $3 AND reason = ANY($4) AND next_attempt_at > $1 AND \(WriteTransaction.isOpen)
                     AND state <> \(OpenPushState.leased.rawValue) AND server = $5
                 """,
                 now, SQLArray(examined), route, SQLArray(reasons), transaction.server)
