@@ -275,7 +275,8 @@ package final class Engine: Service, EnvelopeReceiver {
         if work.haveMembersChanged { openStage.reviewSegments() }
         if work.pushCount > 0 { onAcceptedPushes() }
         let messageCount = work.undecided.count + work.unreplied.count
-        guard messageCount + work.pushCount > 0 else { return }
+        // While the members stay the same, these are this server's own messages that another server has recorded first.
+        guard work.haveMembersChanged && messageCount > 0 || work.pushCount > 0 else { return }
         context.logger.notice(
             "continuing the work of another server", metadata: ["messages": "\(messageCount)", "pushes": "\(work.pushCount)"])
     }

@@ -117,13 +117,19 @@ extension PostgreSQLStore: ClusterStore {
     /// - Returns: Whether the members that may own messages have changed.
     private func renew(isReceiving: Bool) async throws -> Bool {
         let start = time.elapsed()
-        let (number, mayFence, isStopping) = membership.withLock { ($0.number, $0.mayFence(at: start), $0.isStopping) }
-        let renewal = try await pool.perform(.writing) { [member] database in
-            let isRenewed =
-                try database.run(
-                    "UPDATE server SET lease_ends = now() + \(Member.lease), is_leaving = $2 WHERE number = $1 AND NOT is_fenced", number,
-                    isStopping || !isReceiving) == 1
-            let number = isRenewed ? number : try member.join(database)
+        let (number, mayFence) = membership.withLock { ($0.number, $0.mayFence(at: start)) }
+        let renewal = try await pool.perform(.writing) { [self] database in
+            // `stopReceiving` sets its flag before it writes this row. The flag is read while the row is locked, so that no renewal can undo
+            // what that function wrote.
+            let isMember =
+                try database.first(
+                    "SELECT NOT is_fenced FROM server WHERE number = $1 FOR UPDATE", number, read: { try $0.next(Bool.self) }) ?? false
+            if isMember {
+                database.add(
+                    "UPDATE server SET lease_ends = now() + \(Member.lease), is_leaving = $2 WHERE number = $1", number,
+                    !isReceiving || membership.withLock(\.isStopping))
+            }
+            let number = isMember ? number : try member.join(database)
             if mayFence { database.add("UPDATE server SET is_fenced = true WHERE lease_ends <= now() AND NOT is_fenced") }
             database.add("DELETE FROM server WHERE is_fenced AND lease_ends < now() - \(Member.fencedMemory)")
             let living = try database.all(

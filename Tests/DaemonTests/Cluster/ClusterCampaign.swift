@@ -10,5 +10,11 @@ enum ClusterCampaign {
 
     static var context: Comment { "CLUSTER_TEST_SEED=\(seed)" }
 
+    /// Lets an interruption last a minute, four leases, in `Scripts/test --long` and in `Scripts/cluster-test`. It ends at once otherwise: the
+    /// tests have already waited for the end of the lease.
+    static func prolongInterruption() async throws {
+        if rounds.count > 1 { try await Task.sleep(for: .seconds(60)) }
+    }
+
     static func random(_ round: Int) -> SplitMix64 { SplitMix64(seed: seed &+ UInt64(round)) }
 }

@@ -34,6 +34,7 @@ import Testing
             await clients.waitForAnswers(to: 20)
             if interruption == .frozen {
                 try await world.waitForCluster { $0.contains("one (1): fenced") }
+                try await ClusterCampaign.prolongInterruption()
                 one.signal(SIGCONT)
                 // Its number is another one once it has joined again.
                 try await world.waitForCluster { $0.contains("one (3): alive") }

@@ -38,6 +38,7 @@ import Testing
             }
             // The other server has answered everything.
             try await world.waitForCluster { $0.contains("one (1): fenced") }
+            try await ClusterCampaign.prolongInterruption()
             gate.open()
             // Its number is another one once it has joined again.
             try await world.waitForCluster { $0.contains("one (3): alive") }
