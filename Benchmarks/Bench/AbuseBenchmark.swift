@@ -37,7 +37,7 @@ package enum AbuseBenchmark {
             let rates = "\(Int(Double(attack.envelopes.count) / seconds))/s, \(Int(Double(byteCount) / seconds / 1_000)) kB/s"
             add(
                 try await measure(workload, attack, seed, options), "\(attack.name) (\(rates))", to: &report,
-                latencyMark: .atMost(max(2 * aloneLatency, 50)))
+                latencyGoal: .atMost(max(2 * aloneLatency, 50)))
         }
         try await addTopicKeyFlood(to: &report, options)
         try await addMadeUpTargets(seed, options, to: &report)
@@ -52,7 +52,7 @@ package enum AbuseBenchmark {
         let flooded = try await TopicKeyFlood.measure(topicCount: TopicKeyFlood.topicCount, options)
         report.add(
             "\(TopicKeyFlood.topicCount) topics of throw-away registrations without keys: query p99",
-            flooded.map { $0.quantile(0.99) }, unit: "ms", mark: .atMost(max(2 * Sample(idle).median, 50)))
+            flooded.map { $0.quantile(0.99) }, unit: "ms", goal: .atMost(max(2 * Sample(idle).median, 50)))
     }
 
     private static func addMadeUpTargets(_ seed: SeededStore, _ options: Options, to report: inout Report) async throws {
@@ -66,7 +66,7 @@ package enum AbuseBenchmark {
         report.add("pushes alone: until gorush, p99", idle, unit: "ms")
         report.add(
             "\(MadeUpTargets.targetCount) made-up targets: until gorush, p99", attacked.map { $0.quantile(0.99) }, unit: "ms",
-            mark: .atMost(max(50, 2 * Sample(idle).median)))
+            goal: .atMost(max(50, 2 * Sample(idle).median)))
     }
 
     private static func addSilentProxies(to report: inout Report, _ options: Options) async throws {
@@ -76,7 +76,7 @@ package enum AbuseBenchmark {
         let beside = try await SilentProxyBenchmark.measure(silentCount: count, options).map { $0.quantile(0.99) }
         report.add(
             "\(count) silent push proxies of \(SilentProxyBenchmark.userCount) users: call p99", beside, unit: "ms",
-            mark: .atMost(max(2 * Sample(alone).median, 50)))
+            goal: .atMost(max(2 * Sample(alone).median, 50)))
     }
 
     private static func measure(_ workload: Workload, _ attack: Attack?, _ seed: SeededStore, _ options: Options) async throws -> [Result] {
@@ -110,10 +110,10 @@ package enum AbuseBenchmark {
         return results
     }
 
-    private static func add(_ results: [Result], _ name: String, to report: inout Report, latencyMark: Report.Mark? = nil) {
+    private static func add(_ results: [Result], _ name: String, to report: inout Report, latencyGoal: Report.Goal? = nil) {
         report.add("\(name): honest p50", results.map { $0.replies.quantile(0.5) }, unit: "ms")
-        report.add("\(name): honest p99", results.map { $0.replies.quantile(0.99) }, unit: "ms", mark: latencyMark)
-        report.add("\(name): honest without an answer", results.map { Double($0.unansweredCount) }, unit: "", mark: .atMost(0))
+        report.add("\(name): honest p99", results.map { $0.replies.quantile(0.99) }, unit: "ms", goal: latencyGoal)
+        report.add("\(name): honest without an answer", results.map { Double($0.unansweredCount) }, unit: "", goal: .atMost(0))
         report.add("\(name): resident memory at most", results.map(\.memoryMegabytes), unit: "MB")
         report.add("\(name): database, growth", results.map(\.diskMegabytes), unit: "MB")
     }

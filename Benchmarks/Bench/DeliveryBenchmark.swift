@@ -59,9 +59,9 @@ package enum DeliveryBenchmark {
         report.add("\(name), delivery", delivered.map(\.rate), unit: "/s")
         report.add(
             "\(name), delivery ÷ bare posts", zip(delivered, bare).map { $0.rate / $1.rate }, unit: "×",
-            mark: isSync ? .atLeast(0.45) : nil)
+            goal: isSync ? .atLeast(0.45) : nil)
         report.add("\(name), bare posts, processor time", bare.map(\.processorTime), unit: "µs")
-        report.add("\(name), delivery, processor time", delivered.map(\.processorTime), unit: "µs", mark: isSync ? .atMost(320) : nil)
+        report.add("\(name), delivery, processor time", delivered.map(\.processorTime), unit: "µs", goal: isSync ? .atMost(320) : nil)
         guard otherSeed != nil else { return }
         report.add("\(name), PostgreSQL, delivery", others.map(\.rate), unit: "/s")
         report.add("\(name), PostgreSQL, delivery, processor time", others.map(\.processorTime), unit: "µs")

@@ -38,7 +38,7 @@ package enum EngineBenchmark {
             }
             report.add("\(kind.rawValue), floor", floors.map(\.rate), unit: "/s")
             report.add("\(kind.rawValue), engine", results.map(\.rate), unit: "/s")
-            report.add("\(kind.rawValue), engine ÷ floor", zip(results, floors).map { $0.rate / $1.rate }, unit: "×", mark: kind.mark)
+            report.add("\(kind.rawValue), engine ÷ floor", zip(results, floors).map { $0.rate / $1.rate }, unit: "×", goal: kind.goal)
             report.add("\(kind.rawValue), floor, processor time", floors.map(\.processorTime), unit: "µs")
             report.add("\(kind.rawValue), engine, processor time", results.map(\.processorTime), unit: "µs")
             report.add(
@@ -61,7 +61,7 @@ package enum EngineBenchmark {
         report.add("\(name), engine, processor time", results.map(\.processorTime), unit: "µs")
         report.add(
             "\(name), engine ÷ SQLite, processor time", zip(results, others).map { $0.processorTime / $1.processorTime }, unit: "×",
-            mark: .atMost(1.3))
+            goal: .atMost(1.3))
         report.add("\(name), its processes, processor time", results.map(\.databaseProcessorTime), unit: "µs")
         report.add("\(name), messages an fsync", results.map { Double(options.messageCount) / Double($0.commitCount) }, unit: "")
     }
@@ -80,7 +80,7 @@ package enum EngineBenchmark {
 
 extension MessageKind {
     /// The goal for the ratio engine ÷ floor.
-    fileprivate var mark: Report.Mark {
+    fileprivate var goal: Report.Goal {
         switch self {
         case .registration, .push: .atLeast(0.80)
         case .query, .storedQuery, .directQuery: .atLeast(0.85)

@@ -47,7 +47,7 @@ package enum LatencyBenchmark {
     private static func add(_ samples: [Sample], of name: String, to report: inout Report) {
         for (label, share) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("maximum", 1)] {
             report.add(
-                "\(name), \(label)", samples.map { $0.quantile(share) }, unit: "ms", mark: label == "p99" ? .atMost(20) : nil)
+                "\(name), \(label)", samples.map { $0.quantile(share) }, unit: "ms", goal: label == "p99" ? .atMost(20) : nil)
         }
     }
 }

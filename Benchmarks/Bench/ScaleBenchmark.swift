@@ -19,8 +19,8 @@ package enum ScaleBenchmark {
             report.add("\(size) registrations, disk", [Double(seed.byteCount) / 1e6], unit: "MB")
             report.add(
                 "\(size) registrations, disk for each", [Double(seed.byteCount) / Double(size)], unit: "bytes",
-                mark: size == sizes.last ? .atMost(900) : nil)
-            try await addStart(of: seed, to: &report, options: options, isMarked: size == sizes.last)
+                goal: size == sizes.last ? .atMost(900) : nil)
+            try await addStart(of: seed, to: &report, options: options, hasGoals: size == sizes.last)
 
             var logByteCount = 0
             for kind in [MessageKind.registration, .query, .push] {
@@ -44,7 +44,7 @@ package enum ScaleBenchmark {
                 if let first = first[kind] {
                     report.add(
                         "\(size) registrations, \(kind.rawValue) ÷ the same at \(sizes[0])", rates.map { $0 / first.median }, unit: "×",
-                        mark: size == sizes.last ? .atLeast(0.90) : nil)
+                        goal: size == sizes.last ? .atLeast(0.90) : nil)
                 } else {
                     first[kind] = Sample(rates)
                 }
@@ -56,7 +56,7 @@ package enum ScaleBenchmark {
 
     /// Starts the server itself on the database.
     private static func addStart(
-        of seed: SeededStore, to report: inout Report, options: Options, isMarked: Bool
+        of seed: SeededStore, to report: inout Report, options: Options, hasGoals: Bool
     ) async throws {
         let folder = try TemporaryFolder()
         try folder.write(BenchmarkOwners.server.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
@@ -70,8 +70,8 @@ package enum ScaleBenchmark {
             megabytes.append(Machine.residentMegabytes(of: server.processIdentifier) ?? .nan)
             _ = await server.terminate()
         }
-        report.add("\(seed.ownerCount) registrations, start to ready", seconds, unit: "s", mark: isMarked ? .atMost(1) : nil)
+        report.add("\(seed.ownerCount) registrations, start to ready", seconds, unit: "s", goal: hasGoals ? .atMost(1) : nil)
         report.add(
-            "\(seed.ownerCount) registrations, resident memory", megabytes, unit: "MB", mark: isMarked ? .atMost(150) : nil)
+            "\(seed.ownerCount) registrations, resident memory", megabytes, unit: "MB", goal: hasGoals ? .atMost(150) : nil)
     }
 }

@@ -52,11 +52,11 @@ package enum StackBenchmark {
         report.add("\(name): POSTs of the server, flat out", figures.posts, unit: "/s")
         report.add(
             "\(name): POSTs of the server ÷ bare", zip(figures.posts, figures.bare).map { $0 / $1 }, unit: "×",
-            mark: kind == .nwaku ? .atLeast(0.9) : nil)
-        report.add("\(name): replies, flat out", figures.replies, unit: "/s", mark: kind == .goWaku ? .atLeast(2_000) : nil)
+            goal: kind == .nwaku ? .atLeast(0.9) : nil)
+        report.add("\(name): replies, flat out", figures.replies, unit: "/s", goal: kind == .goWaku ? .atLeast(2_000) : nil)
         guard kind == .goWaku else { return }
         report.add("\(name): replies at \(Int(steadyRate)) requests/s", figures.steadyReplies, unit: "/s")
-        report.add("\(name): echoes dropped at that", figures.droppedEchoes, unit: "", mark: .atMost(0))
+        report.add("\(name): echoes dropped at that", figures.droppedEchoes, unit: "", goal: .atMost(0))
     }
 
     /// Measures the server's HTTP client alone. Its POSTs in flight are those of the server at such a node.

@@ -37,10 +37,10 @@ package enum TopicFilterBenchmark {
                             if let topic = Topic(contentTopic: contentTopic), directory.wants(topic) { wantedCount += 1 }
                         }
                     }
-                }, unit: "/s", mark: .atLeast(2e6))
+                }, unit: "/s", goal: .atLeast(2e6))
             report.add("wanted, \(name)", [100 * Double(wantedCount) / Double(contentTopics.count)], unit: "%")
         }
-        report.add("memory of the table", [memory], unit: "MB", mark: .atMost(24))
+        report.add("memory of the table", [memory], unit: "MB", goal: .atMost(24))
         report.add("memory of a topic", [memory * 1e6 / Double(2 * clientCount)], unit: "bytes")
         return report
     }

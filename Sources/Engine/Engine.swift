@@ -254,7 +254,7 @@ package final class Engine: Service, EnvelopeReceiver {
     /// Conditions that an operator should know about. They leave the engine healthy: load shedding is no failure.
     package var warnings: [String] {
         guard let (time, reason) = lastOverload.withLock(\.self), context.time.elapsed() - time < Self.overloadMemory else { return [] }
-        return ["messages were refused in the last minute: \(reason) (\(reason.rawValue))"]
+        return ["messages were rejected in the last minute: \(reason) (\(reason.rawValue))"]
     }
 
     // MARK: Start and end

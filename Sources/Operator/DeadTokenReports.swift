@@ -74,7 +74,7 @@ package struct RestoredDeadTokensReport: Report, Decodable {
                     body: Array(try JSONEncoder().encode(Request(ids: ids))), timeout: .seconds(30),
                     maximumResponseBodyByteCount: 1 << 16))
         } catch {
-            throw Failure.unavailable("The server does not answer at \(admin). Is it running? Name its admin address with --admin.")
+            throw Failure.unavailable("The server does not respond at \(admin). Is it running? Name its admin address with --admin.")
         }
         guard response.status != 404 || ids == nil else {
             throw Failure.failed(

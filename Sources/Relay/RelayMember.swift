@@ -36,9 +36,9 @@ package final class RelayMember: BusListener {
         self.logger = logger
     }
 
-    package func hear(_ envelope: WakuEnvelope) {
+    package func receive(_ envelope: WakuEnvelope) {
         let (hash, now) = (envelope.hash, clock.now())
-        guard node.withLock({ $0.hear(envelope, hash: hash, now: now) }) else { return }
+        guard node.withLock({ $0.receive(envelope, hash: hash, now: now) }) else { return }
         do {
             try archiveFile?.append(envelope)
         } catch {
@@ -104,7 +104,7 @@ package final class RelayMember: BusListener {
             logger.debug("message not recorded", metadata: ["error": "\(error)"])
             return .error(500, "Failed to publish: the server could not record the message")
         }
-        hear(envelope)
+        receive(envelope)
         return .ok
     }
 

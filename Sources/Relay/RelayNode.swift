@@ -44,7 +44,7 @@ struct RelayNode {
     ///
     /// - Returns: Whether the store has added it.
     @discardableResult
-    mutating func hear(_ envelope: WakuEnvelope, hash: Digest32, now: Timestamp) -> Bool {
+    mutating func receive(_ envelope: WakuEnvelope, hash: Digest32, now: Timestamp) -> Bool {
         guard isSubscribed(to: envelope.pubsubTopic) else { return false }
         cache.add(envelope)
         return archive.add(envelope, hash: hash, now: now)

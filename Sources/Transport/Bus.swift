@@ -38,7 +38,7 @@ package final class Bus: Sendable {
     fileprivate func publish(_ envelope: WakuEnvelope, from identifier: UInt64) async throws {
         let (recorders, listeners) = members.withLock { ($0.recorders, $0.listeners) }
         for (other, recorder) in recorders where other != identifier { try await recorder.record(envelope) }
-        for (other, listener) in listeners where other != identifier { listener.hear(envelope) }
+        for (other, listener) in listeners where other != identifier { listener.receive(envelope) }
     }
 
     private struct Members {
@@ -71,7 +71,7 @@ package protocol BusRecorder: Sendable {
 
 /// A member that keeps received envelopes in memory only, if at all.
 package protocol BusListener: Sendable {
-    func hear(_ envelope: WakuEnvelope)
+    func receive(_ envelope: WakuEnvelope)
 }
 
 /// The membership of one member, which publishes through it. The bus delivers to all other members.

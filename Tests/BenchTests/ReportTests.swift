@@ -29,12 +29,12 @@ import Testing
 
     private func report() -> Report {
         var report = Report("sample", machine: Self.machine)
-        report.add("fast enough", [0.9, 0.8, 0.85], unit: "×", mark: .atLeast(0.8))
-        report.add("too slow", [30, 25, 21], unit: "ms", mark: .atMost(20))
+        report.add("fast enough", [0.9, 0.8, 0.85], unit: "×", goal: .atLeast(0.8))
+        report.add("too slow", [30, 25, 21], unit: "ms", goal: .atMost(20))
         return report
     }
 
-    @Test func `the table tells median, spread and whether the mark is met`() {
+    @Test func `the table tells median, spread and whether the goal is met`() {
         let lines = report().table.split(separator: "\n")
         #expect(lines[0].contains("a processor, 2 cores"))
         #expect(

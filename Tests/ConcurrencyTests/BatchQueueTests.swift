@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.safetyNet) struct BatchQueueTests {
-    @Test func `what has gathered comes as one batch, in order, up to the limit`() async {
+    @Test func `a batch has all waiting elements in order, up to the limit`() async {
         let queue = BatchQueue<Int>()
         queue.send(1)
         queue.send([2, 3, 4, 5])
@@ -12,7 +12,7 @@ import Testing
         #expect(await queue.next(maximumCount: 3) == [4, 5])
     }
 
-    @Test func `who takes from an empty queue waits for an element`() async {
+    @Test func `taking from an empty queue waits for an element`() async {
         let queue = BatchQueue<Int>()
         let taking = Task { await queue.next(maximumCount: 10) }
         queue.send(7)

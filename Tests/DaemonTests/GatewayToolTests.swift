@@ -47,8 +47,8 @@ struct GatewayToolTests {
             let lines = [String(decoding: data, as: UTF8.self), #"{"data":{"subject":"AAAA","signature":"AAAA"}}"#, "?"]
             let file = try #require(folder).path("pushes")
             try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
-            let heard = try await run("nextcloud", "listen", "--device", device, file, gateway: gateway)
-            #expect(heard.output == #"{"app":"spreed","id":"1","nid":1,"subject":"Lunch?","type":"chat"}"#, "\(heard)")
+            let received = try await run("nextcloud", "listen", "--device", device, file, gateway: gateway)
+            #expect(received.output == #"{"app":"spreed","id":"1","nid":1,"subject":"Lunch?","type":"chat"}"#, "\(received)")
 
             #expect(try await run("nextcloud", "unregister", "--device", device, gateway: gateway).exitCode == 0)
             let unknown = try await run("nextcloud", "notify", "--device", device, gateway: gateway)

@@ -89,7 +89,7 @@ struct NeighbourTests {
             let away = try await probe("transport.kind=waku", "transport.waku.url=http://127.0.0.1:1")
             #expect(away.exitCode == 69 && away.lines.first?.hasPrefix("failed   node 127.0.0.1:1: the node cannot be reached") == true)
             let nobody = try await probe("gorush.url=http://me:hush@127.0.0.1:1")
-            #expect(nobody.exitCode == 69 && nobody.lines.contains("failed   gorush http://127.0.0.1:1: nobody answers"), "\(nobody.lines)")
+            #expect(nobody.exitCode == 69 && nobody.lines.contains("failed   gorush http://127.0.0.1:1: no response"), "\(nobody.lines)")
             // A dry run has no gorush to probe.
             #expect(try await probe().exitCode == 0)
             #expect(await relay.terminate() == 0)

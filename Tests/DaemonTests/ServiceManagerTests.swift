@@ -23,7 +23,7 @@ struct ServiceManagerTests {
                 "transport.kind": "waku", "transport.waku.url": node.url, "transport.waku.history": "false", "shutdown.gracePeriod": "20s",
             ], environment: ["NOTIFY_SOCKET": socket.name, "WATCHDOG_USEC": "600000000"])
         await socket.wait { $0.hasPrefix("READY=1\nSTATUS=starting") }
-        await socket.wait { $0.hasPrefix("READY=1\nSTATUS=not ready: node \(address): /waku/2/rs/16/32: the node answered 500") }
+        await socket.wait { $0.hasPrefix("READY=1\nSTATUS=not ready: node \(address): /waku/2/rs/16/32: the node responded with 500") }
         #expect(await server.log.wait { $0.contains("] not ready ") })
         #expect(!FileManager.default.fileExists(atPath: folder.path("pushserver.json")))
         status.change { $0 = 200 }
@@ -31,7 +31,7 @@ struct ServiceManagerTests {
         await socket.wait { $0.hasPrefix("READY=1\nSTATUS=ready") }
         await socket.wait { $0 == "WATCHDOG=1" }
         status.change { $0 = 503 }
-        await socket.wait { $0.hasPrefix("READY=1\nSTATUS=not ready: node \(address): /waku/2/rs/16/32: the node answered 503") }
+        await socket.wait { $0.hasPrefix("READY=1\nSTATUS=not ready: node \(address): /waku/2/rs/16/32: the node responded with 503") }
         status.change { $0 = 200 }
         #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
         #expect(await server.terminate() == 0)

@@ -101,7 +101,7 @@ import Wire
     }
 
     @Test(arguments: ["DeviceTokenNotForTopic", "BadDeviceToken", "Unregistered"])
-    func `Whoever registers somebody else's token with another bundle id gets nobody unregistered but himself`(
+    func `a client that registers another owner's token with another bundle id gets only its own registration removed`(
         reason: String
     ) async throws {
         try await withStubGorush { stub in
@@ -335,7 +335,7 @@ import Wire
     }
 
     @Test(
-        "What a failure asks for is done",
+        "each failure has its effect on the push and on the registration",
         arguments: [
             ("ServiceUnavailable", Milestone.sent), ("some new text", .sent), ("TopicDisallowed", .sent), ("BadPriority", .refused),
             ("PayloadTooLarge", .sent),

@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test func `Nothing goes out before the time that gorush named`() async throws {
+    @Test func `the route posts no push before the time that gorush named`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in

@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(
-        "What gorush could not use is refused, by its key",
+        "a value that gorush cannot use is rejected, and the error names its key",
         arguments: [
             ("ios: { badge: '1' }", "gorush.ios.badge:"), ("ios: { mutable_content: \"true\" }", "gorush.ios.mutable_content:"),
             ("ios: { badge: -1 }", "gorush.ios.badge:"), ("ios: { badge: many }", "gorush.ios.badge:"),

@@ -32,7 +32,7 @@ import Testing
                     return try await running.isAllDone()
                 }
                 #expect(passed <= .seconds(10))
-                let reason = "\(platform == 1 ? "Apple" : "Google") refuses gorush's credentials: \(words)"
+                let reason = "\(platform == 1 ? "Apple" : "Google") rejects gorush's credentials: \(words)"
                 #expect(running.loop.healthIssues.count == 1 && running.loop.healthIssues[0].contains(reason))
 
                 // The operator corrects it, and the next delivery ends the outage at once.

@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `What a crash leaves leased is of unknown outcome, and posted again under the same collapse identifier`() async throws {
+    @Test func `a push leased at a crash has an unknown outcome, and is posted again under its collapse identifier`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             stub.next(.hang, takesBatch: true)
@@ -304,7 +304,7 @@ import Testing
         }
     }
 
-    @Test func `What gorush said is not forgotten while the disk is full`() async throws {
+    @Test func `gorush's responses are kept while the disk is full`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             let disk = try FaultyDisk(database: world.database)

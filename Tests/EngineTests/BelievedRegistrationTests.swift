@@ -26,7 +26,7 @@ private struct BelievingClient {
         return try client.toServer(payload, type: .pushNotificationRegistration, topic: .personal(client.server))
     }
 
-    mutating func hear(_ envelopes: some Sequence<WakuEnvelope>) throws {
+    mutating func receive(_ envelopes: some Sequence<WakuEnvelope>) throws {
         for message in envelopes.compactMap({ client.open($0) }) {
             let response = try PushNotificationRegistrationResponse.decode(message.payload)
             if pending.contains(response.requestID), response.success { registered = newest }
@@ -85,7 +85,7 @@ private struct BelievingClient {
             try await harness.withServer { server in await server.engine.waitUntilIdle() }
         }
         // The first reply came before the client sent the second version.
-        try believing.hear(harness.replies.all.dropFirst(moment == .afterTheAnswer ? 1 : 0))
+        try believing.receive(harness.replies.all.dropFirst(moment == .afterTheAnswer ? 1 : 0))
         #expect(believing.registered == nil)
         let refusals = try harness.replies.all.compactMap { client.open($0) }
             .filter { try !PushNotificationRegistrationResponse.decode($0.payload).success }
@@ -121,7 +121,7 @@ private struct BelievingClient {
         let responses = try harness.replies.all.dropFirst().compactMap { client.open($0) }
             .map { try PushNotificationRegistrationResponse.decode($0.payload).success }
         #expect(responses.count == 2 && responses.contains(true))
-        try believing.hear(harness.replies.all.dropFirst())
+        try believing.receive(harness.replies.all.dropFirst())
         #expect(believing.registered == 2)
     }
 }

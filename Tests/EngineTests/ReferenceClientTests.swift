@@ -40,7 +40,7 @@ private struct ReferenceClient {
         return try client.toServer(payload, type: .pushNotificationRegistration, topic: .personal(client.server))
     }
 
-    mutating func hear(_ envelope: WakuEnvelope) throws {
+    mutating func receive(_ envelope: WakuEnvelope) throws {
         guard let message = client.open(envelope) else { return }
         let response = try PushNotificationRegistrationResponse.decode(message.payload)
         if requests.contains(response.requestID), response.success { isRegistered = true }
@@ -83,7 +83,7 @@ private struct ReferenceClient {
         let harness = try Harness()
         try await harness.withServer { [client = ProtocolClient(server: harness.server)] server in
             var random = SplitMix64(seed: 7)
-            var person = ReferenceClient(client)
+            var reference = ReferenceClient(client)
             var changes = scenario.changes[...]
             var replies: [(time: Duration, envelope: WakuEnvelope)] = []
             var seenCount = 0
@@ -92,9 +92,9 @@ private struct ReferenceClient {
             while now <= end {
                 while let change = changes.first, change <= now {
                     changes.removeFirst()
-                    person.change()
+                    reference.change()
                 }
-                if let envelope = try person.next(at: now) {
+                if let envelope = try reference.next(at: now) {
                     try await server.publish(envelope)
                     await server.engine.waitUntilIdle()
                 }
@@ -103,13 +103,13 @@ private struct ReferenceClient {
                     guard Double.random(in: 0..<1, using: &random) >= scenario.lostFraction else { continue }
                     replies.append((now + scenario.delay * Double.random(in: 0...1, using: &random), reply))
                 }
-                for reply in replies where reply.time <= now { try person.hear(reply.envelope) }
+                for reply in replies where reply.time <= now { try reference.receive(reply.envelope) }
                 replies.removeAll { $0.time <= now }
                 harness.clock.advance(by: .milliseconds(500))
                 now += .milliseconds(500)
             }
-            #expect(person.isRegistered)
-            #expect(try await server.store.registrationSummaries(of: client.keyHash).map(\.version) == [person.newest])
+            #expect(reference.isRegistered)
+            #expect(try await server.store.registrationSummaries(of: client.keyHash).map(\.version) == [reference.newest])
         }
     }
 }

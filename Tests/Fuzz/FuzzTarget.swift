@@ -1,6 +1,6 @@
 import CAllocationMeter
 
-/// A part of the server that reads untrusted input. For any input it neither traps nor hangs, and it keeps the promises that ``check``
+/// A part of the server that reads untrusted input. For any input it neither traps nor hangs, and it has the properties that ``check``
 /// tests.
 struct FuzzTarget: Sendable {
     var name: String
@@ -8,7 +8,7 @@ struct FuzzTarget: Sendable {
     var vectors: [String]
     /// Further seeds, for targets without vectors.
     var samples: [String] = []
-    /// Throws ``Violation`` if the input breaks a promise.
+    /// Throws ``Violation`` if the input breaks a property.
     var check: @Sendable ([UInt8]) throws(Violation) -> Void
 
     static let all = wire + envelope + [segments] + texts + inner
@@ -21,13 +21,13 @@ struct FuzzTarget: Sendable {
     #endif
 }
 
-/// A promise that an input has broken.
+/// A property that an input has broken.
 struct Violation: Error {
-    var promise: String
+    var property: String
 }
 
-func expect(_ holds: Bool, _ promise: @autoclosure () -> String) throws(Violation) {
-    if !holds { throw Violation(promise: promise()) }
+func expect(_ holds: Bool, _ property: @autoclosure () -> String) throws(Violation) {
+    if !holds { throw Violation(property: property()) }
 }
 
 /// Reads an input and throws if reading takes more memory than the input justifies.

@@ -1,7 +1,7 @@
 #if FUZZER
     import Foundation
 
-    // libFuzzer searches, guided by the code that an input reaches. A broken promise traps, and libFuzzer writes its input to a file.
+    // libFuzzer searches, guided by the code that an input reaches. A broken property traps, and libFuzzer writes its input to a file.
     // `Scripts/fuzz` builds this.
 
     @_extern(c, "LLVMFuzzerRunDriver") private func runDriver(
@@ -26,7 +26,7 @@
             do throws(Violation) {
                 try target?.check(unsafe [UInt8](UnsafeBufferPointer(start: bytes, count: byteCount)))
             } catch {
-                fatalError("not so: \(error.promise)")
+                fatalError("violated: \(error.property)")
             }
             return 0
         }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import StatusCrypto
 
-/// Feeds untrusted input to the parts that read it, and checks their promises (`Scripts/fuzz`).
+/// Feeds untrusted input to the parts that read it, and checks their properties (`Scripts/fuzz`).
 struct PushFuzz: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pushfuzz", abstract: "Feed arbitrary input to every reader of untrusted bytes, and check what must hold.")
@@ -67,7 +67,7 @@ struct PushFuzz: ParsableCommand {
             } catch {
                 let file = "fuzz-\(target.name)-\(Hex.encode(Array(Keccak.keccak256(input).bytes.prefix(4))))"
                 try Data(input).write(to: URL(filePath: file))
-                print("\(target.name): not so: \(error.promise). The input is in \(file)")
+                print("\(target.name): violated: \(error.property). The input is in \(file)")
                 throw ExitCode.failure
             }
         }

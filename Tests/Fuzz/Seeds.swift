@@ -22,7 +22,7 @@ enum Seeds {
         return seeds.sorted { ($0.count, Hex.encode($0)) < ($1.count, Hex.encode($1)) }
     }
 
-    /// Returns inputs that once broke a promise: one file each in `Regressions/TARGET/`.
+    /// Returns inputs that once broke a property: one file each in `Regressions/TARGET/`.
     private static func regressions(of target: String) throws -> [[UInt8]] {
         let folder = folder.appending(path: "Regressions/\(target)")
         guard FileManager.default.fileExists(atPath: folder.path) else { return [] }

@@ -8,7 +8,7 @@ import Testing
     let client = HTTPClient()
 
     @Test(
-        "What is no http URL is refused before anything is sent",
+        "a URL that is not http or https is rejected before a request is sent",
         arguments: [
             "", "gorush", "/api/push", "ftp://127.0.0.1/", "file:///etc/passwd", "http://", "http://a b/", "http://a/\r\nX: y",
             "http://ä/",

@@ -44,7 +44,7 @@ struct NoticesTests {
         }
     }
 
-    @Test func `what waits for one proxy goes in one request, in its order`() async throws {
+    @Test func `pushes that wait for one proxy go out in one request, in order`() async throws {
         try await withOrigin { world async throws in
             _ = try await world.register("alice_talk_ios")
             world.proxy.answer.change { $0 = .unavailable }
@@ -90,7 +90,7 @@ struct NoticesTests {
         }
     }
 
-    @Test func `what is too late is not sent: a call after a minute`() async throws {
+    @Test func `a call that has waited for a minute is not sent`() async throws {
         try await withOrigin { world async throws in
             _ = try await world.register("alice_talk_ios")
             world.proxy.answer.change { $0 = .unavailable }
@@ -105,7 +105,7 @@ struct NoticesTests {
         }
     }
 
-    @Test func `what was accepted waits for a proxy that is away, beyond a restart`() async throws {
+    @Test func `accepted pushes wait for an unreachable proxy, also across a restart`() async throws {
         let folder = try TemporaryFolder()
         try await withOrigin(in: folder) { world async throws in
             world.proxy.answer.change { $0 = .unavailable }
@@ -129,7 +129,7 @@ struct NoticesTests {
         }
     }
 
-    @Test func `what fits no block is dropped, and the device stays`() async throws {
+    @Test func `a notification that is too long for a block is dropped, and the device stays`() async throws {
         let log = LogLines()
         try await withOrigin(logger: log.logger) { world async throws in
             _ = try await world.register("alice_talk_ios")
@@ -157,7 +157,7 @@ struct NoticesTests {
             for number in 1...3 { #expect(try await world.notify(number) == 503) }
         }
         #expect(log.all.count { $0.contains("because the queue of the Nextcloud origin is full") } == 1)
-        #expect(!log.all.contains { $0.contains("the Nextcloud origin cannot answer") })
+        #expect(!log.all.contains { $0.contains("the Nextcloud origin cannot respond") })
     }
 }
 

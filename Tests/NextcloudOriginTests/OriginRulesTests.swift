@@ -100,7 +100,7 @@ struct OriginRulesTests {
             createdAt: createdAt)
     }
 
-    @Test func `what fits no block is no push; PKCS1 has more room than OAEP`() {
+    @Test func `a notification that is too long for a block is no push; PKCS1 has more space than OAEP`() {
         let key = GatewayVectors.privateKey("user_alice")
         func fits(_ byteCount: Int, _ padding: RSAPadding) -> Bool {
             let payload = Payload.silent(String(repeating: "x", count: byteCount))
@@ -147,9 +147,9 @@ struct OriginRulesTests {
     @Test func `silent devices get nothing, and of many the newest`() {
         let limit = OriginDevice.maximumSilence
         let now = TestNode.start.advanced(by: limit)
-        let heard = Self.device("alice_files_ios", tokenID: 1, lastSeen: TestNode.start)
+        let recent = Self.device("alice_files_ios", tokenID: 1, lastSeen: TestNode.start)
         let silent = Self.device("alice_files_ios", tokenID: 2, lastSeen: TestNode.start.advanced(by: .nanoseconds(-1)))
-        #expect(OriginDevice.reachable([heard, silent], at: now) == [heard])
+        #expect(OriginDevice.reachable([recent, silent], at: now) == [recent])
         let many = (1...21).map {
             Self.device("alice_files_ios", tokenID: Int64($0), createdAt: TestNode.start.advanced(by: .seconds($0)))
         }
@@ -211,7 +211,7 @@ struct OriginRulesTests {
             (200, #"{"unknown":[1],"failed":0}"#, .refused(status: 200)), (403, "x", .refused(status: 403)),
             (429, "Too Many Requests", .refused(status: 429)), (500, #"{"unknown":["a"],"failed":1}"#, .away), (503, "", .away),
         ] as [(Int, String, ProxyResponse)])
-    func `what a proxy answers is final but for no answer and 5xx`(status: Int, body: String, answer: ProxyResponse) {
+    func `each response of a proxy is final, except for none and for 5xx`(status: Int, body: String, answer: ProxyResponse) {
         #expect(ProxyResponse(HTTPResponse(status: status, body: Array(body.utf8))) == answer)
         #expect(ProxyResponse(nil) == .away)
     }

@@ -20,7 +20,7 @@ struct RegistrationTests {
 
     // MARK: OCS
 
-    @Test func `what is offered, in XML and in JSON`() async throws {
+    @Test func `the capabilities are offered in XML and in JSON`() async throws {
         try await withOrigin { world async throws in
             let xml = try await world.ocs(.get, "/ocs/v2.php/cloud/capabilities", headers: [])
             #expect(xml.contentType == "application/xml; charset=utf-8")
@@ -118,7 +118,7 @@ struct RegistrationTests {
             ("devicePublicKey", GatewayVectors.key("device_ios").public_spki_pem.replacing("\n", with: "\r\n"), "INVALID_DEVICE_KEY"),
             ("proxyServer", nil, "INVALID_PROXY_SERVER"), ("proxyServer", "http://push.example.com/", "INVALID_PROXY_SERVER"),
         ] as [(String, String?, String)])
-    func `what is wrong has the reference's word, before anything is stored`(name: String, value: String?, word: String) async throws {
+    func `an invalid value is rejected with the reference's word, unstored`(name: String, value: String?, word: String) async throws {
         try await withOrigin { world async throws in
             // The later faults are also present, which shows the order of the checks.
             let body = try world.registration("alice_talk_ios", changing: [name: value])
@@ -146,7 +146,7 @@ struct RegistrationTests {
         }
     }
 
-    @Test func `nothing that can be read is a missing hash`() async throws {
+    @Test func `an unreadable body counts as a missing hash`() async throws {
         try await withOrigin { world async throws in
             for (body, type) in [("{", "application/json"), ("", "application/json"), ("x", "text/plain")] {
                 let answer = try await world.ocs(.post, OriginWorld.push, body, type: type, as: "alice 1")

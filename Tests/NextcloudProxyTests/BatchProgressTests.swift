@@ -16,7 +16,7 @@ struct BatchProgressTests {
     /// Returns the event for the entries of a part, all accepted.
     private static func judged(_ part: Range<Int>) -> BatchProgress.Event { .judged(part, part.map { .accepted(accepted($0)) }) }
 
-    @Test func `nothing is done for a batch without entries`() {
+    @Test func `a batch without entries does no work`() {
         var progress = BatchProgress(entryCount: 0, maximumPartCount: 4)
         #expect(progress.begin().isEmpty)
     }
@@ -36,7 +36,7 @@ struct BatchProgressTests {
                 == [.count(malformed), .count(malformed), .judge(128..<192), .judge(192..<256)])
     }
 
-    @Test func `what is accepted is written in the order of the entries, one write at a time`() {
+    @Test func `accepted entries are written in their order, one write at a time`() {
         var progress = BatchProgress(entryCount: 192, maximumPartCount: 3)
         _ = progress.begin()
         #expect(progress.handle(Self.judged(64..<128)).isEmpty)

@@ -94,7 +94,7 @@ struct DevicesTests {
             ("pushToken", String(repeating: "0", count: 64) + "++" + String(repeating: "0", count: 64)),
             ("pushToken", String(repeating: "x", count: 4_097)), ("deviceIdentifier", "%FF"),
         ] as [(String, String?)])
-    func `what is missing or malformed is refused, and nothing stored`(field: String, value: String?) async throws {
+    func `a missing or malformed field is rejected, and nothing is stored`(field: String, value: String?) async throws {
         try await withProxy { world async throws in
             let form = GatewayVectors.request("alice_files_ios", "post_devices_form").split(separator: "&")
             let changed = form.filter { !$0.hasPrefix(field + "=") }.map(String.init) + (value.map { ["\(field)=\($0)"] } ?? [])
@@ -187,7 +187,7 @@ struct DevicesTests {
         }
     }
 
-    @Test func `of two first registrations with different keys one wins`() async throws {
+    @Test func `one of two first registrations with different keys wins`() async throws {
         try await withProxy { world async throws in
             async let first = world.post("alice_talk_ios").status
             async let second = world.post("alice_talk_ios_rotated_key").status
@@ -236,7 +236,7 @@ struct DevicesTests {
         }
     }
 
-    @Test func `who does not show the stored key removes nothing`() async throws {
+    @Test func `an unregistration without the stored key removes nothing`() async throws {
         try await withProxy { world async throws in
             #expect(try await world.client.send(.delete, "/devices?" + Self.deletion("alice_talk_ios")).status == 403)
             _ = try await world.post("alice_talk_ios")
@@ -305,7 +305,7 @@ struct DevicesTests {
         #expect(lines.all.count { $0.contains("X-Forwarded-For") } == 1)
     }
 
-    @Test func `what the store does not take is not accepted`() async throws {
+    @Test func `a device that the store fails to write is not accepted`() async throws {
         try await withProxy { world async throws in
             world.store.set(room: 0)
             let answer = try await world.post("alice_talk_ios")

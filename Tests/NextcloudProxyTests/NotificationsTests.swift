@@ -124,7 +124,7 @@ struct NotificationsTests {
 
     // MARK: Notifications for phones
 
-    @Test func `what older servers leave out means the usual`() async throws {
+    @Test func `fields that older servers omit have their defaults`() async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()
             let odd = Self.entry("talk_call_oaep").replacing(#""type":"voip""#, with: #""type":"odd","more":{"a":[1]}"#)
@@ -273,7 +273,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `what the store does not take is not accepted`() async throws {
+    @Test func `a notification that the store fails to write is not accepted`() async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()
             world.store.set(room: 0)
@@ -327,7 +327,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `what has gathered while the writer was slow is not written all at once`() async throws {
+    @Test func `pushes that have gathered while the writer was slow are written in several batches`() async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()
             world.store.takes.change { $0 = false }

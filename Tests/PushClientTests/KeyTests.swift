@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(
-        "what is no key is refused",
+        "a malformed key is rejected",
         arguments: ["", "0x", "04", "zz", "0x02" + String(repeating: "ff", count: 32), "06" + String(repeating: "11", count: 64)])
     func rejected(text: String) {
         #expect(throws: InvalidKey.self) { try PublicKey(hex: text) }

@@ -116,8 +116,8 @@ struct NodeTests {
             }
         }
         // A trusted server responds, though not as a node does.
-        #expect(await failure(certificateAuthorityFile: certificate)?.reason.contains("the node's answer cannot be read") == true)
-        #expect(await failure(certificateAuthorityFile: nil)?.reason.contains("the node's answer cannot be read") == false)
+        #expect(await failure(certificateAuthorityFile: certificate)?.reason.contains("the node's response cannot be read") == true)
+        #expect(await failure(certificateAuthorityFile: nil)?.reason.contains("the node's response cannot be read") == false)
         server.signal(SIGKILL)
     }
 }

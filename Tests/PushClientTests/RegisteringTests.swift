@@ -197,7 +197,7 @@ struct RegisteringTests {
     }
 
     @Test(
-        "what a server calls malformed is not sent again until it changes",
+        "a registration that the server calls malformed is not repeated until it changes",
         arguments: [RegistrationError.malformedMessage, .unsupportedTokenType])
     func rejected(error: RegistrationError) async throws {
         let client = try await client()

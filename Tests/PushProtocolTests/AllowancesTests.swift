@@ -28,7 +28,7 @@ import Wire
         #expect(buckets.nextCredit(of: "a", at: time(7)) == time(7))
     }
 
-    @Test func `what is spent beyond is a debt, of one bucket at most`() {
+    @Test func `spending beyond the credits is a debt of at most one bucket`() {
         var buckets = buckets()
         buckets.spend(4, of: "a", at: start)
         #expect(buckets.credits(of: "a", at: start) == -1)

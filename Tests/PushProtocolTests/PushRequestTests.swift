@@ -117,7 +117,7 @@ import Wire
         #expect(decision.mergedCount == 1)
     }
 
-    @Test func `what is remembered hides neither a wrong token nor a filter`() throws {
+    @Test func `the deduplication of pushes hides neither a wrong token nor a filter`() throws {
         let wrongToken = try decide([Fixture.notification { $0.accessToken = "x" }], remembered: [deduplicationKey()])
         #expect(wrongToken.response.reports.map(\.error) == [.wrongToken])
         let filtered = try decide([Fixture.notification()], remembered: [deduplicationKey()]) { _ in Fixture.target { $0.enabled = false } }

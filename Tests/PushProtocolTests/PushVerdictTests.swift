@@ -10,7 +10,7 @@ import Wire
     private static let sendableTypes: [PushNotificationType] = [.message, .mention, .requestToJoinCommunity, laterType]
 
     @Test(arguments: sendableTypes)
-    func `what nothing filters is pushed`(type: PushNotificationType) {
+    func `a push that no filter matches is accepted`(type: PushNotificationType) {
         #expect(PushRules.verdict(on: Fixture.notification(type), target: Fixture.target()) == .push)
     }
 

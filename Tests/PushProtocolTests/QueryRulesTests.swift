@@ -64,7 +64,7 @@ import Wire
         #expect(infos.map(\.publicKey) == [second.bytes, first.bytes, first.bytes, first.bytes])
     }
 
-    @Test func `what does not fit into one answer is left out, but never all`() {
+    @Test func `a response omits the entries that do not fit, but never all`() {
         let keys = (1...3).map { Digest64(repeating: $0) }
         func infos(_ keys: [Digest64], byteCount: Int) -> [PushNotificationQueryInfo] {
             var large = registration()
@@ -130,7 +130,7 @@ import Wire
         #expect(response.success)
     }
 
-    @Test func `nothing known is no reply`() {
+    @Test func `a query about unknown owners has no reply`() {
         #expect(QueryRules.response([], messageID: Digest32()) == nil)
     }
 }

@@ -80,7 +80,7 @@ struct NodeTests {
         ("GET", "/relay/v1/messages//waku/2/rs/16/32"), ("GET", "/relay/v1/messages/"), ("GET", "/relay/v1/messages"),
         ("DELETE", path), ("PUT", "/relay/v1/subscriptions"), ("GET", "/relay/v1/subscriptions"), ("GET", "/relay/v2"), ("GET", "/relay"),
     ])
-    func `what is no path or method of the relay is a 404 with a text`(method: String, path: String) async throws {
+    func `an unknown path or method of the relay is a 404 with a text`(method: String, path: String) async throws {
         try await withNode { node async throws in
             let answer = try await node.send(try #require(HTTPRequest.Method(rawValue: method)), path)
             #expect(answer.status == 404)
@@ -89,7 +89,7 @@ struct NodeTests {
     }
 
     @Test(arguments: ["/", "/nowhere", "/Relay/v1/subscriptions", "//relay/v1/messages"])
-    func `what is no path at all is a 400`(path: String) async throws {
+    func `a malformed path is a 400`(path: String) async throws {
         try await withNode { node async throws in
             let answer = try await node.get(path)
             #expect(answer.status == 400)

@@ -107,16 +107,16 @@ import Wire
         var node = RelayNode(pubsubTopics: [])
         let isSubscribed = node.subscribe(to: [TestNode.topic])
         #expect(isSubscribed)
-        node.hear(envelope(0), hash: envelope(0).hash, now: Self.now)
+        node.receive(envelope(0), hash: envelope(0).hash, now: Self.now)
         node.unsubscribe(from: [TestNode.topic])
         #expect(node.take(pubsubTopic: TestNode.topic) == nil)
         _ = node.subscribe(to: [TestNode.topic])
         #expect(node.take(pubsubTopic: TestNode.topic) == [])
     }
 
-    @Test func `nobody unsubscribes the node from its own topics`() {
+    @Test func `clients cannot unsubscribe the node from its own topics`() {
         var node = RelayNode(pubsubTopics: [TestNode.topic])
-        node.hear(envelope(0), hash: envelope(0).hash, now: Self.now)
+        node.receive(envelope(0), hash: envelope(0).hash, now: Self.now)
         node.unsubscribe(from: [TestNode.topic])
         #expect(node.take(pubsubTopic: TestNode.topic)?.count == 1)
     }

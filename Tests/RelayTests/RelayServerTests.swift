@@ -66,7 +66,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test func `a message that is not recorded is refused and heard by nobody`() async throws {
+    @Test func `the relay rejects a message that it cannot record, and no peer receives it`() async throws {
         let bus = Bus()
         let recorder = Recorder()
         _ = bus.attach(recorder: recorder)

@@ -21,10 +21,10 @@ enum Checks {
             "what was accepted is written down, and nothing else (I1): \(facts.counts[.accepted, default: 0]), \(model.acceptedCount)")
         let stored = try await database.phones()
         let pushCount = try await database.maximumPushCount(after: push)
-        let owners = stored.filter { $0.key.keyHash != Person.hoarder.keyHash }
+        let owners = stored.filter { $0.key.keyHash != Party.hoarder.keyHash }
         try expect(model.agrees(with: owners), "only their owners change registrations, and only forward (I3)")
 
-        let liveCount = stored.count { $0.key.keyHash == Person.hoarder.keyHash && $0.value.isLive }
+        let liveCount = stored.count { $0.key.keyHash == Party.hoarder.keyHash && $0.value.isLive }
         let tombstoneCount = stored.count - owners.count - liveCount
         try expect(liveCount <= ProtocolLimits.maximumInstallationsPerKey, "a key has so many installations at most: \(liveCount)")
         try expect(tombstoneCount <= ProtocolLimits.maximumUnknownTombstonesPerKey, "and so many tombstones of nothing: \(tombstoneCount)")
@@ -36,7 +36,7 @@ enum Checks {
     }
 
     /// Checks that each push that a sender has a report of is in the outbox, or was coalesced with one that is (I1).
-    static func promises(of model: ReferenceModel, in store: any PushStore) async throws {
+    static func invariants(of model: ReferenceModel, in store: any PushStore) async throws {
         let promised = model.promised
         let earliest = Timestamp(nanoseconds: 0).advanced(by: ProtocolLimits.deduplicationLifetime)
         let committed = await store.commit([()], at: earliest) { _ in

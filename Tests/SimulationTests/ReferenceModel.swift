@@ -6,7 +6,7 @@ import Wire
 
 @testable import Engine
 
-/// A model of the correct state, with its own rules, as short as possible: the promises to each client, and their consequences.
+/// A model of the correct state, with its own rules, as short as possible: the invariants of each client, and their consequences.
 struct ReferenceModel {
     /// An installation, as determined by its owner's messages.
     struct Phone: Equatable {
@@ -74,7 +74,7 @@ struct ReferenceModel {
     }
 
     private mutating func register(_ registration: OpenedEnvelope.Registration) {
-        guard case .message(let content) = registration.facts.content, registration.keyHash != Person.hoarder.keyHash else { return }
+        guard case .message(let content) = registration.facts.content, registration.keyHash != Party.hoarder.keyHash else { return }
         let installation = Installation(keyHash: registration.keyHash, installationID: content.installationID)
         guard content.version > phones[installation]?.version ?? 0, content.unregister || registration.facts.grantIsValid else { return }
         phones[installation] = Phone(

@@ -22,7 +22,7 @@ struct Server {
     }
 
     static let decider = Decider(
-        serverKey: Person.server.key.compressed, registrationPolicy: RegistrationPolicy(), isDryRun: false)
+        serverKey: Party.server.key.compressed, registrationPolicy: RegistrationPolicy(), isDryRun: false)
     /// The limit of failures of a message. The stage's limit is higher, which would take too long here.
     private static let maximumFailureCount = 5
     /// The capacity of the intake. A small one is reached.
@@ -70,7 +70,7 @@ struct Server {
         outbox = Outbox(store: store)
         startedAt = now
         startedSteadily = steadily
-        let directory = try await TopicDirectory(serverKey: Person.server.key, store: store)
+        let directory = try await TopicDirectory(serverKey: Party.server.key, store: store)
         self.directory = directory
         let known = SeenHashes()
         self.known = known

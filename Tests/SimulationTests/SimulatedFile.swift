@@ -25,7 +25,7 @@ struct SimulatedFile: SimulatedDatabase {
 
     mutating func open(seed: UInt64) throws -> any PushStore {
         let store = try SQLiteStore(
-            path: path, identity: Person.server.key.compressed, random: SplitMix64(seed: seed),
+            path: path, identity: Party.server.key.compressed, random: SplitMix64(seed: seed),
             maximumQueueCount: Server.maximumQueueCount, logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
         self.store = store
         return store

@@ -22,7 +22,7 @@ struct SimulatedPostgreSQL: SimulatedDatabase {
     mutating func open(seed: UInt64) throws -> any PushStore {
         // Neither clock moves, so the lease lasts.
         let store = try PostgreSQLStore(
-            database.parameters(of: Self.server), identity: Person.server.key.compressed, serverName: Self.server,
+            database.parameters(of: Self.server), identity: Party.server.key.compressed, serverName: Self.server,
             random: SplitMix64(seed: seed), maximumQueueCount: Server.maximumQueueCount, clock: ManualClock(),
             logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
         self.store = store

@@ -24,7 +24,7 @@ struct Simulation {
     private var isDatabaseFaulty = false
     private var network = Network()
     private var gorush = Gorush()
-    private var people = Workload()
+    private var workload = Workload()
     private var model = ReferenceModel()
     private var server: Server
     /// The id of the newest push at the start of the process.
@@ -61,7 +61,7 @@ struct Simulation {
 
     private mutating func chance(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
     private mutating func pick(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
-    private mutating func owner() -> Person { Person.owners[pick(0..<Person.owners.count)] }
+    private mutating func owner() -> Party { Party.owners[pick(0..<Party.owners.count)] }
 
     /// Runs `steps` random events, and then lets all faults end. Checks the invariants after each step.
     mutating func run(steps: Int) async throws {
@@ -93,13 +93,13 @@ struct Simulation {
         let event = events.next(using: &random)
         switch event {
         case .testMessage: publish(testMessage())
-        case .repetition: publish(people.testMessages.isEmpty ? nil : people.again(pick(0..<people.testMessages.count)))
+        case .repetition: publish(workload.testMessages.isEmpty ? nil : workload.again(pick(0..<workload.testMessages.count)))
         case .flood:
             let owner = owner()
-            for _ in 0..<pick(20..<60) { publish(people.push(to: owner, chat: Workload.chats[0])) }
+            for _ in 0..<pick(20..<60) { publish(workload.push(to: owner, chat: Workload.chats[0])) }
         case .hoard:
             let ghostShare = pick(2..<6)
-            for number in 0..<pick(20..<90) { publish(people.hoard(isGhost: number % ghostShare == 0)) }
+            for number in 0..<pick(20..<90) { publish(workload.hoard(isGhost: number % ghostShare == 0)) }
         case .travel: network.travel(using: &random)
         case .server: try await serverStep()
         case .time:
@@ -128,18 +128,18 @@ struct Simulation {
     private mutating func testMessage() -> Int? {
         let owner = owner()
         switch pick(0..<12) {
-        case 0..<4: return people.register(owner, pick(0..<2), leaves: chance(5), muting: chance(2))
-        case 4..<9: return people.push(to: owner, chat: Workload.chats[pick(0..<2)])
-        case 9: return people.ask(about: owner)
-        case 10: return people.push(to: owner, chat: Workload.chats[0], guesses: true)
-        default: return people.forgeRegistration(owner, pick(0..<2), replays: chance(2))
+        case 0..<4: return workload.register(owner, pick(0..<2), leaves: chance(5), muting: chance(2))
+        case 4..<9: return workload.push(to: owner, chat: Workload.chats[pick(0..<2)])
+        case 9: return workload.ask(about: owner)
+        case 10: return workload.push(to: owner, chat: Workload.chats[0], guesses: true)
+        default: return workload.forgeRegistration(owner, pick(0..<2), replays: chance(2))
         }
     }
 
     private mutating func publish(_ testMessage: Int?) {
         guard let testMessage else { return }
         note("message \(testMessage)")
-        network.publish(testMessage: testMessage, on: people.topic(of: testMessage), at: trueNow, twin: chance(6))
+        network.publish(testMessage: testMessage, on: workload.topic(of: testMessage), at: trueNow, twin: chance(6))
     }
 
     private mutating func changeNetwork() {
@@ -252,11 +252,11 @@ struct Simulation {
 
     private mutating func decide(_ count: Int) async throws {
         guard !server.undecided.isEmpty else { return }
-        let decided = await server.decide(count, people.testMessages, at: now, steadily: steadily)
+        let decided = await server.decide(count, workload.testMessages, at: now, steadily: steadily)
         note("decided \(decided.messages.map(\.testMessage))")
         model.beginCommit()
         for message in decided.messages {
-            try model.decided(message.testMessage, people.testMessages[message.testMessage], row: message.row)
+            try model.decided(message.testMessage, workload.testMessages[message.testMessage], row: message.row)
         }
         uncertainDecisions += decided.failed
         try await check()
@@ -265,14 +265,14 @@ struct Simulation {
     private mutating func reply() throws {
         guard let reply = server.reply(to: &network), let testMessage = testMessageOfRow[reply.row] else { return }
         note("told \(testMessage)")
-        switch (people.testMessages[testMessage].body, reply.completion) {
+        switch (workload.testMessages[testMessage].body, reply.completion) {
         case (.query, _): break
         // The server could not store the decision, and has published INTERNAL_ERROR.
         case (_, .decision): refused.insert(testMessage)
         case (.registration, _):
             model.told(testMessage)
             try expect(
-                !model.isSuperseded(testMessage, people.testMessages[testMessage]),
+                !model.isSuperseded(testMessage, workload.testMessages[testMessage]),
                 "no phone hears of a registration after a newer one: message \(testMessage)")
         case (.push, _):
             model.told(testMessage)
@@ -298,7 +298,7 @@ struct Simulation {
             for push in pushes where !push.isOrphan {
                 let target = push.push.target
                 try expect(
-                    target.keyHash == Person.hoarder.keyHash || push.push.deviceToken == model.phones[target]?.deviceToken(of: target),
+                    target.keyHash == Party.hoarder.keyHash || push.push.deviceToken == model.phones[target]?.deviceToken(of: target),
                     "what is due goes to the device that is registered by now: push \(push.id)")
             }
         case .settled(let ends, let leased):
@@ -346,14 +346,14 @@ struct Simulation {
         try await adoptUncertain()
         foundPush = try await database.newestPush()
         try await check()
-        try await Checks.promises(of: model, in: server.store)
+        try await Checks.invariants(of: model, in: server.store)
     }
 
     /// Adopts failed writes that turn out to be durable, even those that were reported to a sender as failed.
     private mutating func adoptUncertain() async throws {
         for message in uncertainDecisions where try await database.isAnswered(message.row) {
             if model.decided[message.testMessage] != nil { continue }
-            try model.decided(message.testMessage, people.testMessages[message.testMessage], row: message.row, isSeen: false)
+            try model.decided(message.testMessage, workload.testMessages[message.testMessage], row: message.row, isSeen: false)
         }
         for push in uncertainEnds {
             if let outcome = try await database.outcome(of: push.id) { try noteEnd(push, outcome) }
@@ -402,11 +402,11 @@ struct Simulation {
             steadily = before + (isQuiet ? .seconds(20) : round < 500 ? .seconds(5) : .seconds(60))
         }
         try await check()
-        try await Checks.promises(of: model, in: server.store)
+        try await Checks.invariants(of: model, in: server.store)
         try expect(server.undecided.isEmpty, "everything is decided in the end")
         let openCount = try await server.store.queuedPushCount()
         try expect(openCount == 0, "each accepted push ends (I1): \(openCount) are open")
-        for (number, testMessage) in people.testMessages.enumerated() {
+        for (number, testMessage) in workload.testMessages.enumerated() {
             if case .query = testMessage.body { continue }
             if refused.contains(number) { continue }
             try expect(model.decided[number] != nil, "nothing is lost that the node's store has: message \(number)")

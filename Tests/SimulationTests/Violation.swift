@@ -1,9 +1,9 @@
 /// A broken invariant.
 struct Violation: Error, CustomStringConvertible {
-    var promise: String
-    var description: String { "not so: \(promise)" }
+    var property: String
+    var description: String { "violated: \(property)" }
 }
 
-func expect(_ holds: Bool, _ promise: @autoclosure () -> String) throws(Violation) {
-    if !holds { throw Violation(promise: promise()) }
+func expect(_ holds: Bool, _ property: @autoclosure () -> String) throws(Violation) {
+    if !holds { throw Violation(property: property()) }
 }

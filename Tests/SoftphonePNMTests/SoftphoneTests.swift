@@ -176,7 +176,7 @@ struct SoftphoneTests {
         #expect(PayloadSize.byteCount(notification) > 4_096 - 2 * (6 + String(character).utf8.count))
     }
 
-    @Test func `what does not fit without its message is refused`() async throws {
+    @Test func `a push that is too long even without its message is rejected`() async throws {
         let selector = String(repeating: "s", count: 5_000)
         let (code, taken) = try await code(#""verb":"NotifyTextMessage","Selector":"\#(selector)","Message":"m""#)
         #expect(code == .number(400))

@@ -28,8 +28,8 @@ struct BusTests {
         try await membership.publish(.sample([1]))
         try await recording.publish(.sample([2]))
 
-        #expect(first.heard == [.sample([2])])
-        #expect(second.heard == [.sample([1]), .sample([2])])
+        #expect(first.received == [.sample([2])])
+        #expect(second.received == [.sample([1]), .sample([2])])
         #expect(recorder.recorded.withLock { $0 } == [.sample([1])])
     }
 
@@ -42,7 +42,7 @@ struct BusTests {
 
         await #expect(throws: Recorder.Refusal.self) { try await membership.publish(.sample()) }
 
-        #expect(listener.heard.isEmpty)
+        #expect(listener.received.isEmpty)
     }
 
     @Test func `a member that has left receives nothing`() async throws {
@@ -53,7 +53,7 @@ struct BusTests {
 
         try await membership.publish(.sample())
 
-        #expect(listener.heard.isEmpty)
+        #expect(listener.received.isEmpty)
         #expect(recorder.recorded.withLock { $0 } == [])
     }
 }

@@ -64,7 +64,7 @@ struct EmbeddedTransportTests {
         _ = bus.attach(listener: listener)
         try await whileRunning { () async throws in
             try await transport.publish(.sample())
-            #expect(listener.heard == [.sample()])
+            #expect(listener.received == [.sample()])
             #expect(receiver.batches.isEmpty)
         }
     }

@@ -283,7 +283,7 @@ struct GapTests {
         try await whileReceiving(dueIn: Self.withoutHistory) { transport async throws in
             #expect(
                 transport.issuesWithoutNode == [
-                    "history of \(TestNode.topic): the node answered 404: /store endpoints are not available. "
+                    "history of \(TestNode.topic): the node responded with 404: /store endpoints are not available. "
                         + "Please check your configuration: --store"
                 ])
             try await world.send([1])
@@ -297,13 +297,13 @@ struct GapTests {
         try await whileReceiving(.init(), dueIn: Self.withoutHistory) { transport async throws in
             #expect(
                 transport.issuesWithoutNode == [
-                    "history of \(TestNode.topic): the node answered 400: pubsubTopic and contentTopics are required"
+                    "history of \(TestNode.topic): the node responded with 400: pubsubTopic and contentTopics are required"
                 ])
             try await world.send([1])
             await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, .milliseconds(500)])
             #expect(world.receiver.numbers == [1])
             try await transport.publish(world.envelope(2))
-            #expect(world.peers.heard.last == world.envelope(2))
+            #expect(world.peers.received.last == world.envelope(2))
         }
     }
 

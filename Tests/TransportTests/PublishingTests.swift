@@ -24,7 +24,7 @@ struct PublishingTests {
     @Test func `the transport publishes messages unchanged`() async throws {
         try await withTransport { transport async throws in
             try await transport.publish(world.envelope(5))
-            #expect(world.peers.heard == [world.envelope(5)])
+            #expect(world.peers.received == [world.envelope(5)])
             #expect(transport.healthIssues.count == 1)  // No poll has run yet
         }
     }
@@ -34,10 +34,10 @@ struct PublishingTests {
         try await withTransport { transport async throws in
             let envelope = world.envelope(5)
             await #expect(throws: TransportError.self) { try await transport.publish(envelope) }
-            #expect(world.peers.heard == [envelope])
+            #expect(world.peers.received == [envelope])
             world.control.faults.publishing = .normal
             try await transport.publish(envelope)
-            #expect(world.peers.heard == [envelope, envelope])
+            #expect(world.peers.received == [envelope, envelope])
         }
     }
 
@@ -49,7 +49,7 @@ struct PublishingTests {
                 await #expect(throws: error) { try await transport.publish(world.envelope(5)) }
                 #expect(transport.issuesWithoutNode.contains("publishing: \(error)") == (count == 4))
             }
-            #expect(world.peers.heard == [])
+            #expect(world.peers.received == [])
             world.control.faults.publishing = .normal
             try await transport.publish(world.envelope(6))
             #expect(!transport.issuesWithoutNode.contains("publishing: \(error)"))
@@ -89,7 +89,7 @@ struct PublishingTests {
             let envelope = world.envelope(5)
             world.advance(by: .seconds(21))
             await #expect(throws: TransportError.outdated) { try await transport.publish(envelope) }
-            #expect(world.peers.heard == [])
+            #expect(world.peers.received == [])
         }
     }
 
@@ -114,13 +114,13 @@ struct PublishingTests {
                 world.control.faults.dropEvery = 1
                 let envelope = world.envelope(5)
                 try await transport.publish(envelope)
-                #expect(world.peers.heard == [envelope])
+                #expect(world.peers.received == [envelope])
                 world.control.faults.dropEvery = 0
                 await world.pass(.seconds(3), dueIn: [WakuWorld.interval, .seconds(3)])
-                #expect(world.peers.heard == [envelope, envelope])
+                #expect(world.peers.received == [envelope, envelope])
                 await world.pass(.seconds(3), dueIn: [WakuWorld.interval, .seconds(3)])
                 await world.pass(.seconds(3), dueIn: [WakuWorld.interval, .seconds(3)])
-                #expect(world.peers.heard.count == 2)
+                #expect(world.peers.received.count == 2)
             }
         }
     }

@@ -61,7 +61,7 @@ struct SeveralNodesTests {
                 number += 5
             }
             #expect(world.receiver.numbers.sorted() == Array(1...10))
-            #expect(world.peers.heard.compactMap(\.message.payload.first) == [101, 102, 106, 107])
+            #expect(world.peers.received.compactMap(\.message.payload.first) == [101, 102, 106, 107])
         }
     }
 
@@ -125,7 +125,7 @@ struct SeveralNodesTests {
         try await whileReceiving { transport async throws in
             first.control.faults.publishing = fault
             for number in 1...4 as ClosedRange<UInt8> { try await transport.publish(world.envelope(number)) }
-            #expect(world.peers.heard.compactMap(\.message.payload.first) == [1, 2, 3, 4])
+            #expect(world.peers.received.compactMap(\.message.payload.first) == [1, 2, 3, 4])
             #expect(transport.healthIssues == [])
         }
     }
@@ -136,11 +136,11 @@ struct SeveralNodesTests {
             async let delayed: Void = transport.publish(world.envelope(1))
             await first.control.waitForSilentPosts(1)
             await world.clock.sleepers { $0.contains(.seconds(1)) }
-            #expect(world.peers.heard.isEmpty)
+            #expect(world.peers.received.isEmpty)
             world.advance(by: .seconds(1))
             try await delayed
             for number in 2...4 as ClosedRange<UInt8> { try await transport.publish(world.envelope(number)) }
-            #expect(world.peers.heard.compactMap(\.message.payload.first) == [1, 2, 3, 4])
+            #expect(world.peers.received.compactMap(\.message.payload.first) == [1, 2, 3, 4])
             #expect(transport.healthIssues == [])
             first.control.faults.publishing = .normal  // A node stops only after its response
         }
@@ -156,7 +156,7 @@ struct SeveralNodesTests {
             await world.pass(.seconds(1), dueIn: [WakuWorld.interval])
             first.control.faults.publishing = .normal
             try await delayed
-            #expect(world.peers.heard.compactMap(\.message.payload.first) == [1])
+            #expect(world.peers.received.compactMap(\.message.payload.first) == [1])
         }
         await first.kill()
     }

@@ -183,7 +183,7 @@ struct WakuTransportTests {
             try await world.whileRunning(transport, dueIn: [WakuWorld.interval, .seconds(10)]) { () async throws in
                 #expect(
                     transport.issuesWithoutNode == [
-                        "\(TestNode.topic): the node answered 404: /relay endpoints are not available while initializing.",
+                        "\(TestNode.topic): the node responded with 404: /relay endpoints are not available while initializing.",
                         "health: the node is not ready: INITIALIZING; the node's relay is not ready: NOT_READY",
                     ])
                 world.control.faults.isNotReady = false

@@ -30,9 +30,9 @@ import Wire
     }
 
     @Test(arguments: [
-        (500, "", "the node answered 500 with an empty body: it has no peers on this topic, most likely"),
-        (404, "", "the node answered 404 with an empty body"),
-        (500, "Failed to publish: timedout", "the node answered 500: Failed to publish: timedout"),
+        (500, "", "the node responded with 500 with an empty body: it has no peers on this topic, most likely"),
+        (404, "", "the node responded with 404 with an empty body"),
+        (500, "Failed to publish: timedout", "the node responded with 500: Failed to publish: timedout"),
     ])
     func `a refusal without text has a description that does not end in a colon`(status: Int, text: String, description: String) {
         #expect(NodeError.refused(status: status, text: text).description == description)
@@ -63,7 +63,7 @@ import Wire
         #expect(query.parameters.hasSuffix("&hashes=-_s%3D&cursor=0x0a"))
     }
 
-    @Test func `what is published reads back the same`() throws {
+    @Test func `a published message reads back the same`() throws {
         var message = WakuEnvelope.sample([0, 255], contentTopic: "/a/1/\"ä\"/c").message
         message.meta = [9]
         let json = try read(MessageJSON.request(message)) { reader throws(JSONError) in try MessageJSON(reading: &reader, as: .request) }

@@ -179,7 +179,7 @@ extension Rule {
         },
         Rule(
             "envelope.repeated", .must, nil, "PROTOCOL.md §4",
-            "The same envelope twice is one message: the copy of an accepted registration is not refused."
+            "The same envelope twice is one message: the server does not reject the copy of an accepted registration."
         ) { play in
             let alice = play.client()
             let payload = alice.encrypted(alice.registration().encoded())
@@ -194,7 +194,7 @@ extension Rule {
                 let response: PushNotificationRegistrationResponse? = received.decoded(as: .pushNotificationRegistrationResponse)
                 return response?.success == false
             }
-            try expect(refusal == nil, "the copy of an accepted registration was refused")
+            try expect(refusal == nil, "the server rejected the copy of an accepted registration")
         },
     ]
 }

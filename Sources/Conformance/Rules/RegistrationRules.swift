@@ -163,7 +163,7 @@ extension Rule {
         },
         Rule(
             "refusal.token-no-uuid", .must, "Registering Client", "PROTOCOL.md §7 row 7",
-            "A registration whose access_token is no UUID is refused."
+            "The server rejects a registration whose access_token is not a UUID."
         ) { play in
             let uuid = play.uuid()
             for token in ["token", uuid + "0", String(uuid.dropLast()) + "g", uuid.replacing("-", with: "_")] {
@@ -172,7 +172,7 @@ extension Rule {
         },
         Rule(
             "refusal.no-grant", .must, "Registering Client", "PROTOCOL.md §7 row 8",
-            "A registration without grant is refused."
+            "The server rejects a registration without a grant."
         ) { play in
             let alice = play.client()
             var registration = alice.registration()
@@ -181,7 +181,7 @@ extension Rule {
         },
         Rule(
             "refusal.grant-form", .must, "Server Grant", "PROTOCOL.md §7 row 8",
-            "A registration whose grant is not a signature of 65 bytes with V 0 or 1 is refused."
+            "The server rejects a registration whose grant is not a signature of 65 bytes with V 0 or 1."
         ) { play in
             let alice = play.client()
             let grant = alice.grant(alice.accessToken)
@@ -193,7 +193,7 @@ extension Rule {
         },
         Rule(
             "refusal.grant-signer", .must, "Server Grant", "PROTOCOL.md §7 row 8",
-            "A grant that the client has not signed is refused."
+            "The server rejects a grant that the client has not signed."
         ) { play in
             let (alice, mallory) = (play.client(), play.client())
             var registration = alice.registration()
@@ -202,7 +202,7 @@ extension Rule {
         },
         Rule(
             "refusal.grant-server", .must, "Server Grant", "PROTOCOL.md §7 row 8",
-            "A grant for another server is refused."
+            "The server rejects a grant for another server."
         ) { play in
             let alice = play.client()
             var registration = alice.registration()
@@ -211,7 +211,7 @@ extension Rule {
         },
         Rule(
             "refusal.grant-token", .must, "Server Grant", "PROTOCOL.md §7 row 8",
-            "A grant for another access token is refused."
+            "The server rejects a grant for another access token."
         ) { play in
             let alice = play.client()
             var registration = alice.registration()
@@ -236,14 +236,14 @@ extension Rule {
         },
         Rule(
             "refusal.no-apn-topic", .must, "Registering Client", "PROTOCOL.md §7 row 11",
-            "A registration of an iOS device without apn_topic is refused."
+            "The server rejects a registration of an iOS device without apn_topic."
         ) { play in
             try await play.client().register { $0.apnTopic = "" }
                 .expectRefusal(.malformedMessage, .internalError, acceptedByReference: true)
         },
         Rule(
             "refusal.changes-nothing", .must, "Handle Errors", "PROTOCOL.md §7",
-            "A refused registration changes nothing, and its version stays free."
+            "A rejected registration changes nothing, and its version stays free."
         ) { play in
             let alice = try await play.registeredClient()
             let token = play.uuid()
@@ -254,7 +254,7 @@ extension Rule {
             refused.grant = []
             try await alice.register(refused).expectRefusal(.malformedMessage, .internalError)
             let info = try await play.client().query(alice).onlyInfo()
-            try expect(info.version == 1 && info.accessToken.text == alice.accessToken, "a refused registration replaced the stored one")
+            try expect(info.version == 1 && info.accessToken.text == alice.accessToken, "a rejected registration replaced the stored one")
             try await alice.register { $0.version = 2 }.expectSuccess()
         },
     ]

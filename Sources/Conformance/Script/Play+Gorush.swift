@@ -13,7 +13,7 @@ extension Play {
         let time = time ?? limits.timeout
         let notifications = await withTimeout(time, clock: limits.clock) { await gorush.wait(for: 1, to: deviceToken) } ?? nil
         guard let notification = notifications?.first else {
-            let refusal = gorush.refusal.map { "; gorush would refuse a post of the server: \($0)" } ?? ""
+            let refusal = gorush.refusal.map { "; gorush would reject a POST of the server: \($0)" } ?? ""
             throw Finding.fails("expected a notification at gorush, none arrived within \(time.text)\(refusal)")
         }
         return notification

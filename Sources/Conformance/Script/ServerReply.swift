@@ -38,7 +38,7 @@ extension ServerReply<PushNotificationRegistrationResponse> {
         }
         try expect(
             errors.contains(payload.error), "expected \(expected), received \(payload.error.name)",
-            departure: "refused with \(payload.error.name), as by the reference", if: payload.error == referenceError)
+            departure: "rejected with \(payload.error.name), as by the reference", if: payload.error == referenceError)
     }
 
     private var outcome: String { payload.success ? "success" : payload.error.name }

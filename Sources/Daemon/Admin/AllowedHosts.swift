@@ -18,7 +18,7 @@ struct AllowedHosts: RouterMiddleware {
     ) async throws -> Response {
         let path = request.uri.path
         guard path == "/metrics" || path.hasPrefix("/health/") || allows(request.head.authority) else {
-            let text = "The admin endpoints do not answer under this name; admin.allowedHosts lists those under which they do.\n"
+            let text = "The admin endpoints do not accept this host name; admin.allowedHosts lists those that they accept.\n"
             return Response(status: .misdirectedRequest, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
         }
         return try await next(request, context)

@@ -40,7 +40,7 @@ final class CanaryNode: NodeTransport {
     func history(of contentTopics: Set<String>, on pubsubTopic: String, since start: Int64) async throws -> [NodeMessage] { [] }
 
     /// Passes on a reply that the server has published, if the canary reads its topic.
-    func hear(_ envelope: WakuEnvelope) {
+    func receive(_ envelope: WakuEnvelope) {
         let interested = readers.withLock { readers in readers.values.filter { $0.topics.contains(envelope.message.contentTopic) } }
         for reader in interested { reader.continuation.yield(NodeMessage(envelope)) }
     }
@@ -55,7 +55,7 @@ struct CanaryTransport: MessageTransport {
 
     func publish(_ envelope: WakuEnvelope) async throws {
         try await transport.publish(envelope)
-        canary.hear(envelope)
+        canary.receive(envelope)
     }
 
     func publishToSelf(_ envelope: WakuEnvelope) async throws { try await transport.publishToSelf(envelope) }

@@ -54,7 +54,7 @@ struct NotificationSettings {
             reader.report("\(section).content_available: true is needed with push_type background, or Apple wakes nobody")
         }
         if ios.fields["priority"] != "normal" {
-            reader.report("\(section).priority: normal is needed with push_type background, or Apple refuses the push")
+            reader.report("\(section).priority: normal is needed with push_type background, or Apple rejects the push")
         }
     }
 

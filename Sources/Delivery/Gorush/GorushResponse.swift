@@ -107,7 +107,7 @@ extension GorushResponse {
     static let wantsTLSIssue = "gorush cannot be used: it speaks TLS, so its URL must begin with https"
 
     static func misconfigurationIssue(status: Int?) -> String {
-        status.map { "gorush cannot be used: the answer is \($0)" } ?? "gorush cannot be used: its URL or certificate is wrong"
+        status.map { "gorush cannot be used: it responded with \($0)" } ?? "gorush cannot be used: its URL or certificate is wrong"
     }
 }
 

@@ -8,9 +8,9 @@ enum FailureKind: Sendable, CaseIterable {
     case ambiguous
     /// The failure will pass.
     case transient
-    /// Apple or Google refuses gorush itself, in words that no registration can cause.
+    /// Apple or Google rejects gorush itself, in words that no registration can cause.
     case credentials
-    /// Apple refuses the bundle id: gorush has no credentials for it, or it does not exist.
+    /// Apple rejects the bundle id: gorush has no credentials for it, or it does not exist.
     case topic
     /// An operator of gorush has to change something, or the token is in the wrong place. The device is not to blame.
     case operatorFault

@@ -130,12 +130,12 @@ struct Evidence: Sendable {
     /// Whether Apple or Google delivers nothing through the route.
     func fails(at now: Duration) -> Bool { issue(at: now) != nil }
 
-    /// Whether Apple or Google refuses gorush itself.
+    /// Whether Apple or Google rejects gorush itself.
     func refusesGorush(at now: Duration) -> Bool { refusal(at: now) != nil }
 
     /// Why the route fails, with the provider's last words; nil if it does not.
     func issue(at now: Duration) -> String? {
-        if let refusal = refusal(at: now) { return "\(provider) refuses gorush's credentials: \(refusal)" }
+        if let refusal = refusal(at: now) { return "\(provider) rejects gorush's credentials: \(refusal)" }
         guard let failures, failures.hasSeveralTargets, failures.last - failures.first >= Self.failureInterval, failures.isCurrent(at: now)
         else { return nil }
         return "\(provider) delivers nothing, not even to devices that have worked: \(failures.words)"
@@ -144,7 +144,7 @@ struct Evidence: Sendable {
     /// The reasons about known bundle ids that Apple refuses.
     func topicIssues(at now: Duration) -> [String] {
         refusedTopics.filter { now - $0.value.time < Self.validity }.sorted { $0.key < $1.key }
-            .map { "Apple refuses the bundle id \($0.key): \($0.value.words)" }
+            .map { "Apple rejects the bundle id \($0.key): \($0.value.words)" }
     }
 
     /// The warnings: a single proven device that gets no pushes, or a route that has never delivered.
@@ -154,7 +154,7 @@ struct Evidence: Sendable {
             warnings.append("the only device that was tried has worked and is not delivered to: \(failures.words)")
         }
         if let unprovenWords, deliveredBundleIDs.isEmpty {
-            warnings.append("no push was ever delivered here, and all attempts were refused: \(unprovenWords)")
+            warnings.append("no push was ever delivered here, and all attempts were rejected: \(unprovenWords)")
         }
         return warnings
     }

@@ -12,7 +12,7 @@ struct RouteStatus: Sendable, Equatable {
     /// The conditions that may lose or delay pushes.
     let warnings: [String]
     let isBreakerOpen: Bool
-    /// Whether Apple or Google refuses gorush itself.
+    /// Whether Apple or Google rejects gorush itself.
     let refusesCredentials: Bool
     let notificationsInFlight: Int
     /// The number of requests that may be in flight.

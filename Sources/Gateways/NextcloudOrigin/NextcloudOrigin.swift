@@ -83,10 +83,10 @@ package final class NextcloudOrigin: Gateway {
             // The client has disconnected or the server stops, so the response is not read.
             return .unavailable
         } catch StoreError.queueFull {
-            failures.report("refused notifications of the backend because the queue of the Nextcloud origin is full")
+            failures.report("rejected notifications of the backend because the queue of the Nextcloud origin is full")
             return .queueFull
         } catch {
-            failures.report("the Nextcloud origin cannot answer", error)
+            failures.report("the Nextcloud origin cannot respond", error)
             return .unavailable
         }
     }

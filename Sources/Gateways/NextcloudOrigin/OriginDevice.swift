@@ -9,7 +9,7 @@ extension OriginDevice {
 
     /// Returns the devices that get pushes.
     static func reachable(_ devices: [OriginDevice], at now: Timestamp) -> [OriginDevice] {
-        let heard = devices.filter { $0.lastSeen.map { $0.advanced(by: maximumSilence) >= now } ?? true }
-        return Array(heard.sorted { ($0.createdAt, $0.tokenID) > ($1.createdAt, $1.tokenID) }.prefix(maximumCount))
+        let recent = devices.filter { $0.lastSeen.map { $0.advanced(by: maximumSilence) >= now } ?? true }
+        return Array(recent.sorted { ($0.createdAt, $0.tokenID) > ($1.createdAt, $1.tokenID) }.prefix(maximumCount))
     }
 }

@@ -54,7 +54,7 @@ package final class ProxyDelivery: Service {
         let now = wallClock.now()
         return limitedAt.withLock { limited in
             limited = limited.filter { $0.value.advanced(by: Self.warningTime) > now }
-            return limited.keys.sorted().map { "the push proxy \($0) answers 429: pushes to its devices are lost" }
+            return limited.keys.sorted().map { "the push proxy \($0) responds with 429: pushes to its devices are lost" }
         }
     }
 
@@ -145,7 +145,7 @@ package final class ProxyDelivery: Service {
             metrics.count(.accepted, pushes.count)
             return unknown
         case .refused(let status):
-            logger.warning("a push proxy refuses pushes", metadata: ["proxy": "\(proxy)", "status": "\(status)"])
+            logger.warning("a push proxy rejects pushes", metadata: ["proxy": "\(proxy)", "status": "\(status)"])
             if status == 429 { limitedAt.withLock { $0[proxy] = wallClock.now() } }
             metrics.count(.rejected, pushes.count)
             return []

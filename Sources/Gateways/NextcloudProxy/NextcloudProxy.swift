@@ -116,10 +116,10 @@ package final class NextcloudProxy: Gateway {
             // The client has disconnected or the server stops, so the response is not read.
             return .unavailable
         } catch StoreError.storageFull {
-            failures.report("refused new Nextcloud devices because the storage is full")
+            failures.report("rejected new Nextcloud devices because the storage is full")
             return .storageFull
         } catch StoreError.queueFull {
-            failures.report("refused Nextcloud notifications because the push queue is full")
+            failures.report("rejected Nextcloud notifications because the push queue is full")
             return .queueFull
         } catch {
             failures.report("the store takes nothing from the Nextcloud proxy", error)
@@ -137,7 +137,7 @@ package final class NextcloudProxy: Gateway {
         do throws(DeviceRequest.Fault) {
             registration = try DeviceRegistration(request, body: body, apps: configuration.apps, at: now)
         } catch {
-            logger.debug("a registration is refused", metadata: ["fault": "\(error)"])
+            logger.debug("rejecting a registration", metadata: ["fault": "\(error)"])
             return .badRequest
         }
         if try await store(registration, isProven: false, at: now) { return Self.done }

@@ -111,7 +111,7 @@ package final class SoftphoneGateway: Gateway {
             // The client has disconnected or the server stops, so the response is not read.
             return []
         } catch StoreError.queueFull {
-            failures.report("refused softphones' pushes because the push queue is full")
+            failures.report("rejected softphones' pushes because the push queue is full")
             return []
         } catch {
             failures.report("the store takes nothing from the softphone gateway", error)

@@ -75,7 +75,7 @@ package struct AdminEndpoints {
         let http = HTTPClient(configuration: .init())
         defer { http.shutdown() }
         guard let identity = await get("/identity", as: Identity.self, http), let health = await get("/health/ready", as: Health.self, http)
-        else { return .unknown("No server's admin endpoints answer at \(url). Name them with --admin.") }
+        else { return .unknown("No admin endpoints respond at \(url). Name them with --admin.") }
         guard identity.publicKey == server.hex else {
             return .otherServer(
                 "The admin endpoints at \(url) are another server's, \(identity.publicKey). The server to check is \(server.hex).")
@@ -139,7 +139,7 @@ package struct AdminEndpoints {
             throw failure
         } catch {
             throw .unavailable(
-                "No server's admin endpoints answer at \(url). Is the server running? Name its admin.listen with --admin.")
+                "No admin endpoints respond at \(url). Is the server running? Name its admin.listen with --admin.")
         }
     }
 

@@ -199,9 +199,12 @@ extension Checkup.Step {
                 "ProviderToken", "KeyId", "Forbidden", "oauth2", "cannot fetch token", "credential", "ermission",
                 "has not been used in project",
             ],
-            "Apple or Google refuses gorush itself: correct its key, key id and team, or its service account."
+            "Apple or Google rejects gorush itself: correct its key, key id and team, or its service account."
         ),
-        (["suspected token"], "The device was refused less than 10 minutes ago, and is tried every 10 minutes: try again later."),
+        (
+            ["suspected token"],
+            "Apple or Google rejected the device less than 10 minutes ago. The server retries every 10 minutes: try again later."
+        ),
         (["queue full"], "The queue of the route is full: look at the server's /health/ready."),
     ]
 

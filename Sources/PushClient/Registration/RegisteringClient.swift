@@ -43,7 +43,7 @@ public actor RegisteringClient {
     ///
     /// - Parameters:
     ///   - identity: The owner of the device. A program may have one client per identity.
-    ///   - installationID: The id that distinguishes the devices of one identity, a UUID: reference servers refuse others. nil uses the
+    ///   - installationID: The id that distinguishes the devices of one identity, a UUID: reference servers reject others. nil uses the
     ///     saved id, or a new random one.
     ///   - node: The node that carries the messages.
     ///   - state: The storage of each server's state and of the version.
@@ -56,7 +56,7 @@ public actor RegisteringClient {
         timeout: Duration = PushServer.defaultTimeout, advertisingInterval: Duration? = defaultAdvertisingInterval
     ) async throws {
         guard installationID.map({ UniversallyUniqueID.isText($0.utf8[...]) }) != false else {
-            throw PushClientError.invalidRegistration("The installation id must be a UUID: reference servers refuse others.")
+            throw PushClientError.invalidRegistration("The installation id must be a UUID: reference servers reject others.")
         }
         try await self.init(
             identity: identity, anyInstallationID: installationID, node: node, state: state, timeout: timeout,

@@ -4,10 +4,10 @@ extension SendingClient {
     /// Reads contacts' advertisements, first from the node's store and then live, until the task is cancelled. Follow contacts with whom
     /// the user exchanges messages: their devices are then known before a push is due.
     ///
-    /// - Parameter people: Their chat keys, or the keys of their anonymous mode.
-    public func follow(_ people: [PublicKey]) async {
+    /// - Parameter owners: The chat keys of the owners, or the keys of their anonymous mode.
+    public func follow(_ owners: [PublicKey]) async {
         var followed: [TopicName: AdvertisedDevices] = [:]
-        for owner in people { followed[.contactCode(owner.publicKey)] = AdvertisedDevices(of: owner) }
+        for owner in owners { followed[.contactCode(owner.publicKey)] = AdvertisedDevices(of: owner) }
         var subscription = Subscription(to: Array(followed.keys), since: Advertisement.start(at: node.now))
         // The topics with messages that were not processed yet.
         var news: Set<TopicName> = []

@@ -162,7 +162,7 @@ final class WakuNodeLink: Sendable {
                 try? await base.clock.sleep(for: base.configuration.pollInterval)
             }
         }
-        base.logger.error("failed to record messages taken from the node", metadata: ["count": "\(batch.wanted.count)"])
+        base.logger.error("failed to record messages from the node", metadata: ["count": "\(batch.wanted.count)"])
     }
 
     private func watchHealth() async {

@@ -33,7 +33,7 @@ struct GatewayOptions: ParsableArguments {
             let response = try await HTTPClient().send(request)
             return (response.status, String(decoding: response.body, as: UTF8.self))
         } catch {
-            throw .unavailable("\(url) does not answer: \(error). Does the server have `gateways.listen`? Choose another with --gateway.")
+            throw .unavailable("\(url) does not respond: \(error). Does the server have `gateways.listen`? Choose another with --gateway.")
         }
     }
 

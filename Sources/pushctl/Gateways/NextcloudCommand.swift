@@ -60,7 +60,7 @@ private struct NextcloudRegister: AsyncParsableCommand {
             ("cloudId", registered.cloudID),
         ])
         let answer = try await gateway.send(.post, "/devices", form, headers: userAgent.map { [("User-Agent", $0)] } ?? [])
-        guard answer.status == 200 else { throw Failure.failed("The proxy refused the device: \(answer.status) \(answer.body)") }
+        guard answer.status == 200 else { throw Failure.failed("The proxy rejected the device: \(answer.status) \(answer.body)") }
         // Not before: who is refused keeps what it had.
         try registered.save(device.device)
         try output.print(DeviceOutput(deviceIdentifier: registered.identifier, cloudID: registered.cloudID)) {
@@ -83,7 +83,7 @@ private struct NextcloudUnregister: AsyncParsableCommand {
             ("userPublicKey", known.accountKey.publicKey.pem),
         ])
         let answer = try await gateway.send(.delete, "/devices", form)
-        guard answer.status == 200 else { throw Failure.failed("The proxy refused: \(answer.status) \(answer.body)") }
+        guard answer.status == 200 else { throw Failure.failed("The proxy rejected the request: \(answer.status) \(answer.body)") }
         try output.print(DeviceOutput(deviceIdentifier: known.identifier, cloudID: known.cloudID)) {
             ["unregistered  \(known.cloudID)  \(known.identifier)"]
         }
@@ -130,7 +130,7 @@ private struct NextcloudNotify: AsyncParsableCommand {
         }
         let answer = try await gateway.send(.post, "/notifications", GatewayOptions.form([("notifications[]", entry)]))
         guard answer.status == 200, let result = try? JSONDecoder().decode(Answer.self, from: Data(answer.body.utf8)) else {
-            throw Failure.failed("The proxy refused: \(answer.status) \(answer.body)")
+            throw Failure.failed("The proxy rejected the request: \(answer.status) \(answer.body)")
         }
         try output.print(result) { result.failed == 0 ? ["accepted"] : [] }
         guard result.failed == 0 else {

@@ -41,7 +41,7 @@ private struct SoftphoneSend: AsyncParsableCommand {
         let body = String(decoding: try JSONEncoder().encode(push), as: UTF8.self)
         let answer = try await gateway.send(.post, "/pnm2/send", ("application/json", body))
         guard answer.status == 200, let result = try? JSONDecoder().decode(Answer.self, from: Data(answer.body.utf8)) else {
-            throw Failure.failed("The gateway refused: \(answer.status) \(answer.body)")
+            throw Failure.failed("The gateway rejected the request: \(answer.status) \(answer.body)")
         }
         try output.print(result) { ["\(result.code)  \(result.response)"] }
         guard result.code == 200 else { throw Failure.failed("The push was not delivered.") }

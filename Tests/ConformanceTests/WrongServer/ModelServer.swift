@@ -45,7 +45,7 @@ final class ModelServer: BusListener {
         self.state = Mutex(state)
     }
 
-    func hear(_ envelope: WakuEnvelope) { continuation.yield(envelope) }
+    func receive(_ envelope: WakuEnvelope) { continuation.yield(envelope) }
 
     /// Handles received messages until the task is cancelled.
     func run(on membership: BusMembership) async throws {

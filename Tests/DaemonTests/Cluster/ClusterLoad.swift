@@ -16,7 +16,7 @@ final class ClusterLoad: BusListener {
         self.bus = bus
     }
 
-    func hear(_ envelope: WakuEnvelope) { workload.change { $0.read([envelope]) } }
+    func receive(_ envelope: WakuEnvelope) { workload.change { $0.read([envelope]) } }
 
     /// Registers all clients, and writes while the body runs. Returns when all messages have a reply.
     func run(while body: () async throws -> Void) async throws {

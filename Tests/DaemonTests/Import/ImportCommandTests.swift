@@ -268,7 +268,7 @@ struct ImportCommandTests {
 
     /// The folder of a service with `DynamicUser` is in a folder that only root may enter.
     @Test(.enabled(if: geteuid() == 0), arguments: [0o755, 0o700])
-    func `what root imports belongs to the owner of the server's folder`(above: Int) async throws {
+    func `a database that root imports belongs to the owner of the server's folder`(above: Int) async throws {
         let (world, outer) = (try ImportWorld(), try TemporaryFolder())
         let fixture = try world.fixture()
         let client = ProtocolClient(server: world.server)

@@ -58,7 +58,7 @@ private final class Mailboxes: BusListener {
 
     var counts: [PublicKey: Int] { state.read(\.counts) }
 
-    func hear(_ envelope: WakuEnvelope) {
+    func receive(_ envelope: WakuEnvelope) {
         guard let client = clients[envelope.message.contentTopic]?.first(where: { $0.open(envelope) != nil }) else { return }
         let hash = envelope.hash
         state.change { if $0.known.insert(hash).inserted { $0.counts[client.key.publicKey, default: 0] += 1 } }

@@ -28,7 +28,7 @@ import Wire
                 """#)
     }
 
-    @Test func `Whatever is in a text, a reader of the body gets it back`() throws {
+    @Test func `any text survives the encoding of the body`() throws {
         let texts = [
             (0..<0x80).map { String(Unicode.Scalar($0)) }.joined(), "\u{0}\u{7f}\u{80}\u{7ff}\u{800}\u{2028}\u{fffd}\u{10ffff}", "\"\\/",
             "",

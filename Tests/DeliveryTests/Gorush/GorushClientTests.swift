@@ -135,18 +135,18 @@ import Testing
                 }
                 #expect(instance.core.sync == true && stub.posts.all.isEmpty)
             }
-            #expect(await GorushClient(stub, prefix: "/wrong").probe() == .unusable(issue: "gorush cannot be used: the answer is 404"))
+            #expect(await GorushClient(stub, prefix: "/wrong").probe() == .unusable(issue: "gorush cannot be used: it responded with 404"))
         }
     }
 
     @Test(
-        "What answers and is no gorush that we may use is not taken for one",
+        "a server that is no usable gorush is reported as such",
         arguments: [
-            (401, "", GorushClient.Probe.unusable(issue: "gorush cannot be used: the answer is 401")),
-            (200, "<html>", .unusable(issue: "gorush cannot be used: the answer is 200")),
+            (401, "", GorushClient.Probe.unusable(issue: "gorush cannot be used: it responded with 401")),
+            (200, "<html>", .unusable(issue: "gorush cannot be used: it responded with 200")),
             (
                 400, #"{"code":400,"message":"Missing notifications field."}"#,
-                .unusable(issue: "gorush cannot be used: the answer is 400")
+                .unusable(issue: "gorush cannot be used: it responded with 400")
             ),
             (
                 400, "Client sent an HTTP request to an HTTPS server.\n",

@@ -73,7 +73,7 @@ import Wire
     }
 
     @Test(
-        "What devices do not share keeps them apart",
+        "devices with different values are not grouped",
         arguments: [
             { $0.target.keyHash = Digest64(repeating: 1) }, { $0.tokenType = .firebase }, { $0.apnTopic = "other" }, { $0.type = .mention },
             { $0.chatID = [1] }, { $0.message = [1] },
@@ -120,7 +120,7 @@ import Wire
         #expect(groups.map(\.indexes) == [[0, 2], [1]])
     }
 
-    @Test func `nothing to send is no notification`() {
+    @Test func `an empty batch has no notification`() {
         #expect(make([]).isEmpty)
     }
 
@@ -154,7 +154,7 @@ import Wire
     }
 
     @Test(arguments: GorushDataFormat.allCases)
-    func `what is merged into each notification counts, and goes before the ciphertext`(format: GorushDataFormat) throws {
+    func `merged fields count towards the size, beyond which the ciphertext is dropped`(format: GorushDataFormat) throws {
         var template = NotificationTemplate()
         template.addData(String(repeating: "<", count: 100), named: "custom")
         template.fields.set(.text(String(repeating: "é", count: 200)), at: "title")

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "What loses pushes is warned of",
+        "a configuration that loses pushes is a warning",
         arguments: [
             ("core: {sync: true}\nios: {enabled: true, production: false}", "sandbox"),
             ("core: {sync: true}\nios: {enabled: true, max_concurrent_pushes: 0}", "hangs"),
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(
-        "What makes gorush lose pushes that count as sent is a fault that names the line to change",
+        "a configuration that loses pushes counted as sent is an issue that names the line to change",
         arguments: [
             ("core: {sync: true}", nil), ("core: {}", nil), ("core: {sync: true}\nqueue: {engine: local}", nil),
             ("core: {sync: true}\nqueue: {engine: ''}", nil), ("core: {sync: false}", "set core.sync: true"),

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "What cannot be read tells nothing",
+        "an unreadable response says nothing about its pushes",
         arguments: [
             "", "ok", "{", "null", "[]", "{}", #"{"success":"ok"}"#, #"{"counts":"3","logs":[],"success":"ok"}"#,
             #"{"counts":3,"logs":[],"success":"no"}"#, #"{"counts":3,"logs":{},"success":"ok"}"#,

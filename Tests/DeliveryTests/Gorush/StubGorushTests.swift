@@ -25,7 +25,7 @@ import Testing
     private let missing = #"{"code":400,"message":"Missing notifications field."}"#
 
     @Test(
-        "What is not a batch is refused whole",
+        "a body that is not a batch is rejected as a whole",
         arguments: [
             "", "x", "{}", "[]", #"{"notifications":null}"#, #"{"notifications":{}}"#, #"{"notifications":[1]}"#,
             #"{"notifications":[{"tokens":["a"],"platform":"2"}]}"#, #"{"notifications":[{"tokens":["a"],"platform":2},{"tokens":"a"}]}"#,

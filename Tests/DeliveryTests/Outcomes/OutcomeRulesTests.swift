@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [FailureKind.credentials, .topic])
-    func `What an operator must put right costs no device and no push`(kind: FailureKind) {
+    func `a fault that the operator must correct loses no device and no push`(kind: FailureKind) {
         #expect(decide(failed(kind)) == PushDecision(disposition: .retry(after: BackOff.patient.first, isUnknown: false), reason: "r"))
     }
 
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: [FailureKind.transient, .credentials, .operatorFault])
-    func `What strangers cannot cause ends no push, however new its device`(kind: FailureKind) {
+    func `a fault that untrusted clients cannot cause finishes no push, even to a new device`(kind: FailureKind) {
         let decision = decide(failed(kind), attempts: 99, tokenHasWorked: false, topicHasWorked: false)
         if case .retry = decision.disposition {} else { Issue.record("\(decision)") }
     }
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `What is too long is sent without its ciphertext; without one it is refused`() {
+    @Test func `a push that is too long is sent without its ciphertext, and refused if it has none`() {
         let first = decide(failed(.tooLong))
         #expect(first.dropsCiphertext && first.disposition == .retry(after: .zero, isUnknown: false))
         #expect(decide(failed(.tooLong), hasCiphertext: false).disposition == .finish(.refused))

@@ -55,7 +55,7 @@ import Testing
         #expect(breaker.state == state)
     }
 
-    @Test func `Nothing goes out before the time that the other side named, also if another request says so later`() throws {
+    @Test func `the breaker stays open until the time that gorush named, also if another request fails later`() throws {
         var breaker = Breaker()
         breaker.fail(at: .seconds(1), retryAfter: .seconds(60), jitter: 1)
         #expect(try open(breaker) == .seconds(61))

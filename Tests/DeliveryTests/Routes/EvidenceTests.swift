@@ -8,7 +8,7 @@ import Testing
 
 /// The failure of routes, and the confirmation of verdicts (DELIVERY.md, rules 2 and 3), without HTTP, a database or a clock.
 @Suite(.safetyNet) struct EvidenceTests {
-    private static let refused = "Apple refuses gorush's credentials: "
+    private static let refused = "Apple rejects gorush's credentials: "
     private static let nothing = "Apple delivers nothing, not even to devices that have worked: "
 
     private func evidence(configured: Set<String> = []) -> Evidence { Evidence(platform: .ios, configuredTopics: configured) }
@@ -77,7 +77,7 @@ import Testing
         for number in 0..<60 { _ = fresh.record(failed(number, "SenderId mismatch", isProven: false), at: .seconds(number * 10)) }
         #expect(fresh.issue(at: .seconds(600)) == nil)
         #expect(
-            fresh.warnings(at: .seconds(600)) == ["no push was ever delivered here, and all attempts were refused: SenderId mismatch"])
+            fresh.warnings(at: .seconds(600)) == ["no push was ever delivered here, and all attempts were rejected: SenderId mismatch"])
     }
 
     @Test func `An idle route with one push an hour does not fail for two failures an hour apart`() {
@@ -146,7 +146,7 @@ import Testing
         var evidence = evidence(configured: configured)
         if hasWorked { do { let result = evidence.record(attempt(1, .sent), at: .zero); #expect(result) } }
         _ = evidence.record(failed(2, "TopicDisallowed", isProven: false), at: .zero)
-        #expect(evidence.topicIssues(at: .zero) == (isIssue ? ["Apple refuses the bundle id app: TopicDisallowed"] : []))
+        #expect(evidence.topicIssues(at: .zero) == (isIssue ? ["Apple rejects the bundle id app: TopicDisallowed"] : []))
         _ = evidence.record(attempt(1, .sent), at: .seconds(1))
         #expect(evidence.topicIssues(at: .seconds(1)) == [])
     }

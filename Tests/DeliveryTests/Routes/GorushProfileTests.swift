@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `As many workers are wanted as Config/gorush.yml has`() {
+    @Test func `the expected number of workers is that of Config/gorush.yml`() {
         for (count, isEnough) in [(95, false), (96, true)] {
             var profile = profile()
             profile.probed(instance("core: {sync: true, worker_num: \(count)}"))

@@ -14,7 +14,7 @@ import Testing
 
     // MARK: The queue
 
-    @Test func `Nothing goes out before gorush was asked how it is set up`() {
+    @Test func `the route posts no push before it has read gorush's configuration`() {
         var route = route()
         #expect(route.next(at: .zero) == .probe)
         #expect(RouteStatus(route, at: .zero).healthIssues == ["gorush has not responded yet"])
@@ -54,7 +54,7 @@ import Testing
         #expect(route.next(at: .seconds(30)) == .postDue(requests: 32, batchSize: nil))
     }
 
-    @Test func `What is new is looked for at once, also when it came in the middle of a look`() {
+    @Test func `new pushes are read at once, also if they came during a read`() {
         var route = started()
         #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
         route.handle(.woken, at: .zero)
@@ -66,7 +66,7 @@ import Testing
         #expect(route.next(at: .seconds(1)) == .postDue(requests: 32, batchSize: nil))
     }
 
-    @Test func `What is too old is looked for every half minute, also while the route is full or takes nothing`() {
+    @Test func `expired pushes are looked for every half minute, also while the route is full or paused`() {
         var full = started { $0.maximumRequestsInFlight = 1 }
         full.handle(.posting([1]), at: .zero)
         #expect(full.next(at: .seconds(29)) == .wait(until: .seconds(30)))
@@ -168,13 +168,13 @@ import Testing
         #expect(report(route, at: .zero).issues == [.gorush("gone")] && report(route, at: .zero).isBreakerOpen)
     }
 
-    @Test func `Nothing goes out before the time that gorush named`() {
+    @Test func `the route posts no push before the time that gorush named`() {
         var route = started()
         route.handle(.answered(.failing(issue: "busy", retryAfter: .seconds(20)), [], jitter: 0), at: .zero)
         #expect(route.requestRoom(at: .seconds(19)) == 0 && route.requestRoom(at: .seconds(20)) == 1)
     }
 
-    @Test func `What was read while the route failed does not go out`() {
+    @Test func `pushes that were read while the route failed are not posted`() {
         var route = started()
         #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
         #expect(route.requestRoom(at: .zero) == 32)
@@ -299,7 +299,7 @@ import Testing
 
     // MARK: Outcomes of pushes
 
-    @Test func `What became of pushes is written with what goes out next, and alone when nothing does`() {
+    @Test func `outcomes are written with the next leases, and alone if there are none`() {
         var route = started()
         route.unrecordedOutcomes = [unknown(1)]
         // The transaction that leases the due pushes records the outcome.
@@ -333,7 +333,7 @@ import Testing
         #expect(route.next(at: .seconds(2)) == .stop)
     }
 
-    @Test func `Whoever waits is woken when there is something to do, and not before`() {
+    @Test func `a waiting task is woken when there is work, and not before`() {
         var route = started()
         #expect(!route.mustWake(at: .zero))  // the route will poll
         _ = route.next(at: .zero)

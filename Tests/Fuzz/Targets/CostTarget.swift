@@ -22,7 +22,7 @@ import StatusCrypto
             do {
                 cost = try CostCourse(input).run()
             } catch {
-                throw Violation(promise: "a store in memory works: \(error)")
+                throw Violation(property: "a store in memory works: \(error)")
             }
             for bound in Cost.Bound.allCases {
                 let limit = bound.limit(cost)

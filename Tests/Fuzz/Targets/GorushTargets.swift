@@ -54,7 +54,7 @@ import StatusCrypto
                     try expect(headers[String(decoding: capitals, as: UTF8.self)] != nil, "a field is found whatever the case")
                 }
                 guard case .unavailable(let retryAfter) = GorushResponse(HTTPResponse(status: 503, headers: headers), expectedCount: 1)
-                else { throw Violation(promise: "a 503 means: not now") }
+                else { throw Violation(property: "a 503 means: not now") }
                 try expect(
                     retryAfter.map { .zero <= $0 && $0 <= GorushResponse.maximumRetryAfter } ?? true,
                     "nobody is waited for longer than an hour")

@@ -25,7 +25,7 @@
             do throws(SettingsError) {
                 again = try read(shown, [:]).effectiveYAML
             } catch {
-                throw Violation(promise: "what check-config shows is a configuration: \(error)")
+                throw Violation(property: "what check-config shows is a configuration: \(error)")
             }
             try expect(again == shown, "what check-config shows reads back to the same")
         }

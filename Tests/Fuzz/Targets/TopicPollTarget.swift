@@ -32,7 +32,7 @@
                     try expect(action.work == work, "a batch is offered until it is accepted")
                 case (.take, .took(let batch)):
                     if isInterrupted {
-                        guard case .gap = action.reception else { throw Violation(promise: "what comes after a silence is a gap") }
+                        guard case .gap = action.reception else { throw Violation(property: "what comes after a silence is a gap") }
                     }
                     isInterrupted = false
                     if !batch.hashes.isEmpty { try expect(action.work == .offer(batch), "what was taken is offered") }

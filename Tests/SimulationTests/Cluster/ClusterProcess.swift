@@ -79,7 +79,7 @@ struct ClusterProcess {
         self.speed = speed
         startedAt = now
         store = try PostgreSQLStore(
-            database.parameters(of: name), identity: Person.server.key.compressed, serverName: name, random: SplitMix64(seed: 1),
+            database.parameters(of: name), identity: Party.server.key.compressed, serverName: name, random: SplitMix64(seed: 1),
             clock: clock, logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
     }
 

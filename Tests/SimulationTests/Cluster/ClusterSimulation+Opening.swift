@@ -38,7 +38,7 @@ extension ClusterSimulation {
         case .complete(let whole, let ids):
             members[index].process?.incomplete.subtract(ids)
             decideLater(whole, message.id, segments: ids.filter { $0 != message.id }, index)
-        case .invalid, .notASegment, nil: throw Violation(promise: "segments are valid: row \(message.id)")
+        case .invalid, .notASegment, nil: throw Violation(property: "segments are valid: row \(message.id)")
         case .duplicate, .late: drop([message.id], index)
         }
     }

@@ -123,7 +123,7 @@ extension ClusterSimulation {
     /// Whether a server wants an envelope: a query only if another server may have registered its topic.
     private func wants(_ envelope: WakuEnvelope, _ process: ClusterProcess) async throws -> Bool {
         guard case .query(let keys) = workload.testMessages[number(of: envelope)].body,
-            let owner = Person.owners.first(where: { $0.keyHash == keys.first })
+            let owner = Party.owners.first(where: { $0.keyHash == keys.first })
         else { return true }
         let isRegistered = try await !process.store.registrations(on: [owner.topics.plain]).isEmpty
         try expect(

@@ -64,7 +64,7 @@ struct ClusterSimulation {
     var deadTokens: Set<DeviceToken> = []
     private(set) var trace: [String] = []
 
-    private static let owners = Person.owners.prefix(2)
+    private static let owners = Party.owners.prefix(2)
     private static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
     /// 2 s, the longest time between two renewals of a lease in a server that works.
     private static let slice = Duration.seconds(2)

@@ -35,11 +35,11 @@ struct RSATests {
         #expect(RSAPublicKey(pem: pem) == nil)
     }
 
-    @Test func `nothing may follow the DER`() {
+    @Test func `bytes after the DER are rejected`() {
         #expect(RSAPublicKey(der: GatewayVectors.publicKey("user_bob").der + [0]) == nil)
     }
 
-    @Test func `what was stored verifies and encrypts, and is read whole or not at all`() throws {
+    @Test func `a stored key verifies and encrypts, and a truncated one is rejected`() throws {
         let pair = GatewayVectors.privateKey("user_bob")
         let stored = try #require(RSAPublicKey(stored: pair.publicKey.der))
         #expect(stored.isValidSignature(pair.signature(of: [1, 2, 3]), of: [1, 2, 3]))

@@ -27,7 +27,7 @@ struct StubGorushCommand: AsyncParsableCommand {
     @Flag(help: "Print the data for the app's code, too.")
     var data = false
 
-    @Option(help: "A device token that Apple has never heard of; may be given several times.")
+    @Option(help: "A device token that Apple does not know; may be given several times.")
     var invalidToken: [String] = []
 
     @Option(help: "Write the URL to this file once it answers.", completion: .file())

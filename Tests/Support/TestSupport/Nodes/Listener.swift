@@ -7,7 +7,7 @@ package final class Listener: BusListener {
 
     package init() {}
 
-    package var heard: [WakuEnvelope] { recorder.all }
+    package var received: [WakuEnvelope] { recorder.all }
 
-    package func hear(_ envelope: WakuEnvelope) { recorder.append(envelope) }
+    package func receive(_ envelope: WakuEnvelope) { recorder.append(envelope) }
 }

@@ -90,14 +90,14 @@ final class FaultyMember: BusListener {
 
     // MARK: Messages from the bus
 
-    func hear(_ envelope: WakuEnvelope) {
+    func receive(_ envelope: WakuEnvelope) {
         let delay = control.faults.delay
         guard delay > .zero else { return arrive(envelope) }
         state.withLock { $0.underWay.append((clock.now().advanced(by: delay), envelope)) }
     }
 
     private func arrive(_ envelope: WakuEnvelope) {
-        if !dropsNext() { member.hear(envelope) }
+        if !dropsNext() { member.receive(envelope) }
     }
 
     private func dropsNext() -> Bool {

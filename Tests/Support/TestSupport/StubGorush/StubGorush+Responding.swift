@@ -56,7 +56,7 @@ extension StubGorush {
         return isMeant ? outage.misbehaviour : nil
     }
 
-    private func take(_ body: String, arrivedAt: Date) -> StubGorushAnswer {
+    private func take(_ body: String, arrivedAt: Date) -> StubGorushResponse {
         let (configuration, failures, poison) = state.withLock { ($0.configuration, $0.failures, $0.poison) }
         guard let batch = try? JSONDecoder().decode(Batch.self, from: Data(body.utf8)).notifications,
             poison.isDisjoint(with: batch.compactMap(\.self).flatMap(\.tokens))
@@ -75,17 +75,17 @@ extension StubGorush {
                 let topic = notification.topic
                 let targets = [Target(token: token, topic: topic), Target(token: token), Target(token: nil, topic: topic)]
                 return targets.lazy.compactMap { failures[$0] }.first.map {
-                    StubGorushAnswer.failure(notification, token: token, error: $0, hidesTokens: configuration.hidesTokens)
+                    StubGorushResponse.failure(notification, token: token, error: $0, hidesTokens: configuration.hidesTokens)
                 }
             }
         }
         return .accepted(count: taken.reduce(0) { $0 + $1.count }, logs: configuration.isSync ? logs : [])
     }
 
-    private func respond(_ answer: StubGorushAnswer, but misbehaviour: Misbehaviour, channel: any Channel) async throws -> Response {
+    private func respond(_ answer: StubGorushResponse, but misbehaviour: Misbehaviour, channel: any Channel) async throws -> Response {
         switch misbehaviour {
         case .answer(let status, let headers, let body):
-            return response(StubGorushAnswer(status: status, contentType: nil, headers: headers, body: body))
+            return response(StubGorushResponse(status: status, contentType: nil, headers: headers, body: body))
         case .hang:
             try await cancelWhenGracefulShutdown { try await Task.sleep(for: .seconds(86_400)) }
             return response(answer)
@@ -116,14 +116,14 @@ extension StubGorush {
     ///
     /// - Parameter write: The function that writes the body. nil writes it at once.
     private func response(
-        _ answer: StubGorushAnswer, write: (@Sendable (inout any ResponseBodyWriter) async throws -> Void)? = nil
+        _ answer: StubGorushResponse, write: (@Sendable (inout any ResponseBodyWriter) async throws -> Void)? = nil
     ) -> Response {
         var headers = HTTPFields()
         if let type = answer.contentType { headers[.contentType] = type }
         for (name, value) in answer.headers {
             if let name = HTTPField.Name(name) { headers[name] = value }
         }
-        if answer.status != 404, let name = HTTPField.Name("X-Gorush-Version") { headers[name] = StubGorushAnswer.version }
+        if answer.status != 404, let name = HTTPField.Name("X-Gorush-Version") { headers[name] = StubGorushResponse.version }
         let body = write.map { write in ResponseBody(contentLength: answer.body.utf8.count) { writer in try await write(&writer) } }
         return Response(
             status: .init(code: answer.status), headers: headers, body: body ?? ResponseBody(byteBuffer: ByteBuffer(string: answer.body)))

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A response of gorush v1.22.0, byte for byte (GORUSH.md §1, §2.2).
-struct StubGorushAnswer: Sendable {
+struct StubGorushResponse: Sendable {
     var status = 200
     var contentType: String? = "application/json; charset=utf-8"
     var headers: [String: String] = [:]
@@ -9,24 +9,24 @@ struct StubGorushAnswer: Sendable {
 
     static let version = "v1.22.0"
 
-    static let empty = StubGorushAnswer(contentType: nil)
-    static let welcome = StubGorushAnswer(body: #"{"text":"Welcome to notification server."}"#)
-    static let versionInformation = StubGorushAnswer(
+    static let empty = StubGorushResponse(contentType: nil)
+    static let welcome = StubGorushResponse(body: #"{"text":"Welcome to notification server."}"#)
+    static let versionInformation = StubGorushResponse(
         body: #"{"source":"https://github.com/appleboy/gorush","version":"\#(version)"}"#)
-    static let notFound = StubGorushAnswer(status: 404, contentType: "text/plain", body: "404 page not found")
-    static let withoutTrailingSlash = StubGorushAnswer(status: 307, contentType: nil, headers: ["Location": "/api/push"])
+    static let notFound = StubGorushResponse(status: 404, contentType: "text/plain", body: "404 page not found")
+    static let withoutTrailingSlash = StubGorushResponse(status: 307, contentType: nil, headers: ["Location": "/api/push"])
 
-    static func refused(_ message: String) -> StubGorushAnswer {
-        StubGorushAnswer(status: 400, body: #"{"code":400,"message":"\#(message)"}"#)
+    static func refused(_ message: String) -> StubGorushResponse {
+        StubGorushResponse(status: 400, body: #"{"code":400,"message":"\#(message)"}"#)
     }
 
-    static func accepted(count: Int, logs: [String]) -> StubGorushAnswer {
-        StubGorushAnswer(body: #"{"counts":\#(count),"logs":[\#(logs.joined(separator: ","))],"success":"ok"}"#)
+    static func accepted(count: Int, logs: [String]) -> StubGorushResponse {
+        StubGorushResponse(body: #"{"counts":\#(count),"logs":[\#(logs.joined(separator: ","))],"success":"ok"}"#)
     }
 
     /// Returns the effective configuration, as far as clients read it.
-    static func configuration(_ configuration: StubGorush.Configuration) -> StubGorushAnswer {
-        StubGorushAnswer(
+    static func configuration(_ configuration: StubGorush.Configuration) -> StubGorushResponse {
+        StubGorushResponse(
             contentType: "application/x-yaml; charset=utf-8",
             body: """
                 core:

@@ -6,38 +6,6 @@ import Wire
 
 @testable import Engine
 
-/// An owner, sender or attacker, with a key and installations.
-struct Person: Hashable, Sendable {
-    let key: PublicKey
-    let keyHash: Digest64
-    /// The topics of queries for this owner.
-    let topics: QueryTopics
-
-    static func == (left: Person, right: Person) -> Bool { left.keyHash == right.keyHash }
-    func hash(into hasher: inout Hasher) { hasher.combine(keyHash) }
-
-    private init(_ number: UInt8) {
-        // Each small number is below the order of the curve.
-        guard let key = try? PrivateKey(FixedBytes(repeating: number)).publicKey else { preconditionFailure("a number is a key") }
-        self.key = key
-        keyHash = key.hash
-        topics = QueryTopics(plain: UInt32(number), prefixed: UInt32(number) << 8)
-    }
-
-    static let owners = (1...4).map { Person($0) }
-    /// The client that pushes to owners and queries them.
-    static let sender = Person(11)
-    /// A client that knows all messages, but no other client's keys and access tokens.
-    static let attacker = Person(12)
-    static let server = Person(13)
-    /// An attacker that registers installations without end.
-    static let hoarder = Person(14)
-
-    func installation(_ number: Int) -> Installation { Installation(keyHash: keyHash, installationID: "phone \(number)") }
-    /// Returns an installation that clients unregister, but never register.
-    func ghost(_ number: Int) -> Installation { Installation(keyHash: keyHash, installationID: "ghost \(number)") }
-}
-
 /// The plaintext of a message. On the wire its number stands for the ciphertext: cryptography has its own tests, and costs milliseconds.
 struct TestMessage: Sendable {
     var body: OpenedEnvelope.Body
@@ -65,7 +33,7 @@ struct Workload {
         "\(installation.keyHash.description.prefix(60))\(installation.installationID.suffix(1))\(version / 4 % 10)00"
     }
 
-    private mutating func add(_ body: OpenedEnvelope.Body, from sender: Person, isHonest: Bool = true) -> Int {
+    private mutating func add(_ body: OpenedEnvelope.Body, from sender: Party, isHonest: Bool = true) -> Int {
         var id = Digest32()
         for index in 0..<8 { id[index] = UInt8(truncatingIfNeeded: testMessages.count >> (8 * index)) }
         testMessages.append(
@@ -79,7 +47,7 @@ struct Workload {
     }
 
     /// Returns a registration of an installation or, now and then, its unregistration, with the next version.
-    mutating func register(_ owner: Person, _ number: Int, leaves: Bool, muting: Bool) -> Int {
+    mutating func register(_ owner: Party, _ number: Int, leaves: Bool, muting: Bool) -> Int {
         let installation = owner.installation(number)
         let version = versions[installation, default: 0] + 1
         versions[installation] = version
@@ -87,7 +55,7 @@ struct Workload {
     }
 
     /// Returns an attacker's registration, made from messages that it has seen: an old version, or one without the owner's grant.
-    mutating func forgeRegistration(_ owner: Person, _ number: Int, replays: Bool) -> Int? {
+    mutating func forgeRegistration(_ owner: Party, _ number: Int, replays: Bool) -> Int? {
         let last = versions[owner.installation(number), default: 0]
         guard replays else {
             var forged = Self.registration(owner, number, version: last + 100, leaves: false, muting: false)
@@ -100,13 +68,13 @@ struct Workload {
     }
 
     private static func registration(
-        _ owner: Person, _ number: Int, version: UInt64, leaves: Bool, muting: Bool
+        _ owner: Party, _ number: Int, version: UInt64, leaves: Bool, muting: Bool
     ) -> OpenedEnvelope.Registration {
         registration(owner, owner.installation(number), isApple: number == 0, version: version, leaves: leaves, muting: muting)
     }
 
     private static func registration(
-        _ owner: Person, _ installation: Installation, isApple: Bool, version: UInt64, leaves: Bool, muting: Bool
+        _ owner: Party, _ installation: Installation, isApple: Bool, version: UInt64, leaves: Bool, muting: Bool
     ) -> OpenedEnvelope.Registration {
         var content = PushNotificationRegistration()
         content.installationID = installation.installationID
@@ -128,12 +96,12 @@ struct Workload {
             requestID: Keccak.shake256(digest.bytes), keyHash: owner.keyHash, topics: owner.topics)
     }
 
-    mutating func ask(about owner: Person) -> Int { add(.query([owner.keyHash]), from: .sender) }
+    mutating func ask(about owner: Party) -> Int { add(.query([owner.keyHash]), from: .sender) }
 
     /// Returns one more registration of the hoarder, or the tombstone of one more.
     mutating func hoard(isGhost: Bool) -> Int {
         let number = testMessages.count
-        let installation = isGhost ? Person.hoarder.ghost(number) : Person.hoarder.installation(number)
+        let installation = isGhost ? Party.hoarder.ghost(number) : Party.hoarder.installation(number)
         return add(
             .registration(Self.registration(.hoarder, installation, isApple: false, version: 1, leaves: isGhost, muting: false)),
             from: .hoarder, isHonest: false)
@@ -148,7 +116,7 @@ struct Workload {
     /// Returns a push for both installations of an owner.
     ///
     /// - Parameter guesses: Whether the access token is one that no owner issued.
-    mutating func push(to owner: Person, chat: [UInt8], guesses: Bool = false) -> Int {
+    mutating func push(to owner: Party, chat: [UInt8], guesses: Bool = false) -> Int {
         var request = PushNotificationRequest()
         request.messageID = [UInt8(truncatingIfNeeded: testMessages.count), UInt8(truncatingIfNeeded: testMessages.count >> 8)]
         request.requests = (0...1).map { number in
@@ -168,7 +136,7 @@ struct Workload {
 
     /// Returns the topic on which a message is published.
     func topic(of number: Int) -> Topic {
-        guard case .query(let keys) = testMessages[number].body, let owner = Person.owners.first(where: { $0.keyHash == keys.first }) else {
+        guard case .query(let keys) = testMessages[number].body, let owner = Party.owners.first(where: { $0.keyHash == keys.first }) else {
             return Self.serverTopic
         }
         return Topic(rawValue: owner.topics.plain)
