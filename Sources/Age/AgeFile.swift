@@ -4,7 +4,7 @@ import StatusCrypto
 package enum AgeError: Error, Equatable {
     /// The file does not begin like one of age, version 1.
     case notAge
-    /// None of the private keys belongs to a recipient of the file.
+    /// The file has no recipient with one of the private keys.
     case otherRecipient
     /// The file is malformed, was changed, or lacks its end.
     case damaged

@@ -10,7 +10,7 @@ import StatusCrypto
 /// --- CODE
 /// ```
 struct AgeHeader {
-    /// 64 KiB: room for some hundred recipients. The limit bounds the memory that a file without a header can take.
+    /// 64 KiB, enough for some hundred recipients. The limit bounds the memory that a file without a header can take.
     static let maximumByteCount = 64 << 10
     private static let version = "age-encryption.org/v1"
     private static let stanzaType = "X25519"

@@ -10,7 +10,7 @@ package struct AgeRecipient: Hashable, Sendable, CustomStringConvertible {
         self.publicKey = publicKey
     }
 
-    /// - Returns: Nil if the text is no public key of age. Keys of its plugins and of SSH are none.
+    /// - Returns: The key; nil if the text is not a public key of age. Keys of plugins and of SSH are rejected.
     package init?(_ text: String) {
         guard let bytes = Bech32.decode(text, prefix: Self.prefix), let publicKey = FixedBytes<32>(bytes),
             // A public key of small order shares the same secret with every private key.
@@ -28,7 +28,7 @@ package struct AgeIdentity: HoldsSecret, Sendable {
 
     let privateKey: SecretBytes
 
-    /// - Returns: Nil if the text is no private key of age.
+    /// - Returns: The key; nil if the text is not a private key of age.
     package init?(_ text: String) {
         guard var bytes = Bech32.decode(text, prefix: Self.prefix), var privateKey = FixedBytes<32>(bytes) else { return nil }
         defer {

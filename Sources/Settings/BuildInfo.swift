@@ -1,6 +1,6 @@
 import CBuildInfo
 
-/// What the programs of this package are.
+/// The version and commit of this build.
 package enum BuildInfo {
     /// Semantic version.
     package static let version = "0.1.0"
@@ -8,6 +8,6 @@ package enum BuildInfo {
     package static let commit = unsafe String(cString: build_commit())
     package static let swift = unsafe String(cString: build_swift())
 
-    /// What `--version` prints.
+    /// The text that `--version` prints.
     package static let description = "\(version) (commit \(commit), Swift \(swift))"
 }

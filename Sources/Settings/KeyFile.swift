@@ -1,6 +1,6 @@
 package import StatusCrypto
 
-/// A file that holds a private key: 64 hex digits, mode 0600 (INTERFACE.md, "Files"). A server's is its address for ever.
+/// A file that holds a private key: 64 hex digits, mode 0600 (INTERFACE.md, "Files"). The address of a server depends on its key permanently.
 package struct KeyFile: Sendable {
     private let file: PrivateFile
 
@@ -16,7 +16,7 @@ package struct KeyFile: Sendable {
 
     /// Reads the key.
     ///
-    /// - Returns: nil if there is no such file.
+    /// - Returns: The key; nil if the file does not exist.
     /// - Throws: when it cannot be read, when others may read it, or when it holds no key.
     package func load() throws(KeyFileError) -> PrivateKey? {
         guard var text = try checked({ () throws(PrivateFileError) in try file.read() }) else { return nil }
@@ -38,9 +38,9 @@ package struct KeyFile: Sendable {
         return secret(digits: digits)
     }
 
-    /// Reads 64 hex digits into one place in memory, which the caller wipes.
+    /// Decodes 64 hex digits into one buffer, which the caller wipes.
     ///
-    /// - Returns: nil if there are other bytes, or another number of them.
+    /// - Returns: The key; nil if the text has other bytes or another length.
     static func secret(digits: ArraySlice<UInt8>) -> FixedBytes<32>? {
         guard digits.count == 64 else { return nil }
         var secret = FixedBytes<32>()
@@ -64,7 +64,7 @@ package struct KeyFile: Sendable {
 
     /// Writes a key to the file, and makes its folder, unless the file exists.
     ///
-    /// - Returns: The key in the file. It is another one if another process was faster.
+    /// - Returns: The key in the file, which is not the given one if another process has written its own first.
     /// - Throws: as ``load()``, and when the file cannot be written.
     package func install(_ key: PrivateKey) throws(KeyFileError) -> PrivateKey {
         try checked { () throws(PrivateFileError) in try file.makeFolder() }

@@ -3,15 +3,15 @@ import Foundation
 /// A small file that only its owner may read: mode 0600, or a credential that systemd has put there for the service.
 package struct PrivateFile: Sendable {
     package let path: String
-    /// Whether it is below `$CREDENTIALS_DIRECTORY`: who may read it there is systemd's affair, and its mode may show otherwise because of
-    /// an access control list (systemd.exec(5), "CREDENTIALS").
+    /// Whether the file is below `$CREDENTIALS_DIRECTORY`. systemd controls who may read it there, and its mode may differ because of an
+    /// access control list (systemd.exec(5), "CREDENTIALS").
     package let isCredential: Bool
     private let sync: @Sendable (Int32) -> Int32
 
-    /// Longer than any key or list of headers.
+    /// 64 KiB, more than any key or list of headers has.
     private static let maximumByteCount = 64 << 10
 
-    /// - Parameter sync: `fsync`, or what watches it.
+    /// - Parameter sync: `fsync`, or a test's observer of it.
     package init(
         path: String, environment: [String: String] = ProcessInfo.processInfo.environment,
         sync: @escaping @Sendable (Int32) -> Int32 = { fsync($0) }
@@ -22,7 +22,7 @@ package struct PrivateFile: Sendable {
         isCredential = !folder.isEmpty && folder == Self.folder(of: path)
     }
 
-    /// - Returns: nil if there is no such file. Whoever wants nothing to be left of it wipes it.
+    /// - Returns: The bytes, which the caller wipes if they are secret; nil if the file does not exist.
     package func read() throws(PrivateFileError) -> [UInt8]? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -35,7 +35,7 @@ package struct PrivateFile: Sendable {
         guard isCredential || status.st_mode & 0o077 == 0 else {
             throw .init("others than its owner may read or change it; its mode has to be 0600: `chmod 600` puts that right")
         }
-        // One place in memory, however it is read.
+        // The buffer has its final size, so that growing it leaves no copy of the secret in memory.
         var bytes = [UInt8](repeating: 0, count: min(Int(status.st_size), Self.maximumByteCount))
         var count = 0
         while count < bytes.count {

@@ -18,7 +18,7 @@ package struct SealingKeyFile: Sendable {
 
     /// Reads the keys.
     ///
-    /// - Returns: Nil if there is no such file.
+    /// - Returns: The keys; nil if the file does not exist.
     /// - Throws: `KeyFileError` if the file cannot be read, if others may read it, or if a line is no key.
     package func load() throws(KeyFileError) -> SealingKeys? {
         guard var text = try checked({ () throws(PrivateFileError) in try file.read() }) else { return nil }

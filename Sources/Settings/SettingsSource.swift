@@ -2,7 +2,7 @@ import Foundation
 import StatusCrypto
 import Yams
 
-/// One value of a setting as it was written, before anybody asked for its type.
+/// The value of a setting as text, before a reader gives it a type.
 package enum SettingValue: Equatable, Sendable {
     case scalar(String)
     case list([String])
@@ -15,17 +15,17 @@ package enum SettingValue: Equatable, Sendable {
     }
 }
 
-/// The three places a setting can come from; the later wins: file, environment, flags (INTERFACE.md, "Settings").
+/// The sources of settings: file, environment and flags, of which the later wins (INTERFACE.md, "Settings").
 package struct SettingsSource: HoldsSecret, Sendable {
-    /// A value, and where it comes from, in words for an error message.
+    /// A value and its origin, in words for an error message.
     package struct Found {
         package var value: SettingValue
         package var name: String
-        /// Where it stands in the file.
+        /// The file and line; nil for a value from the environment or the flags.
         package var line: String?
         /// Whether the file has the value in quotes, which make a number or `true` a text.
         package var isQuoted = false
-        /// The folder that a relative path in the value starts from: that of the file for a value in the file, else the working directory.
+        /// The folder from which a relative path in the value starts: that of the file for a value in the file, else the working directory.
         fileprivate var folder: String
 
         /// The value as an absolute path.
@@ -33,7 +33,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
     }
 
     package static let environmentPrefix = "PUSHSERVER_"
-    /// Names the configuration file; the one variable with the prefix that is no setting.
+    /// The variable that names the configuration file. All others with the prefix are settings.
     package static let configurationFileVariable = "PUSHSERVER_CONFIG"
 
     private struct Entry {
@@ -44,7 +44,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
 
     private var file: [String: Entry] = [:]
     package private(set) var problems: [String] = []
-    /// Keys that stand in the file without a value, and their lines: right for a section whose settings are all commented out.
+    /// Keys without a value in the file, and their lines. A section whose settings are all commented out is such a key, and valid.
     private var emptyKeys: [String: Int] = [:]
     private let hasFile: Bool
     private let fileName: String
@@ -52,9 +52,9 @@ package struct SettingsSource: HoldsSecret, Sendable {
     private let environment: [String: String]
     private let flags: [String: String]
 
-    /// Reads the configuration file: the one that is named, else that which the environment names, if any.
+    /// Reads the named configuration file, or else the one that the environment names.
     ///
-    /// - Throws: when it cannot be read; what is wrong in it is among the ``problems``.
+    /// - Throws: `SettingsError` if the file cannot be read. Errors in it are among the ``problems``.
     package init(file: String?, environment: [String: String], flags: [String: String] = [:]) throws(SettingsError) {
         let path = file ?? environment[Self.configurationFileVariable]
         var yaml: String?
@@ -69,10 +69,10 @@ package struct SettingsSource: HoldsSecret, Sendable {
     }
 
     /// - Parameters:
-    ///   - yaml: text of the configuration file, if there is one.
-    ///   - fileName: how error messages call it.
-    ///   - environment: all of the process's environment; only names with the prefix are looked at.
-    ///   - flags: `key=value` pairs of the command line.
+    ///   - yaml: The text of the configuration file; nil without one.
+    ///   - fileName: The name of the file in error messages.
+    ///   - environment: The environment of the process. Names without the prefix are ignored.
+    ///   - flags: The `key=value` pairs of the command line.
     package init(yaml: String?, fileName: String = "the configuration file", environment: [String: String], flags: [String: String]) {
         hasFile = yaml != nil
         self.fileName = fileName
@@ -90,14 +90,14 @@ package struct SettingsSource: HoldsSecret, Sendable {
         }
     }
 
-    /// Kubernetes tells every container of every service in its namespace, one called `pushserver` among them
+    /// Whether Kubernetes has set the variable. It sets some for each service of the namespace, also for one called `pushserver`
     /// (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
     private static func isOfKubernetes(_ name: String, _ value: String) -> Bool {
         if name.hasSuffix("_PORT"), value.hasPrefix("tcp://") || value.hasPrefix("udp://") || value.hasPrefix("sctp://") { return true }
         return name.wholeMatch(of: /.*_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|.*_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?/) != nil
     }
 
-    /// What there is beside the defaults, without a value: the later wins.
+    /// The sources of settings other than the defaults, without values; the later wins.
     package var origins: [String] {
         let all = (hasFile ? [fileName] : []) + environment.keys.sorted() + flags.keys.sorted().map { "flag \($0)" }
         return all.isEmpty ? ["defaults"] : all
@@ -121,7 +121,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
             ? "the file cannot be read as UTF-8: \(error.localizedDescription)" : "no permission to read the file"
     }
 
-    /// Explains why a text is not YAML. Yams' own description quotes the text, which may hold a secret.
+    /// Returns the reason why a text is not YAML. Yams' own description quotes the text, which may contain a secret.
     private static func reason(for error: any Error) -> String {
         switch error {
         case YamlError.duplicatedKeysInMapping(let keys, let context):
@@ -146,7 +146,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
         return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
     }
 
-    /// The names that stand in the file below a section whose keys are the operator's own, like `gorush.routes`.
+    /// Returns the names in the file below a section whose keys the operator chooses, like `gorush.routes`.
     package func names(below section: String) -> [String] {
         let names = (Array(file.keys) + emptyKeys.keys).filter { $0.hasPrefix(section + ".") }.compactMap {
             $0.dropFirst(section.count + 1).split(separator: ".").first.map { String($0) }
@@ -154,7 +154,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
         return Set(names).sorted()
     }
 
-    /// The same where a name may hold dots: it ends before one of these keys.
+    /// Returns the names if they may contain dots: a name ends before one of these keys.
     package func names(below section: String, before keys: [String]) -> [String] {
         let names = file.keys.filter { $0.hasPrefix(section + ".") }.compactMap { key -> String? in
             let rest = key.dropFirst(section.count + 1)
@@ -171,7 +171,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
             || environment.keys.contains { $0.hasPrefix(variable) } || flags.keys.contains { $0.hasPrefix(section + ".") }
     }
 
-    /// Everything that was written and is no setting, or has no value.
+    /// Returns a problem for each key that is no known setting or has no value.
     package func unusable(besides known: Set<String>) -> [String] {
         let empty = emptyKeys.sorted { $0.value < $1.value }.compactMap { key, line -> String? in
             if known.contains(key) { return "\(key): no value in \(fileName), line \(line); leave the key out for its default" }
@@ -189,7 +189,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
     }
 
     private func unknown(_ key: String, in place: String, _ known: Set<String>) -> String {
-        // The nearest: gorush.url rather than gorush.android.android.ttl.
+        // The setting with the fewest levels is the clearest example: gorush.url rather than gorush.android.android.ttl.
         let below = known.filter { $0.hasPrefix(key + ".") }.map { (depth: $0.split(separator: ".").count, name: $0) }
         if let setting = below.min(by: <)?.name {
             return "\(key): expected a section with settings like \(setting), found a single value (\(place))"
@@ -200,7 +200,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
         return "\(key): no such setting in \(place)" + Self.suggestion(for: key, among: known)
     }
 
-    /// The nearest name, if it is near enough to be what was meant.
+    /// Returns the name with the smallest edit distance as a question; empty if all names differ too much.
     private static func suggestion(for name: String, among known: some Sequence<String>) -> String {
         let nearest = known.map { (name: $0, distance: EditDistance.between(name.lowercased(), $0.lowercased())) }
             .min { ($0.distance, $0.name) < ($1.distance, $1.name) }
@@ -208,7 +208,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
         return "; is \(nearest.name) meant?"
     }
 
-    /// `transport.pubsubTopics` is `PUSHSERVER_TRANSPORT_PUBSUB_TOPICS`.
+    /// Returns the environment variable of a setting: `PUSHSERVER_TRANSPORT_PUBSUB_TOPICS` for `transport.pubsubTopics`.
     package static func variable(for key: String) -> String {
         var name = environmentPrefix
         for character in key {
@@ -230,7 +230,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
             if mapping.isEmpty, !path.isEmpty { emptyKeys[key] = line }
             for (name, value) in mapping {
                 guard let text = name.string else {
-                    problems.append("\(key): a key that is no text in \(fileName), line \(line)")
+                    problems.append("\(key): a key that is not text in \(fileName), line \(line)")
                     continue
                 }
                 flatten(value, path: path + [text], line: name.mark?.line ?? line)
@@ -246,7 +246,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
             }
         case .sequence(let sequence):
             let texts = sequence.compactMap { $0.scalar?.string }
-            // A list of sections: each has its number for a name.
+            // The name of a section in a list is its index.
             if !path.isEmpty, !sequence.isEmpty, sequence.allSatisfy({ $0.mapping != nil }) {
                 for (index, node) in sequence.enumerated() { flatten(node, path: path + [String(index)], line: line) }
             } else if path.isEmpty || texts.count != sequence.count {
@@ -260,7 +260,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
     }
 }
 
-/// Everything that is wrong with a configuration, at once.
+/// All problems of a configuration.
 package struct SettingsError: Error, CustomStringConvertible {
     package var problems: [String]
 
@@ -269,7 +269,7 @@ package struct SettingsError: Error, CustomStringConvertible {
     package var description: String { problems.joined(separator: "\n") }
 }
 
-/// How many letters have to be put in, left out or changed to make one word of another (Levenshtein).
+/// The Levenshtein distance: the number of letters to insert, delete or replace to make one word from another.
 private enum EditDistance {
     static func between(_ left: String, _ right: String) -> Int {
         let right = Array(right)

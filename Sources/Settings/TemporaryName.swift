@@ -1,7 +1,7 @@
 import Foundation
 import StatusCrypto
 
-/// Names of files that are written beside another file before they take its place.
+/// Names of files that are written next to another file and then replace it.
 ///
 /// The names are random, not derived from the process id: a container gives every process of a service the same id, and a process that is
 /// killed leaves its file behind.
@@ -14,7 +14,7 @@ package enum TemporaryName {
         return "\(path).\(Hex.encode(random.bytes(8)))\(suffix)"
     }
 
-    /// Removes the files that killed processes left beside the file. Call it only while no other process can write the file.
+    /// Removes the temporary files of killed processes. Call it only while no other process can write the file.
     package static func removeLeftovers(beside path: String) {
         let file = URL(filePath: path)
         let folder = file.deletingLastPathComponent()

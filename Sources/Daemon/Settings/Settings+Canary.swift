@@ -15,9 +15,9 @@ extension Settings {
 
     /// Reads the section `canary`; nil if its interval is 0 or not set.
     static func canary(_ reader: inout SettingsReader) -> CanarySettings? {
-        let interval = reader.duration("canary.interval", default: .zero, in: .zero...Duration.seconds(86_400))
+        let interval = reader.value("canary.interval", .duration(from: .zero, to: .seconds(86_400)), default: .zero)
         let token = reader.secret("canary.deviceToken")
-        let bundleID = reader.optionalString("canary.bundleID")
+        let bundleID = reader.optional("canary.bundleID", .text)
         guard interval != .zero else {
             if token != nil || bundleID != nil { reader.report("canary.interval: expected a duration, because canary has other settings") }
             return nil

@@ -32,11 +32,8 @@ package struct GatewaySettings: Sendable {
 extension Settings {
     /// - Returns: The gateways' settings; nil without `gateways.listen`.
     static func gateways(_ reader: inout SettingsReader) -> GatewaySettings? {
-        let listen = reader.optional("gateways.listen") {
-            $0.address("gateways.listen", default: ListenAddress(host: "127.0.0.1", port: 8070))
-        }
-        let trustedProxies = reader.list(
-            "gateways.trustedProxies", default: [], expected: "a list of IP addresses", parse: { IPAddress($0) }, show: { $0.description })
+        let listen = reader.optional("gateways.listen", .address)
+        let trustedProxies = reader.list("gateways.trustedProxies", of: SettingType("IP addresses") { IPAddress($0) })
         let proxy = nextcloudProxy(&reader)
         let origin = nextcloudOrigin(&reader)
         let apps = softphoneApps(&reader)
@@ -53,34 +50,24 @@ extension Settings {
                 appRule("\(section).apps.\($0)", &reader)
             })
         if configuration.apps.isEmpty { reader.report("\(section).apps: expected at least one app") }
-        configuration.firstMissGrace = reader.duration(
-            "\(section).firstMissGrace", default: configuration.firstMissGrace, in: .zero...Duration.seconds(3_600))
-        configuration.deleteUnknownStatus = reader.integer(
-            "\(section).deleteUnknownStatus", default: configuration.deleteUnknownStatus, in: 200...403)
+        reader.update(&configuration.firstMissGrace, "\(section).firstMissGrace", .duration(from: .zero, to: .seconds(3_600)))
+        reader.update(&configuration.deleteUnknownStatus, "\(section).deleteUnknownStatus", .integer(200...403))
         if ![200, 403].contains(configuration.deleteUnknownStatus) { reader.report("\(section).deleteUnknownStatus: expected 403 or 200") }
-        configuration.subscriptionKeys = reader.list(
-            "\(section).subscriptionKeys", default: [], expected: "a list of keys", parse: { $0.isEmpty ? nil : $0 },
-            show: { _ in "REDACTED" })
-        configuration.registrationsPerMinute = reader.integer(
-            "\(section).registrationsPerMinute", default: configuration.registrationsPerMinute, in: 0...1_000_000)
-        configuration.maximumTokenNumber = reader.integer(
-            "\(section).maximumTokenNumber", default: configuration.maximumTokenNumber, in: 1...1_000_000_000)
-        let proofHosts = reader.list(
-            "\(section).proofHosts", default: [], expected: "a list of hosts without port", parse: parseHost, show: { $0 })
+        configuration.subscriptionKeys = reader.list("\(section).subscriptionKeys", of: .secret("keys"))
+        reader.update(&configuration.registrationsPerMinute, "\(section).registrationsPerMinute", .integer(0...1_000_000))
+        reader.update(&configuration.maximumTokenNumber, "\(section).maximumTokenNumber", .integer(1...1_000_000_000))
+        let proofHosts = reader.list("\(section).proofHosts", of: .host("hosts without port"))
         return GatewaySettings.Proxy(configuration: configuration, proofHosts: Set(proofHosts))
     }
 
     private static func appRule(_ key: String, _ reader: inout SettingsReader) -> AppRule? {
-        let userAgent = reader.optionalString("\(key).userAgent")
-        let token = reader.choice("\(key).token", default: AppRule.TokenKind.any)
-        let platform = reader.optionalChoice("\(key).platform", of: GatewayNotification.Platform.self)
-        let topic = reader.optionalString("\(key).topic")
-        let voipTopic = reader.optionalString("\(key).voipTopic")
+        let userAgent = reader.optional("\(key).userAgent", .text)
+        let token = reader.value("\(key).token", .choice, default: AppRule.TokenKind.any)
+        let platform = platform(of: key, &reader)
+        let topic = reader.optional("\(key).topic", .text)
+        let voipTopic = reader.optional("\(key).voipTopic", .text)
         if let userAgent, (try? Regex(userAgent)) == nil { reader.report("\(key).userAgent: expected a regular expression") }
-        guard let platform else {
-            reader.report("\(key).platform: expected one of ios, android")
-            return nil
-        }
+        guard let platform else { return nil }
         noteTopic(topic, of: platform, key, &reader)
         if platform == .android, voipTopic != nil { reader.report("\(key).voipTopic: only ios has topics") }
         return AppRule(userAgent: userAgent, token: token, platform: platform, topic: topic, voipTopic: voipTopic)
@@ -98,12 +85,12 @@ extension Settings {
         if !reader.isSet("\(section).backendToken"), !reader.isSet("\(section).backendTokenFile") {
             reader.report("\(section).backendTokenFile: expected the file with what the backend shows at /notify")
         }
-        let serverURL = reader.url("\(section).serverURL")
-        let authenticationURL = reader.url("\(section).authentication.url")
+        let serverURL = reader.optional("\(section).serverURL", .url)
+        let authenticationURL = reader.optional("\(section).authentication.url", .url)
         let backendToken = reader.secret("\(section).backendToken")
-        let allowsLocalProxies = reader.bool("\(section).allowLocalProxies", default: false)
-        let padding = reader.choice("\(section).padding", default: RSAPadding.oaep)
-        let pushServer = reader.url("\(section).pushServer")
+        let allowsLocalProxies = reader.value("\(section).allowLocalProxies", .bool, default: false)
+        let padding = reader.value("\(section).padding", .choice, default: RSAPadding.oaep)
+        let pushServer = reader.optional("\(section).pushServer", .url)
         guard let serverURL, let authenticationURL, let backendToken else { return nil }
         return GatewaySettings.Origin(
             configuration: NextcloudOrigin.Configuration(
@@ -120,22 +107,24 @@ extension Settings {
         let names = ["platform", "topic", "pushkit", "silentContentTypes"]
         for id in reader.names(below: "\(section).apps", before: names) {
             let key = "\(section).apps.\(id)"
-            let platform = reader.optionalChoice("\(key).platform", of: GatewayNotification.Platform.self)
-            let topic = reader.optionalString("\(key).topic")
-            let isPushKit = reader.bool("\(key).pushkit", default: false)
-            let silent = reader.list(
-                "\(key).silentContentTypes", default: [], expected: "a list of content types", parse: { $0.isEmpty ? nil : $0 },
-                show: { $0 })
-            guard let platform else {
-                reader.report("\(key).platform: expected one of ios, android")
-                continue
-            }
+            let platform = platform(of: key, &reader)
+            let topic = reader.optional("\(key).topic", .text)
+            let isPushKit = reader.value("\(key).pushkit", .bool, default: false)
+            let silent = reader.list("\(key).silentContentTypes", of: .text("content types"))
+            guard let platform else { continue }
             noteTopic(topic, of: platform, key, &reader)
             if platform == .android, isPushKit { reader.report("\(key).pushkit: only ios has PushKit") }
             apps[id] = SoftphoneApp(platform: platform, topic: topic, isPushKit: isPushKit, silentContentTypes: Set(silent))
         }
         if apps.isEmpty { reader.report("\(section).apps: expected at least one app") }
         return apps
+    }
+
+    /// Reads the platform of an app, which has no default.
+    private static func platform(of key: String, _ reader: inout SettingsReader) -> GatewayNotification.Platform? {
+        let type = SettingType<GatewayNotification.Platform>.choice
+        if !reader.isSet("\(key).platform") { reader.report("\(key).platform: expected \(type.expected)") }
+        return reader.optional("\(key).platform", type)
     }
 
     private static func noteTopic(
@@ -147,5 +136,4 @@ extension Settings {
         case (.ios, .some), (.android, nil): break
         }
     }
-
 }

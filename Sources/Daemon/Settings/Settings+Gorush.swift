@@ -6,24 +6,19 @@ extension Settings {
     ///
     /// - Returns: The configuration; nil without a `gorush.url`, which means a dry run.
     static func gorush(_ reader: inout SettingsReader) -> DeliveryConfiguration? {
-        let url = reader.url("gorush.url")
+        let url = reader.optional("gorush.url", .url)
         var delivery = DeliveryConfiguration(endpoint: .init(url: url ?? ""))
         delivery.endpoint.headers = reader.headers("gorush.headers")
         delivery.endpoint.certificateAuthorityFile = reader.existingFile("gorush.certificateAuthorityFile")
-        delivery.endpoint.environment = reader.choice("gorush.apnsEnvironment", default: delivery.endpoint.environment)
-        delivery.dataFormat = reader.choice("gorush.dataFormat", default: delivery.dataFormat)
-        delivery.batchMode = reader.choice("gorush.batchMode", default: delivery.batchMode)
-        delivery.timeout = reader.duration("gorush.timeout", default: delivery.timeout, in: .seconds(1)...Duration.seconds(600))
-        delivery.lifetime = reader.duration(
-            "gorush.pushLifetime", default: delivery.lifetime, in: .seconds(60)...ProtocolLimits.pushLifetime)
-        delivery.maximumNotificationsPerRequest = reader.integer(
-            "gorush.maximumNotifications", default: delivery.maximumNotificationsPerRequest, in: 1...10_000)
-        delivery.maximumRequestsInFlight = reader.integer(
-            "gorush.maximumRequestsInFlight", default: delivery.maximumRequestsInFlight, in: 1...256)
-        delivery.maximumNotificationsInFlight = reader.integer(
-            "gorush.maximumNotificationsInFlight", default: delivery.maximumNotificationsInFlight, in: 1...100_000)
-        delivery.maximumQueuedPushCount = reader.integer(
-            "gorush.maximumQueuedPushes", default: delivery.maximumQueuedPushCount, in: 1_000...100_000_000)
+        reader.update(&delivery.endpoint.environment, "gorush.apnsEnvironment", .choice)
+        reader.update(&delivery.dataFormat, "gorush.dataFormat", .choice)
+        reader.update(&delivery.batchMode, "gorush.batchMode", .choice)
+        reader.update(&delivery.timeout, "gorush.timeout", .duration(from: .seconds(1), to: .seconds(600)))
+        reader.update(&delivery.lifetime, "gorush.pushLifetime", .duration(from: .seconds(60), to: ProtocolLimits.pushLifetime))
+        reader.update(&delivery.maximumNotificationsPerRequest, "gorush.maximumNotifications", .integer(1...10_000))
+        reader.update(&delivery.maximumRequestsInFlight, "gorush.maximumRequestsInFlight", .integer(1...256))
+        reader.update(&delivery.maximumNotificationsInFlight, "gorush.maximumNotificationsInFlight", .integer(1...100_000))
+        reader.update(&delivery.maximumQueuedPushCount, "gorush.maximumQueuedPushes", .integer(1_000...100_000_000))
 
         var notifications = NotificationSettings()
         notifications.read(below: "gorush", for: [.ios, .android], &reader)
@@ -63,13 +58,12 @@ extension Settings {
         _ reader: inout SettingsReader
     ) -> DeliveryConfiguration.Route? {
         let key = "gorush.routes.\(name)"
-        let topics = reader.list(
-            "\(key).apnTopics", default: [], expected: "a list of bundle ids", isSet: true, parse: { $0 }, show: { $0 })
-        let platform = reader.optionalString("\(key).platform")
-        let url = reader.url("\(key).url")
+        let topics = reader.list("\(key).apnTopics", of: .text("bundle ids"), isSet: true)
+        let platform = reader.optional("\(key).platform", .text)
+        let url = reader.optional("\(key).url", .url)
         let headers = reader.headers("\(key).headers")
         let certificateAuthorityFile = reader.existingFile("\(key).certificateAuthorityFile")
-        let environment = reader.choice("\(key).apnsEnvironment", default: endpoint.environment)
+        let environment = reader.value("\(key).apnsEnvironment", .choice, default: endpoint.environment)
 
         if url == nil, !headers.isEmpty || certificateAuthorityFile != nil {
             reader.report("\(key).url: headers and certificateAuthorityFile belong to a url of the route's own")

@@ -19,11 +19,11 @@ struct NotificationSettings {
     mutating func read(below section: String, for platforms: [GorushPlatform], _ reader: inout SettingsReader) {
         for (name, text) in Self.texts {
             guard case .literal(let literal) = literals[keyPath: text] else { continue }
-            literals[keyPath: text] = .literal(reader.string("\(section).texts.\(name)", default: literal))
+            literals[keyPath: text] = .literal(reader.value("\(section).texts.\(name)", .text, default: literal))
         }
         var texts = literals
         for (name, text) in Self.texts {
-            localizationKeys[name] = reader.optionalString("\(section).locKeys.\(name)") ?? localizationKeys[name]
+            localizationKeys[name] = reader.optional("\(section).locKeys.\(name)", .text) ?? localizationKeys[name]
             if let key = localizationKeys[name] { texts[keyPath: text] = .localizationKey(key) }
         }
         ios.texts = texts
@@ -42,7 +42,7 @@ struct NotificationSettings {
     private mutating func readIOS(_ section: String, _ reader: inout SettingsReader) {
         Self.readFields(of: .ios, into: &ios, below: section, &reader)
         Self.readData(into: &ios, below: section, &reader)
-        ios.threadsByChat = reader.bool("\(section).threadByChat", default: ios.threadsByChat)
+        reader.update(&ios.threadsByChat, "\(section).threadByChat", .bool)
         if ios.threadsByChat, ios.fields["thread-id"] != nil {
             reader.report("\(section).thread-id: not together with threadByChat")
         }
@@ -60,12 +60,10 @@ struct NotificationSettings {
 
     private mutating func readAndroid(_ section: String, _ reader: inout SettingsReader) {
         Self.readFields(of: .android, into: &android, below: section, &reader)
-        let lifetime = "\(section).android.ttl"
         android.timeToLive =
-            reader.optional(lifetime) { $0.duration(lifetime, default: .seconds(1), in: .seconds(1)...Duration.seconds(86_400)) }
-            ?? android.timeToLive
+            reader.optional("\(section).android.ttl", .duration(from: .seconds(1), to: .seconds(86_400))) ?? android.timeToLive
         Self.readData(into: &android, below: section, &reader)
-        android.isSilent = reader.bool("\(section).dataOnly", default: android.isSilent)
+        reader.update(&android.isSilent, "\(section).dataOnly", .bool)
         if android.isSilent {
             Self.refuseVisible(.android, in: android, below: section, "a push with dataOnly shows nothing", &reader)
         }
@@ -76,15 +74,14 @@ struct NotificationSettings {
     ) {
         for field in GorushField.all(of: platform) {
             let key = "\(section).\(field.path.joined(separator: "."))"
-            guard let value = reader.optional(key, { $0.json(key, field.kind) }) else { continue }
-            template.fields.set(value, at: field.path[...])
+            if let value = reader.json(key, field.kind) { template.fields.set(value, at: field.path[...]) }
         }
     }
 
     private static func readData(into template: inout NotificationTemplate, below section: String, _ reader: inout SettingsReader) {
         for name in reader.names(below: "\(section).data") {
             let key = "\(section).data.\(name)"
-            let text = reader.string(key, default: "")
+            let text = reader.value(key, .text, default: "")
             guard NotificationTemplate.mayHoldData(named: name) else {
                 reader.report("\(key): the name belongs to Apple, Google or this server")
                 continue
@@ -104,15 +101,29 @@ struct NotificationSettings {
 }
 
 extension SettingsReader {
-    fileprivate mutating func json(_ key: String, _ kind: GorushField.Kind) -> JSON {
+    fileprivate mutating func json(_ key: String, _ kind: GorushField.Kind) -> JSON? {
         switch kind {
-        case .text: .text(string(key, default: ""))
-        // In quotes it is a text, which gorush refuses in such a field, and an operator may copy the line to gorush.
-        case .flag: .flag(bool(key, default: false, allowsQuotes: false))
-        case .count: .number(Int64(integer(key, default: 0, in: 0...Int(Int32.max), allowsQuotes: false)))
-        case .choice(let words): .text(string(key, default: "", expected: "one of " + words.joined(separator: ", "), words.contains))
-        case .color:
-            .text(string(key, default: "", expected: "a color like #5b45f0") { $0.wholeMatch(of: /#[0-9a-fA-F]{6}/) != nil })
+        case .text: optional(key, .text).map { .text($0) }
+        case .flag: optional(key, SettingType.bool.unquoted).map { .flag($0) }
+        case .count: optional(key, SettingType.integer(0...Int(Int32.max)).unquoted).map { .number(Int64($0)) }
+        case .choice(let words): optional(key, .oneOf(words)).map { .text($0) }
+        case .color: optional(key, .color).map { .text($0) }
         }
+    }
+}
+
+extension SettingType {
+    /// The same type without quotes in the file: a quoted value is a text, which gorush rejects in such a field, and an operator may copy
+    /// the line to gorush.
+    fileprivate var unquoted: SettingType {
+        var type = self
+        type.allowsQuotes = false
+        return type
+    }
+}
+
+extension SettingType<String> {
+    fileprivate static var color: SettingType {
+        SettingType("a color like #5b45f0") { $0.wholeMatch(of: /#[0-9a-fA-F]{6}/) != nil ? $0 : nil }
     }
 }

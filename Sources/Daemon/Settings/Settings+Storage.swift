@@ -30,8 +30,8 @@ extension Settings {
     ///
     /// - Parameter path: The path of an SQLite database.
     static func readStorage(path: String, _ reader: inout SettingsReader) -> StorageSettings {
-        let kind = reader.choice("storage.kind", default: StorageKind.sqlite)
-        let url = reader.postgreSQLURL("storage.url")
+        let kind = reader.value("storage.kind", .choice, default: StorageKind.sqlite)
+        let url = readURL(&reader)
         let password = reader.secret("storage.password")
         switch kind {
         case .sqlite:
@@ -49,8 +49,19 @@ extension Settings {
         return .sqlite(path: path)
     }
 
+    private static func readURL(_ reader: inout SettingsReader) -> PostgreSQLLocation? {
+        let key = "storage.url"
+        guard let text = reader.optional(key, .text) else { return nil }
+        do {
+            return try PostgreSQLLocation(url: text)
+        } catch {
+            reader.report("\(key): \(error)")
+            return nil
+        }
+    }
+
     /// Reads `server.name`, the host's name by default.
     static func readServerName(_ reader: inout SettingsReader) -> String {
-        reader.name("server.name", default: HostName.current, maximumLength: maximumServerNameLength)
+        reader.value("server.name", .name(maximumLength: maximumServerNameLength), default: HostName.current)
     }
 }

@@ -77,33 +77,30 @@ package struct Settings: HoldsSecret, Sendable {
         var reader = SettingsReader(source)
         let paths = ServerPaths(environment: environment)
 
-        identityKeyFile = reader.path(ServerPaths.keyFileSetting, default: paths.keyFile)
-        storagePath = reader.path(ServerPaths.databaseSetting, default: paths.database)
-        sealingKeyFile = reader.path(
-            ServerPaths.sealingKeyFileSetting,
+        identityKeyFile = reader.value(ServerPaths.keyFileSetting, .path, default: paths.keyFile)
+        storagePath = reader.value(ServerPaths.databaseSetting, .path, default: paths.database)
+        sealingKeyFile = reader.value(
+            ServerPaths.sealingKeyFileSetting, .path,
             default: ServerPaths.defaultSealingKeyFile(keyFile: identityKeyFile, database: storagePath))
-        let maximumStoredByteCount = reader.optionalInteger("storage.maximumBytes", in: (1 << 20)...Int.max)
+        let maximumStoredByteCount = reader.optional("storage.maximumBytes", .integer((1 << 20)...Int.max))
         backup = Self.backup(&reader)
         storage = Self.readStorage(path: storagePath, &reader)
         serverName = Self.readServerName(&reader)
 
-        transportKind = reader.choice("transport.kind", default: .embedded)
-        pubsubTopics = reader.list(
-            "transport.pubsubTopics", default: ["/waku/2/rs/16/32"], expected: "a list of topics like /waku/2/rs/16/32",
-            isSet: true, parse: Self.parsePubsubTopic, show: { $0 })
-        echoesReplies = reader.bool("transport.replyEcho", default: true)
-        embeddedListen = reader.addresses("transport.embedded.listen", default: [ListenAddress(host: "127.0.0.1", port: 8645)])
+        transportKind = reader.value("transport.kind", .choice, default: .embedded)
+        pubsubTopics = reader.list("transport.pubsubTopics", of: .pubsubTopic, default: ["/waku/2/rs/16/32"], isSet: true)
+        echoesReplies = reader.value("transport.replyEcho", .bool, default: true)
+        embeddedListen = reader.list("transport.embedded.listen", of: .address, default: [ListenAddress(host: "127.0.0.1", port: 8645)])
         wakuURLs = Self.wakuURLs(&reader)
         waku = WakuTransport.Configuration(pubsubTopics: pubsubTopics)
-        waku.pollInterval = reader.duration(
-            "transport.waku.pollInterval", default: waku.pollInterval, in: .milliseconds(10)...Duration.seconds(60))
-        waku.cacheCapacity = reader.integer("transport.waku.cacheCapacity", default: waku.cacheCapacity, in: 1...1_000_000)
-        waku.usesHistory = reader.bool("transport.waku.history", default: waku.usesHistory)
-        waku.storePeerAddress = reader.multiaddress("transport.waku.storePeer")
-        waku.confirmsPublishing = reader.bool("transport.waku.confirmPublishing", default: waku.confirmsPublishing)
+        reader.update(&waku.pollInterval, "transport.waku.pollInterval", .duration(from: .milliseconds(10), to: .seconds(60)))
+        reader.update(&waku.cacheCapacity, "transport.waku.cacheCapacity", .integer(1...1_000_000))
+        reader.update(&waku.usesHistory, "transport.waku.history", .bool)
+        waku.storePeerAddress = reader.optional("transport.waku.storePeer", .multiaddress)
+        reader.update(&waku.confirmsPublishing, "transport.waku.confirmPublishing", .bool)
         wakuHeaders = reader.headers("transport.waku.headers")
         wakuCertificateAuthorityFile = reader.existingFile("transport.waku.certificateAuthorityFile")
-        waku.maximumPostsInFlight = reader.optionalInteger("transport.waku.maximumPostsInFlight", in: 1...64)
+        waku.maximumPostsInFlight = reader.optional("transport.waku.maximumPostsInFlight", .integer(1...64))
 
         delivery = Self.gorush(&reader)
 
@@ -112,30 +109,29 @@ package struct Settings: HoldsSecret, Sendable {
         }
 
         registrationPolicy = RegistrationPolicy(
-            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true),
-            acceptNew: reader.bool("registration.acceptNew", default: true), apnTopics: Self.apnTopics(&reader),
+            acceptRetransmission: reader.value("registration.acceptRetransmission", .bool, default: true),
+            acceptNew: reader.value("registration.acceptNew", .bool, default: true), apnTopics: Self.apnTopics(&reader),
             maximumStoredByteCount: maximumStoredByteCount,
-            lifetime: reader.duration(
-                "registration.lifetime", default: RegistrationPolicy().lifetime,
-                in: .seconds(30 * 86_400)...Duration.seconds(3_650 * 86_400)))
+            lifetime: reader.value(
+                "registration.lifetime", .duration(from: .seconds(30 * 86_400), to: .seconds(3_650 * 86_400)),
+                default: RegistrationPolicy().lifetime))
         // Apple accepts these bundle ids: a rejection of one is a fault of the configuration, not an invented id.
         delivery?.knownBundleIDs = registrationPolicy.apnTopics ?? []
 
         canary = Self.canary(&reader)
 
-        adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 8646))
-        adminAllowedHosts = reader.list(
-            "admin.allowedHosts", default: [], expected: "a list of host names", isSet: true, parse: Self.parseHost, show: { $0 })
+        adminListen = reader.value("admin.listen", .address, default: ListenAddress(host: "127.0.0.1", port: 8646))
+        adminAllowedHosts = reader.list("admin.allowedHosts", of: .host("host names"), isSet: true)
         gateways = Self.gateways(&reader)
         let relays = transportKind == .embedded ? embeddedListen.map { ("transport.embedded.listen", $0) } : []
         Self.notePortsInUseTwice(
             [("admin.listen", adminListen)] + relays + (gateways.map { [("gateways.listen", $0.listen)] } ?? []), &reader)
 
-        shutdownGracePeriod = reader.duration(
-            "shutdown.gracePeriod", default: ShutdownLimits.defaultGracePeriod, in: .seconds(1)...Duration.seconds(600))
+        shutdownGracePeriod = reader.value(
+            "shutdown.gracePeriod", .duration(from: .seconds(1), to: .seconds(600)), default: ShutdownLimits.defaultGracePeriod)
 
-        logLevel = reader.choice("log.level", default: .info)
-        logFormat = reader.choice("log.format", default: .text)
+        logLevel = reader.value("log.level", .choice, default: .info)
+        logFormat = reader.value("log.format", .choice, default: .text)
 
         reader.finish()
         guard reader.problems.isEmpty else { throw SettingsError(problems: reader.problems) }
@@ -144,9 +140,9 @@ package struct Settings: HoldsSecret, Sendable {
     }
 
     private static func wakuURLs(_ reader: inout SettingsReader) -> [String] {
-        let urls = reader.urls("transport.waku.urls")
-        guard !urls.isEmpty else { return [reader.url("transport.waku.url", default: "http://127.0.0.1:8645")] }
-        if reader.url("transport.waku.url") != nil {
+        let urls = reader.list("transport.waku.urls", of: .url, isSet: true)
+        guard !urls.isEmpty else { return [reader.value("transport.waku.url", .url, default: "http://127.0.0.1:8645")] }
+        if reader.optional("transport.waku.url", .url) != nil {
             reader.report("transport.waku.url: conflicts with transport.waku.urls; set only one of them")
         }
         return urls
@@ -155,10 +151,7 @@ package struct Settings: HoldsSecret, Sendable {
     /// Reads the bundle ids of the apps that the server serves; nil means every app.
     private static func apnTopics(_ reader: inout SettingsReader) -> Set<String>? {
         let key = "registration.apnTopics"
-        let topics = reader.optional(key) { reader in
-            reader.list(
-                key, default: [], expected: "a list of bundle ids", isSet: true, parse: { $0.isEmpty ? nil : $0 }, show: { $0 })
-        }
+        let topics = reader.optionalList(key, of: .text("bundle ids"), isSet: true)
         if topics?.isEmpty == true { reader.report("\(key): expected at least one bundle id, or none of the setting to serve every app") }
         return topics.map { Set($0) }
     }
@@ -187,18 +180,5 @@ package struct Settings: HoldsSecret, Sendable {
                 reader.report("\(one.key): \(one.address) is where \(other.key) listens already, on \(other.address)")
             }
         }
-    }
-
-    static func parseHost(_ text: String) -> String? {
-        text.isEmpty || text.contains(where: { $0 == "/" || $0 == ":" || $0 == "*" || $0.isWhitespace }) ? nil : text.lowercased()
-    }
-
-    /// Static shards only: `/waku/2/rs/CLUSTER/SHARD`, both 16 bits (WAKU_REST.md §2.5).
-    private static func parsePubsubTopic(_ text: String) -> String? {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 6, parts[0].isEmpty, parts[1...3].elementsEqual(["waku", "2", "rs"]),
-            parts[4...].allSatisfy({ UInt16($0).map(String.init) == String($0) })
-        else { return nil }
-        return text
     }
 }
