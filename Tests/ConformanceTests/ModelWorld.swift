@@ -1,6 +1,5 @@
 import Conformance
 import Envelope
-import Logging
 import Relay
 import StatusCrypto
 import TestSupport
@@ -13,15 +12,15 @@ func withModel<Result: Sendable>(
     let bus = Bus()
     let server = ModelServer(behaviour, gorushURL: gorushURL)
     let membership = bus.attach(listener: server)
-    let addresses = Recorder<String>()
-    let relay = RelayServer(
-        configuration: .init(pubsubTopics: [TestNode.topic]), bus: bus, clock: .system,
-        logger: Logger(label: "relay") { _ in SwiftLogNoOpLogHandler() }, onListening: { addresses.append($0) })
-    return try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await relay.run() }
-        group.addTask { try await server.run(on: membership) }
-        defer { group.cancelAll() }
-        return try await body(server.key.publicKey.description, "http://\(await addresses.wait(for: 1)[0])")
+    return try await withListeningService {
+        RelayServer(
+            configuration: .init(pubsubTopics: [TestNode.topic]), bus: bus, clock: .system, logger: quietLogger, onListening: $0)
+    } _: { url in
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run(on: membership) }
+            defer { group.cancelAll() }
+            return try await body(server.key.publicKey.description, url)
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 import Envelope
 import Foundation
-import Logging
 import PostgreSQLStore
 import SQLiteStore
 import Settings
@@ -44,7 +43,7 @@ import Wire
     ///
     /// - Parameter url: The database in PostgreSQL, or nil for one in SQLite.
     private func leaveUnanswered(at url: String?, in folder: TemporaryFolder, _ identity: PrivateKey) async throws {
-        let (key, logger) = (identity.publicKey.compressed, Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let (key, logger) = (identity.publicKey.compressed, quietLogger)
         let store: any PushStore =
             if let url {
                 try PostgreSQLStore(

@@ -1,5 +1,4 @@
 import Envelope
-import Logging
 import StatusReport
 import Store
 import Synchronization
@@ -106,7 +105,7 @@ private struct World: Sendable {
         let parts = parts
         let time = SteadyTime(clock: clock, start: Self.start)
         let readiness = Readiness(
-            relayCount: 0, publicKey: nil, readyFile: nil, time: time, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            relayCount: 0, publicKey: nil, readyFile: nil, time: time, logger: quietLogger,
             issues: { parts.issues.withLock { $0 } })
         self.readiness = readiness
         let sources = StatusSources(

@@ -1,7 +1,6 @@
 import Engine
 import Envelope
 import Foundation
-import Logging
 import PushProtocol
 import SQLiteStore
 import ServiceLifecycle
@@ -81,21 +80,20 @@ private final class City: Sendable {
     }
 
     func withServer(gorush: String, _ body: @escaping @Sendable (CityServer) async throws -> Void) async throws {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let store = try SQLiteStore(path: world.database, identity: identity.publicKey.compressed, logger: logger)
+        let store = try SQLiteStore(path: world.database, identity: identity.publicKey.compressed, logger: quietLogger)
         let directory = try await TopicDirectory(serverKey: identity.publicKey, store: store)
         let network = Network()
         let loop = DeliveryLoop(
             store: store, configuration: DeliveryConfiguration(endpoint: .init(url: gorush)), clock: world.clock,
-            wallClock: world.wallClock.clock, logger: logger, onUnregistered: { await directory.remove($0, unlessLiveIn: store) })
+            wallClock: world.wallClock.clock, logger: quietLogger, onUnregistered: { await directory.remove($0, unlessLiveIn: store) })
         let engine = Engine(
             configuration: .init(
                 identity: identity, registrationPolicy: RegistrationPolicy(), isDryRun: false, workerCount: 2, echoesReplies: false),
             store: store, directory: directory, transport: network, clock: world.clock, wallClock: world.wallClock.clock,
-            logger: logger, onAcceptedPushes: { loop.wake() })
+            logger: quietLogger, onAcceptedPushes: { loop.wake() })
         let delivery = Running(world: world, store: store, loop: loop)
         let server = CityServer(delivery: delivery, network: network, key: identity.publicKey)
-        let group = ServiceGroup(configuration: .init(services: [.init(service: loop), .init(service: engine)], logger: logger))
+        let group = ServiceGroup(configuration: .init(services: [.init(service: loop), .init(service: engine)], logger: quietLogger))
         do {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { try await group.run() }

@@ -14,25 +14,20 @@ import Wire
 @testable import Delivery
 
 /// A database and two clocks that tests advance.
-final class World: Sendable {
+final class World: ManuallyClocked, Sendable {
     static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
     let clock = ManualClock()
     let wallClock = ManualWallClock(World.start)
     let unregistered = Recorder<ChangedRegistration>()
-    private let folder: URL
+    private let folder: TemporaryFolder
 
-    init() throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "delivery-tests-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
+    init() throws { folder = try TemporaryFolder() }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }
-
-    var database: String { folder.appending(path: "push.sqlite").path() }
+    var database: String { folder.path("push.sqlite") }
 
     func open() throws -> any PushStore {
-        try SQLiteStore(path: database, identity: FixedBytes(repeating: 2), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try SQLiteStore(path: database, identity: FixedBytes(repeating: 2), logger: quietLogger)
     }
 
     func accept(_ pushes: [AcceptedPush], message: Int64 = 1, in store: any PushStore) async throws {
@@ -59,14 +54,9 @@ final class World: Sendable {
         return world
     }
 
-    func advance(by duration: Duration) {
-        wallClock.advance(by: duration)
-        clock.advance(by: duration)
-    }
-
     /// Runs a delivery, and shuts it down as SIGTERM would.
     func withDelivery(
-        to url: String, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        to url: String, logger: Logger = quietLogger,
         mayPost: @escaping @Sendable (_ memberNumber: Int64) -> Bool = { _ in true },
         _ configure: (inout DeliveryConfiguration) -> Void = { _ in },
         _ body: @escaping @Sendable (Running) async throws -> Void

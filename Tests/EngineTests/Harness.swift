@@ -24,20 +24,17 @@ final class Harness: Sendable {
     let log = Recorder<String>()
     /// The commits that have put pushes into the outbox.
     let accepted = Recorder<Void>()
-    private let folder: URL
+    private let folder: TemporaryFolder
     private let now = Mutex(Timestamp(nanoseconds: 1_800_000_000_000_000_000))
 
     init(identity: PrivateKey? = nil) throws {
         var random = SecureRandom()
         self.identity = identity ?? .generate(using: &random)
-        folder = FileManager.default.temporaryDirectory.appending(path: "engine-tests-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folder = try TemporaryFolder()
     }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }
-
     var server: PublicKey { identity.publicKey }
-    var database: String { folder.appending(path: "push.sqlite").path() }
+    var database: String { folder.path("push.sqlite") }
 
     var wallTime: Timestamp { now.withLock { $0 } }
     var wallClock: WallClock { WallClock { self.wallTime } }
@@ -192,7 +189,7 @@ final class Harness: Sendable {
     /// Opens the database while no server runs.
     func withStore(_ body: (any PushStore) async throws -> Void) async throws {
         let store = try SQLiteStore(
-            path: database, identity: identity.publicKey.compressed, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            path: database, identity: identity.publicKey.compressed, logger: quietLogger)
         try await body(store)
         await store.close()
     }

@@ -11,7 +11,7 @@ import Testing
 @testable import NextcloudOrigin
 
 /// An origin behind HTTP, its database, a proxy with configurable responses, and manual clocks.
-struct OriginWorld: Sendable {
+struct OriginWorld: ManuallyClocked, Sendable {
     /// A backend that accepts a user name and the number of an app password: `alice 42`.
     struct StubBackend: Backend {
         func session(authorization: String) async throws(BackendError) -> Session? {
@@ -97,12 +97,6 @@ struct OriginWorld: Sendable {
     static func bytes(_ value: JSONValue?) throws -> [UInt8] {
         let data = value?.string.flatMap { Data(base64Encoded: $0) }
         return [UInt8](try #require(data))
-    }
-
-    /// Advances both clocks.
-    func advance(by duration: Duration) {
-        wallClock.advance(by: duration)
-        clock.advance(by: duration)
     }
 }
 

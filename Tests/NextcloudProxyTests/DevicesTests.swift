@@ -155,7 +155,7 @@ struct DevicesTests {
     @Test func `a device that comes again is updated`() async throws {
         try await withProxy { world async throws in
             _ = try await world.post("alice_talk_ios")
-            await world.advance(by: .seconds(60))
+            world.advance(by: .seconds(60))
             let other = GatewayVectors.token("apns_voip").pushToken
             let form = GatewayVectors.request("alice_talk_ios", "post_devices_form")
                 .replacing(GatewayVectors.token("apns_normal").pushToken + "%20" + other, with: other.uppercased())
@@ -272,7 +272,7 @@ struct DevicesTests {
             // The header of an untrusted peer changes nothing.
             let forwarded = [(name: "X-Forwarded-For", value: "192.0.2.1")]
             #expect(try await world.client.send(.post, "/devices", "", headers: forwarded).status == 429)
-            await world.advance(by: .seconds(30))
+            world.advance(by: .seconds(30))
             #expect(try await world.post("alice_talk_ios").status == 200)
             #expect(try await world.post("alice_talk_ios").status == 429)
         }
@@ -326,7 +326,7 @@ struct DevicesTests {
             #expect(try await world.notify([NotificationsTests.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":0}"#)
             func reports() -> [String] { lines.all.filter { $0.contains("because the storage is full") } }
             #expect(reports().count == 1)
-            await world.advance(by: RepeatCounter.interval)
+            world.advance(by: RepeatCounter.interval)
             #expect(try await world.post("alice_files_ios") == refusal)
             #expect(reports().count == 2 && reports().last?.contains(#""count": 3"#) == true)
             #expect(!lines.all.contains { $0.contains("the store takes nothing") })

@@ -186,9 +186,9 @@ struct NotificationsTests {
     @Test func `a push that overtakes the registration is only failed, for a minute`() async throws {
         try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 0)) { world async throws in
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":1}"#)
-            await world.advance(by: .seconds(59))
+            world.advance(by: .seconds(59))
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":1}"#)
-            await world.advance(by: .seconds(1))
+            world.advance(by: .seconds(1))
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == Self.unknown("alice_talk_ios", failed: 1))
             // A registration ends the grace.
             _ = try await world.post("alice_talk_ios")
@@ -212,7 +212,7 @@ struct NotificationsTests {
             let other = entry.replacing(Self.identifier("alice_talk_ios").replacing("/", with: "\\/"), with: Self.identifier("bob_subpath"))
             #expect(try await world.notify([entry]).body == #"{"unknown":[],"failed":1}"#)
             #expect(try await world.notify([other]).body == #"{"unknown":[],"failed":1}"#)
-            await world.advance(by: .seconds(60))
+            world.advance(by: .seconds(60))
             #expect(try await world.notify([entry]).body == Self.unknown("alice_talk_ios", failed: 1))
             #expect(try await world.notify([other]).body == Self.unknown("bob_subpath", failed: 1))
         }
@@ -221,10 +221,10 @@ struct NotificationsTests {
     @Test func `an invented token hash does not use up the grace of a device`() async throws {
         try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 0)) { world async throws in
             #expect(try await world.notify([Self.negative("wrong_push_token_hash_entry")]).body == #"{"unknown":[],"failed":1}"#)
-            await world.advance(by: .seconds(60))
+            world.advance(by: .seconds(60))
             // The first notification of the device's own server overtakes the registration.
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":1}"#)
-            await world.advance(by: .seconds(60))
+            world.advance(by: .seconds(60))
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == Self.unknown("alice_talk_ios", failed: 1))
         }
     }
@@ -233,9 +233,9 @@ struct NotificationsTests {
         try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 0)) { world async throws in
             _ = try await world.post("alice_talk_ios")
             #expect(try await world.client.send(.delete, "/devices?" + DevicesTests.deletion("alice_talk_ios")).status == 200)
-            await world.advance(by: ProxyDevice.removalMemory)
+            world.advance(by: ProxyDevice.removalMemory)
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == Self.unknown("alice_talk_ios", failed: 1))
-            await world.advance(by: .seconds(1))
+            world.advance(by: .seconds(1))
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":1}"#)
         }
     }
@@ -264,10 +264,10 @@ struct NotificationsTests {
             let entry = Self.entry("talk_chat_oaep")
             #expect(try await world.notify([entry, entry]).body == #"{"unknown":[],"failed":0}"#)
             #expect(world.store.accepted.count == 1)
-            await world.advance(by: NextcloudProxy.repeatInterval)
+            world.advance(by: NextcloudProxy.repeatInterval)
             #expect(try await world.notify([entry]).body == #"{"unknown":[],"failed":0}"#)
             #expect(world.store.accepted.count == 1)
-            await world.advance(by: .seconds(1))
+            world.advance(by: .seconds(1))
             _ = try await world.notify([entry])
             #expect(world.store.accepted.count == 2)
         }
@@ -374,7 +374,7 @@ struct NotificationsTests {
             let answer = try await world.notify([entry])
             #expect(answer.status == 429)
             #expect(answer.retryAfter == "4")
-            await world.advance(by: .seconds(4))
+            world.advance(by: .seconds(4))
             #expect(try await world.notify([entry]).status == 200)
         }
     }

@@ -11,7 +11,7 @@ import TestSupport
 @testable import NextcloudProxy
 
 /// A proxy behind HTTP, its store in memory, and manual clocks.
-struct ProxyWorld: Sendable {
+struct ProxyWorld: ManuallyClocked, Sendable {
     /// A store as strict as a database: it runs one transaction at a time, and a failed one changes no data.
     final class MemoryStore: ProxyStore, ProxyOutbox {
         struct Full: Error {}
@@ -163,12 +163,6 @@ struct ProxyWorld: Sendable {
             default: "%" + Hex.encode([byte]).uppercased()
             }
         }.joined()
-    }
-
-    /// Advances both clocks.
-    func advance(by duration: Duration) async {
-        wallClock.advance(by: duration)
-        clock.advance(by: duration)
     }
 }
 

@@ -1,5 +1,4 @@
 import Envelope
-import Logging
 import PushClient
 import Relay
 import ServiceLifecycle
@@ -40,14 +39,13 @@ struct RealNetwork {
         defer { membership.leave() }
         let controls = (0..<3).map { _ in RelayControl() }
         let (addresses, continuation) = AsyncStream.makeStream(of: (node: Int, address: String).self)
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let relays = ServiceGroup(
             services: controls.enumerated().map { index, control in
                 MisbehavingRelay(
                     configuration: .init(pubsubTopics: [Node.defaultPubsubTopic]), bus: bus, clock: .system, control: control,
-                    logger: logger
+                    logger: quietLogger
                 ) { continuation.yield((index, $0)) }
-            }, logger: logger)
+            }, logger: quietLogger)
         try await withThrowingTaskGroup { group in
             group.addTask {
                 defer { continuation.finish() }

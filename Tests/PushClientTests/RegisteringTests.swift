@@ -464,10 +464,8 @@ struct RegisteringTests {
 
     @Test("everything is kept in the state file, which is for its owner only")
     func persistence() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "pushclient-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appending(path: "state.sqlite").path
+        let folder = try TemporaryFolder()
+        let path = folder.path("state.sqlite")
         var device = device
         device.blockedAuthors = [PushClient.PublicKey(PrivateKey.test(9).publicKey)]
         network.loseReplies(of: second)
@@ -507,12 +505,12 @@ struct RegisteringTests {
 
     @Test("a file of another kind is rejected and left unchanged")
     func noState() throws {
-        let url = FileManager.default.temporaryDirectory.appending(path: "pushclient-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: url) }
+        let folder = try TemporaryFolder()
+        let path = folder.path("state.sqlite")
         let text = String(repeating: "no database ", count: 1000)
-        try Data(text.utf8).write(to: url)
-        #expect(throws: PushClientError.stateUnusable(reason: "it is of another kind")) { try FileState(path: url.path) }
-        #expect(try String(contentsOf: url, encoding: .utf8) == text)
+        try folder.write(text, to: "state.sqlite")
+        #expect(throws: PushClientError.stateUnusable(reason: "it is of another kind")) { try FileState(path: path) }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
     }
 
     // MARK: Checks before sending

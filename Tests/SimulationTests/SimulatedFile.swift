@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import PushProtocol
 import StatusCrypto
 import Store
@@ -26,7 +25,7 @@ struct SimulatedFile: SimulatedDatabase {
     mutating func open(seed: UInt64) throws -> any PushStore {
         let store = try SQLiteStore(
             path: path, identity: Party.server.key.compressed, random: SplitMix64(seed: seed),
-            maximumQueueCount: Server.maximumQueueCount, logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
+            maximumQueueCount: Server.maximumQueueCount, logger: quietLogger)
         self.store = store
         return store
     }

@@ -1,4 +1,3 @@
-import Logging
 import PushProtocol
 import StatusCrypto
 import Store
@@ -24,7 +23,7 @@ struct SimulatedPostgreSQL: SimulatedDatabase {
         let store = try PostgreSQLStore(
             database.parameters(of: Self.server), identity: Party.server.key.compressed, serverName: Self.server,
             random: SplitMix64(seed: seed), maximumQueueCount: Server.maximumQueueCount, clock: ManualClock(),
-            logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
+            logger: quietLogger)
         self.store = store
         return store
     }

@@ -82,7 +82,7 @@ final class MemoryCheckpoints: CheckpointKeeper {
 }
 
 /// A node, a server's transport and its receiver, with shared manual clocks.
-struct WakuWorld {
+struct WakuWorld: ManuallyClocked {
     /// The time between two polls of a topic.
     static let interval = Duration.milliseconds(500)
     /// The sleepers of an idle transport just after their work: the poll, the comparison with the store, the check of the
@@ -140,11 +140,6 @@ struct WakuWorld {
             group.cancelAll()
             try await group.waitForAll()
         }
-    }
-
-    func advance(by duration: Duration) {
-        wallClock.advance(by: duration)
-        clock.advance(by: duration)
     }
 
     /// Advances the clocks, and waits until the transport is idle again.

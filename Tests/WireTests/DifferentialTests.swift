@@ -113,10 +113,8 @@ private struct Google {
     }
 
     static func ask(_ questions: [Question], seed: UInt64, count: Int) async throws -> Google {
-        let folder = URL.temporaryDirectory.appending(path: "differential-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let (input, output) = (folder.appending(path: "input"), folder.appending(path: "output"))
+        let folder = try TemporaryFolder()
+        let (input, output) = (folder.url.appending(path: "input"), folder.url.appending(path: "output"))
         let lines = questions.map { "\($0.kind.rawValue) \(Hex.encode($0.bytes))\n" }
         try lines.joined().write(to: input, atomically: false, encoding: .utf8)
 
@@ -124,7 +122,7 @@ private struct Google {
         let script = here.appending(path: "Differential/differential.py"), protos = here.appending(path: "../../Protos").standardized
         try await run(
             "/usr/bin/python3", [script.path, protos.path, input.path, output.path, "\(seed)", "\(count)"],
-            errors: folder.appending(path: "errors"))
+            errors: folder.url.appending(path: "errors"))
 
         var google = Google()
         for line in try String(contentsOf: output, encoding: .utf8).split(separator: "\n") {

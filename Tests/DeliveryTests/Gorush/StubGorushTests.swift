@@ -1,6 +1,5 @@
 import Foundation
 import HTTPClient
-import Logging
 import ServiceLifecycle
 import TestSupport
 import Testing
@@ -136,7 +135,7 @@ import Testing
     @Test("As a service it ends when told to, though a request hangs")
     func shutdown() async throws {
         let stub = StubGorush()
-        let group = ServiceGroup(services: [stub], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let group = ServiceGroup(services: [stub], logger: quietLogger)
         async let running: Void = group.run()
         stub.next(.hang)
         let client = await GorushClient(stub)

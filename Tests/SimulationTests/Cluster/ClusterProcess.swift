@@ -1,5 +1,4 @@
 import Envelope
-import Logging
 import PushProtocol
 import StatusCrypto
 import Store
@@ -80,7 +79,7 @@ struct ClusterProcess {
         startedAt = now
         store = try PostgreSQLStore(
             database.parameters(of: name), identity: Party.server.key.compressed, serverName: name, random: SplitMix64(seed: 1),
-            clock: clock, logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
+            clock: clock, logger: quietLogger)
     }
 
     /// The time since the start by its own clock.

@@ -1,7 +1,6 @@
 import Envelope
 import Foundation
 import GRDB
-import Logging
 import PushProtocol
 import StatusCrypto
 import Store
@@ -103,8 +102,7 @@ struct StoreScript {
     /// Opens the store with WAL checkpoints between the steps.
     func open(_ folder: TemporaryFolder) async throws -> SQLiteStore {
         // Failures are expected and frequent here, so the log is silent.
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let store = try SQLiteStore(path: folder.database, identity: identity, random: SplitMix64(seed: 1), logger: logger)
+        let store = try SQLiteStore(path: folder.database, identity: identity, random: SplitMix64(seed: 1), logger: quietLogger)
         do {
             try await store.pool.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA wal_autocheckpoint = 8")

@@ -57,19 +57,11 @@ package func withGateways(
     _ gateways: [any Gateway], trustedProxies: Set<IPAddress> = [], clock: any Clock<Duration> = ContinuousClock(),
     logger: Logger = quietLogger, _ test: (GatewayClient) async throws -> Void
 ) async throws {
-    let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
-    let server = GatewayServer(
-        configuration: .init(host: "127.0.0.1", port: 0, clientAddress: ClientAddress(trustedProxies: trustedProxies)),
-        gateways: gateways, clock: clock, logger: logger, onListening: { continuation.yield($0) })
-    try await withThrowingTaskGroup { group in
-        group.addTask {
-            defer { continuation.finish() }
-            try await server.run()
-        }
-        var iterator = addresses.makeAsyncIterator()
-        guard let address = await iterator.next() else { return try await group.waitForAll() }
-        try await test(GatewayClient(url: "http://\(address)"))
-        group.cancelAll()
-        try? await group.waitForAll()  // `run` ends by cancellation
+    try await withListeningService {
+        GatewayServer(
+            configuration: .init(host: "127.0.0.1", port: 0, clientAddress: ClientAddress(trustedProxies: trustedProxies)),
+            gateways: gateways, clock: clock, logger: logger, onListening: $0)
+    } _: { url in
+        try await test(GatewayClient(url: url))
     }
 }

@@ -2,7 +2,6 @@ import Concurrency
 package import Envelope
 import Foundation
 package import HTTPClient
-package import Logging
 package import Relay
 import ServiceLifecycle
 package import Transport
@@ -108,26 +107,14 @@ package func withRelay(
     clock: WallClock = ManualWallClock(TestNode.start).clock, control: RelayControl? = nil,
     _ test: (TestNode) async throws -> Void
 ) async throws {
-    let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
-    let relay: any Service =
+    try await withListeningService { onListening in
         if let control {
-            MisbehavingRelay(configuration: configuration, bus: bus, clock: clock, control: control, logger: quietLogger) {
-                continuation.yield($0)
-            }
+            MisbehavingRelay(
+                configuration: configuration, bus: bus, clock: clock, control: control, logger: quietLogger, onListening: onListening)
         } else {
-            RelayServer(configuration: configuration, bus: bus, clock: clock, logger: quietLogger) { continuation.yield($0) }
+            RelayServer(configuration: configuration, bus: bus, clock: clock, logger: quietLogger, onListening: onListening)
         }
-    try await withThrowingTaskGroup { group in
-        group.addTask {
-            defer { continuation.finish() }
-            try await relay.run()
-        }
-        var iterator = addresses.makeAsyncIterator()
-        guard let address = await iterator.next() else { return try await group.waitForAll() }
-        try await test(TestNode(url: "http://\(address)", clock: clock))
-        group.cancelAll()
-        try? await group.waitForAll()  // `run` ends by cancellation
+    } _: { url in
+        try await test(TestNode(url: url, clock: clock))
     }
 }
-
-package let quietLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

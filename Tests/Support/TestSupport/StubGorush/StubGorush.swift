@@ -1,7 +1,6 @@
 import Foundation
 import HTTPServing
 import Hummingbird
-import Logging
 import NIOCore
 import ServiceLifecycle
 import Synchronization
@@ -155,7 +154,7 @@ package final class StubGorush: Service, Sendable {
                 if let port = channel.localAddress?.port { self.addresses.append("http://127.0.0.1:\(port)") }
             },
             // Hummingbird logs an error for every connection that ends by cancellation.
-            logger: Logger(label: "stub-gorush") { _ in SwiftLogNoOpLogHandler() })
+            logger: quietLogger)
         try await application.run()
     }
 }

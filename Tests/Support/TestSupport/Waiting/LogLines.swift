@@ -28,3 +28,6 @@ package final class LogLines: Sendable {
 
     package var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
 }
+
+/// A logger that discards all lines.
+package let quietLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

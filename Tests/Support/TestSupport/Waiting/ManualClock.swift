@@ -115,6 +115,20 @@ package final class ManualClock: Clock {
     }
 }
 
+/// A value with a manual clock of each kind.
+package protocol ManuallyClocked {
+    var clock: ManualClock { get }
+    var wallClock: ManualWallClock { get }
+}
+
+extension ManuallyClocked {
+    /// Advances both clocks.
+    package func advance(by duration: Duration) {
+        wallClock.advance(by: duration)
+        clock.advance(by: duration)
+    }
+}
+
 /// A wall clock that shows the time that a test sets.
 package final class ManualWallClock: Sendable {
     private let time: Mutex<Timestamp>
