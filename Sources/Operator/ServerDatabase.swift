@@ -51,12 +51,7 @@ package struct ServerDatabase: Sendable {
     ///
     /// - Throws: ``Failure`` when the database cannot be used.
     package func change<Result>(_ body: (any OperatorViews) async throws -> Result) async throws -> Result {
-        if let url {
-            return try await withStore(open: { try openPostgreSQL(url) }) { store in
-                try await Self.checkThatNoServerRuns(on: store, url)
-                return try await body(store)
-            }
-        }
+        if let url { return try await withoutServers(url) { try await body($0) } }
         // Root may read a key file that the owner of the database's folder may not.
         let keys = try sealingKeys()
         let lock = try lockFile()
@@ -82,12 +77,9 @@ package struct ServerDatabase: Sendable {
     /// - Throws: ``Failure`` when the database cannot be used.
     func copy<Result>(_ body: (any CopyableStore) async throws -> Result) async throws -> Result {
         if let url {
-            return try await withStore(open: { try openPostgreSQL(url) }) { store in
-                // No server joins from here on, and the check finds those that have joined before.
-                let lock = try CopyLock(postgreSQL(url))
-                defer { withExtendedLifetime(lock) {} }
-                try await Self.checkThatNoServerRuns(on: store, url)
+            return try await withoutServers(url) { store in
                 let result = try await body(store)
+                // If the connection of the lock has broken, a server may have joined.
                 try await Self.checkThatNoServerRuns(on: store, url)
                 return result
             }
@@ -96,6 +88,17 @@ package struct ServerDatabase: Sendable {
         let lock = try lockFile()
         defer { withExtendedLifetime(lock) {} }
         return try await withStore(open: { try SQLiteStore(readingAt: path, sealingKeys: keys, logger: Self.silentLogger) }, body)
+    }
+
+    /// Opens a database in PostgreSQL for `body`, during which no server may use it.
+    private func withoutServers<Result>(_ url: String, _ body: (PostgreSQLStore) async throws -> Result) async throws -> Result {
+        try await withStore(open: { try openPostgreSQL(url) }) { store in
+            // No server joins from here on, and the check finds those that have joined before.
+            let lock = try OperatorLock(postgreSQL(url))
+            defer { withExtendedLifetime(lock) {} }
+            try await Self.checkThatNoServerRuns(on: store, url)
+            return try await body(store)
+        }
     }
 
     private static func checkThatNoServerRuns(on store: PostgreSQLStore, _ url: String) async throws {

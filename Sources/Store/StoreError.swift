@@ -8,7 +8,7 @@ package enum StoreError: Error, Hashable, Sendable {
     case unknownSchema
     /// The rows of another database were copied into this one only in part.
     case incompleteCopy
-    /// A session of PostgreSQL holds the lock for copies, of which a server that starts needs a part; nil if the session has just ended.
+    /// Another session of PostgreSQL holds the lock that an operator's command or a starting server needs; nil if the session has just ended.
     case locked(by: String?)
     /// The database was opened for reading only, and the server has not created it, or not migrated it from an older version.
     case notSetUp
@@ -56,7 +56,7 @@ extension StoreError: CustomStringConvertible {
         case .unknownSchema: "the database was written by another version of this program, which this one does not know"
         case .incompleteCopy: "pushctl migrate-store has not completed the database: run it again"
         case .locked(let holder):
-            "\(holder ?? "a process that has just ended") holds its lock: pushctl migrate-store copies it, or a server starts on it. Try later"
+            "\(holder ?? "a process that has just ended") holds its lock: pushctl copies or changes it, or a server starts on it. Try later"
         case .notSetUp: "the database has not been set up or brought up to date: start the server once"
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
         case .failed(let code, let text): "the database failed: \(text) (\(code))"

@@ -53,7 +53,7 @@ struct MigrateStoreTests {
             let occupied = try await migrate(url, to: path)
             #expect(occupied.exitCode == 78 && occupied.error.contains("\(path) is there"), "\(occupied.error)")
             let whileCopied = try await {
-                let lock = try CopyLock(PostgreSQLLocation(url: url).connection(password: nil, name: "another pushctl"))
+                let lock = try OperatorLock(PostgreSQLLocation(url: url).connection(password: nil, name: "another pushctl"))
                 defer { withExtendedLifetime(lock) {} }
                 return try await migrate(url, to: newPath)
             }()

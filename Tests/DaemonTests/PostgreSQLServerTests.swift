@@ -1,4 +1,5 @@
 import Foundation
+import PostgreSQLStore
 import TestSupport
 import Testing
 import Wire
@@ -83,6 +84,12 @@ struct PostgreSQLServerTests {
         #expect(running.exitCode == 78)
         #expect(running.error.contains("a server uses the database \(url): tested"), "\(running.error)")
         #expect(await server.terminate() == 0)
+        let locked = try await {
+            let lock = try OperatorLock(PostgreSQLLocation(url: url).connection(password: nil, name: "another pushctl"))
+            defer { withExtendedLifetime(lock) {} }
+            return try await ChildProcess.run("pushctl", ["forget", "--owner", key, "--database", url])
+        }()
+        #expect(locked.exitCode == 78 && locked.error.contains("another pushctl (process "), "\(locked.error)")
         let stopped = try await ChildProcess.run("pushctl", ["forget", "--owner", key, "--database", url])
         #expect(stopped.exitCode == 1 && stopped.error.contains("The server does not know that key."), "\(stopped.error)")
         let backup = try await ChildProcess.run("pushctl", ["backup", folder.path("copy"), "--database", url])

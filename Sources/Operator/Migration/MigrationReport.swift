@@ -48,7 +48,7 @@ package struct MigrationReport: Report {
     private static func fill(
         _ parameters: [String: String], _ url: String, from source: any CopyableStore, _ report: @escaping Progress.Report
     ) async throws -> [String: Int] {
-        let lock = try CopyLock(parameters)
+        let lock = try OperatorLock(parameters)
         defer { withExtendedLifetime(lock) {} }
         let destination: PostgreSQLStore
         do {

@@ -9,9 +9,9 @@ struct Member: Sendable {
 
     /// Joins under a new number, and fences the earlier process of this name.
     ///
-    /// - Throws: `StoreError.locked` if the rows of the database are being copied.
+    /// - Throws: `StoreError.locked` if an operator's command copies or changes the database.
     func join(_ database: Transaction) throws -> Int64 {
-        try CopyLock.exclude(by: database)
+        try OperatorLock.exclude(by: database)
         database.add("UPDATE server SET is_fenced = true WHERE name = $1 AND NOT is_fenced", name)
         let number = try database.first(
             "INSERT INTO server (name, version, lease_ends) VALUES ($1, $2, now() + \(Self.lease)) RETURNING number", name, version

@@ -109,7 +109,7 @@ import Testing
         let server = try folder.openPostgreSQL()
         var parameters = try folder.newPostgreSQL()
         parameters["application_name"] = "the copy"
-        var lock: CopyLock? = try CopyLock(parameters)
+        var lock: OperatorLock? = try OperatorLock(parameters)
         func expectLocked(_ body: () async throws -> Void) async {
             let error = await #expect(throws: StoreError.self) { try await body() }
             if case .locked(let holder?) = error {
@@ -118,7 +118,7 @@ import Testing
                 Issue.record("the error names no holder: \(String(describing: error))")
             }
         }
-        await expectLocked { _ = try CopyLock(parameters) }
+        await expectLocked { _ = try OperatorLock(parameters) }
         await expectLocked { _ = try folder.openPostgreSQL(serverName: "two") }
         try await server.pool.perform(.writing) { $0.add("UPDATE server SET is_fenced = true") }
         await expectLocked { _ = try await server.takePart() }

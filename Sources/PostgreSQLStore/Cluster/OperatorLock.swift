@@ -1,9 +1,10 @@
 package import Store
 
-/// A lock on a database whose rows are copied: no other copy begins and no server joins while it is held.
+/// The lock of an operator's command that copies or changes a database: while the command holds it, no server joins and no other such
+/// command begins.
 ///
-/// It is an advisory lock of a session. PostgreSQL releases it when the connection ends, so a killed copy leaves no lock.
-package final class CopyLock {
+/// It is an advisory lock of a session. PostgreSQL releases it when the connection ends, so a killed command leaves no lock.
+package final class OperatorLock {
     private let connection: Connection
 
     /// Locks a database.
@@ -11,7 +12,7 @@ package final class CopyLock {
     /// It blocks its thread, so call it at the start of a program and not from a task.
     ///
     /// - Parameter parameters: Keywords of libpq and their values.
-    /// - Throws: `StoreError.locked` if another copy holds the lock, or a server joins at this moment.
+    /// - Throws: `StoreError.locked` if another command holds the lock, or a server joins at this moment.
     package init(_ parameters: [String: String]) throws(StoreError) {
         do {
             connection = try Connection(parameters)
@@ -24,9 +25,9 @@ package final class CopyLock {
 
     deinit { _ = try? connection.run([Command("SELECT pg_advisory_unlock(\(Self.key))")]) }
 
-    /// Prevents a copy from beginning until the transaction ends, in which a server joins.
+    /// Keeps the lock free until the end of the transaction in which a server joins.
     ///
-    /// - Throws: `StoreError.locked` if the rows of the database are being copied.
+    /// - Throws: `StoreError.locked` if a command holds the lock.
     static func exclude(by transaction: Transaction) throws {
         let isFree = try transaction.first("SELECT pg_try_advisory_xact_lock_shared(\(key))") { try $0.next(Bool.self) }
         guard isFree == true else { throw try error(transaction.fetch([holder])[0]) }
