@@ -2,15 +2,15 @@ package import Envelope
 
 /// The rules of automatic backups: when the next one is due, and which older ones stay.
 package struct BackupSchedule: Sendable, Equatable {
-    /// 15 min, after which a failed backup is retried, unless the next one is due earlier. A full disk needs somebody's hand.
+    /// 15 min, after which a failed backup is retried, unless the next one is due earlier. A full disk needs an operator.
     private static let longestRetryInterval = Duration.seconds(15 * 60)
     private static let nanosecondsPerDay: Int64 = 86_400 * 1_000_000_000
 
     /// The time between two backups.
     package var interval: Duration
-    /// The number of days of which the newest backup stays, at least 1. Days without a backup do not count.
+    /// The number of days for which the newest backup stays, at least 1. Days without a backup do not count.
     package var dayCount: Int
-    /// The number of weeks of which the newest backup stays, among those older than the backups of days.
+    /// The number of weeks for which the newest backup stays, among those older than the daily backups.
     package var weekCount: Int
 
     package init(interval: Duration, dayCount: Int, weekCount: Int) {
@@ -26,7 +26,7 @@ package struct BackupSchedule: Sendable, Equatable {
         backups.map(\.time).filter { $0 <= now }.max()
     }
 
-    /// Returns the time at which the next backup is due. It may be over.
+    /// Returns the time at which the next backup is due, which may be in the past.
     ///
     /// - Parameters:
     ///   - newest: The time of the newest backup; nil without one.

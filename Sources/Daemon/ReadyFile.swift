@@ -16,7 +16,7 @@ struct ReadyFile: Sendable {
         guard !isFolder else { throw failure(EISDIR) }
     }
 
-    /// Removes the file of an earlier run and what a killed process left beside it. Call it once no other server can use the file.
+    /// Removes the file of an earlier run and the temporary files of killed processes. Call it once no other server can use the file.
     func removeEarlier() throws(ReadyFileError) {
         TemporaryName.removeLeftovers(beside: path)
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw failure() }

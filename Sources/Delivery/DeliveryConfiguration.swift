@@ -130,7 +130,7 @@ extension DeliveryConfiguration {
         }
     }
 
-    /// All routes, those for the remaining pushes of each platform last. Of two routes with one name the first counts.
+    /// All routes, those for the remaining pushes of each platform last. The first of two routes with one name counts.
     var allRoutes: [Route] {
         var names: Set<String> = []
         var all = routes.filter { names.insert($0.name).inserted }
@@ -144,7 +144,7 @@ extension DeliveryConfiguration {
         return all
     }
 
-    /// The routes by token type and bundle id, for the outbox. Of two routes with one bundle id or platform the first counts.
+    /// The routes by token type and bundle id, for the outbox. The first of two routes with one bundle id or platform counts.
     var assignments: Set<RouteAssignment> {
         var taken: Set<[String]> = []
         let all = allRoutes.flatMap { route in

@@ -15,7 +15,7 @@ package enum SettingValue: Equatable, Sendable {
     }
 }
 
-/// The sources of settings: file, environment and flags, of which the later wins (INTERFACE.md, "Settings").
+/// The sources of settings: file, environment and flags. The later wins (INTERFACE.md, "Settings").
 package struct SettingsSource: HoldsSecret, Sendable {
     /// A value and its origin, in words for an error message.
     package struct Found {

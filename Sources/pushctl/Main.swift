@@ -29,7 +29,7 @@ enum Main {
 
     /// Prints a failure to standard error: a sentence, or with `--json` one line `{"error":{"code":…,"message":…}}` (JSON.md).
     private static func report(_ failure: Failure) {
-        // Where both outputs go to one file, the result comes before the reason of the failure.
+        // If both outputs go to one file, the result comes before the reason of the failure.
         fflush(nil)
         guard wantsJSON else { return StandardError.print("pushctl: \(failure.message)") }
         let encoder = JSONEncoder()

@@ -192,7 +192,7 @@ final class Network: Sendable {
 }
 
 extension Network.Reading {
-    /// Begins a read if somebody waits for messages.
+    /// Begins a read if a caller waits for messages.
     ///
     /// - Returns: The topics and the number of the read; nil if nobody waits.
     fileprivate mutating func begin() -> (topics: [Topic], number: Int)? {

@@ -118,7 +118,7 @@ extension Rule {
         ) { play in
             let alice = play.client()
             try await play.expectSilence(
-                toward: alice, departure: { _ in "the signer of the frame is taken for the sender, as by the reference" }
+                toward: alice, departure: { _ in "the server takes the signer of the frame for the sender, as the reference does" }
             ) {
                 for signature in [[], [UInt8](repeating: 0, count: 65), [1, 2, 3]] {
                     var message = ApplicationMetadataMessage()
@@ -156,7 +156,7 @@ extension Rule {
         },
         Rule(
             "envelope.truncated-request", .must, nil, "PROTOCOL.md §6",
-            "A query or push request that is no protobuf message gets no reply, and the server goes on."
+            "A query or push request that is not a protobuf message gets no reply, and the server continues."
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
             let request = bob.request([bob.notification(to: alice)], play.bytes(32))

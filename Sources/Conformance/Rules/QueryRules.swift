@@ -35,7 +35,7 @@ extension Rule {
             let list = [alice.tokenFor(bob), play.bytes(64), alice.tokenFor(play.client())]
             try await alice.register { $0.allowedKeyList = list }.expectSuccess()
             let info = try await bob.query(alice).onlyInfo()
-            try expect(info.accessToken.isEmpty, "the access token is sent to everybody although a list was registered")
+            try expect(info.accessToken.isEmpty, "the server sends the access token to every sender although a list was registered")
             try expect(info.allowedKeyList == list, "allowed_key_list is not the registered one")
             try expect(
                 info.allowedKeyList.contains { bob.tokenFrom(alice, $0) == alice.accessToken }, "the contact cannot decrypt its token")
@@ -46,7 +46,7 @@ extension Rule {
         ) { play in
             let alice = try await play.registeredClient { $0.allowFromContactsOnly = true }
             let info = try await play.client().query(alice).onlyInfo()
-            try expect(info.accessToken.isEmpty && info.allowedKeyList.isEmpty, "strangers get the token of a device for contacts only")
+            try expect(info.accessToken.isEmpty && info.allowedKeyList.isEmpty, "untrusted senders get the token of a contacts-only device")
         },
         Rule(
             "query.contacts-only-list", .must, "Protobuf Description", "PROTOCOL.md §8",
@@ -59,7 +59,7 @@ extension Rule {
                 $0.allowedKeyList = list
             }.expectSuccess()
             let info = try await play.client().query(alice).onlyInfo()
-            try expect(info.accessToken.isEmpty, "strangers get the token of a device for contacts only")
+            try expect(info.accessToken.isEmpty, "untrusted senders get the token of a contacts-only device")
             try expect(info.allowedKeyList == list, "allowed_key_list is not the registered one")
         },
         Rule(

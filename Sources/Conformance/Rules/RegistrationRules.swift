@@ -79,7 +79,7 @@ extension Rule {
         },
         Rule(
             "register.repeated-fields", .must, "Protobuf Description", "PROTOCOL.md §6",
-            "Of a field that is there twice the last one counts, as proto3 requires."
+            "If a singular field occurs twice, the last occurrence counts, as proto3 requires."
         ) { play in
             let alice = play.client()
             var first = PushNotificationRegistration()
@@ -116,7 +116,7 @@ extension Rule {
             try await play.expectSilence(toward: alice, mallory, departure: malformedResponse) {
                 let foreign = alice.encrypted(alice.registration().encoded(), for: play.client().key.publicKey)
                 try await alice.send(foreign, .pushNotificationRegistration)
-                // A registration of somebody else's, signed again.
+                // Another client's registration, signed again.
                 let recorded = play.client()
                 try await mallory.send(recorded.encrypted(recorded.registration().encoded()), .pushNotificationRegistration)
                 try await mallory.send([1, 2, 3], .pushNotificationRegistration)

@@ -73,7 +73,7 @@ extension Rule {
         },
         Rule(
             "version.replay", .must, "Unregistering with a Server", "PROTOCOL.md §7 row 5",
-            "A recorded registration that somebody publishes again changes nothing."
+            "A recorded registration that another client publishes again changes nothing."
         ) { play in
             let alice = play.client()
             let payload = alice.encrypted(alice.registration().encoded())

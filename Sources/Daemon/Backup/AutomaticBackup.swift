@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// A failed backup is a warning. The server continues without it.
 final class AutomaticBackup: Service {
-    /// 1 h, the longest time between two looks at the wall clock, which somebody may set.
+    /// 1 h, the maximum interval between two readings of the wall clock, which an operator may set.
     private static let longestSleep = Duration.seconds(3_600)
 
     private struct State {

@@ -32,7 +32,7 @@ final class Canary: Service {
 
     /// - Parameters:
     ///   - identity: The server's key. The canary's own key derives from it, so that each start renews the same registration.
-    ///   - node: What the canary publishes through and hears.
+    ///   - node: The node through which the canary publishes and receives.
     ///   - timeout: The time to wait for each reply.
     init(
         _ configuration: CanarySettings, identity: PrivateKey, node: CanaryNode, pubsubTopic: String,
@@ -82,7 +82,7 @@ final class Canary: Service {
         return problem == nil
     }
 
-    /// - Returns: What is wrong with a reply; nil if the push was accepted.
+    /// - Returns: The fault of the reply; nil if the push was accepted.
     private func checkOnce() async throws -> String? {
         let device = configuration.device ?? Device(deviceToken: "canary", service: .firebase)
         let receipt = try await server.register(device, installationID: owner.derivedInstallationID, as: owner)

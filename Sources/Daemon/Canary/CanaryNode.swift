@@ -46,7 +46,7 @@ final class CanaryNode: NodeTransport {
     }
 }
 
-/// The transport of a server with a canary, which hears what the server publishes.
+/// The transport of a server with a canary, which receives all messages that the server publishes.
 struct CanaryTransport: MessageTransport {
     let transport: any MessageTransport
     let canary: CanaryNode

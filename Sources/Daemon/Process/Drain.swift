@@ -8,7 +8,7 @@ import Synchronization
 /// The server drains as after SIGTERM. If it shares its database, it then hands its work over to the other servers at once, and they need
 /// not wait for the end of its lease.
 package enum Drain {
-    /// How often ``run(_:)`` looks whether the process has ended.
+    /// The interval at which ``run(_:)`` checks whether the process has exited.
     private static let pollInterval = Duration.milliseconds(100)
     private static let hasBegun = Atomic(false)
 

@@ -96,7 +96,7 @@ struct GorushInstance: Sendable, Equatable, Decodable {
         if retriesItself { warnings.append("max_retry is above 0: what gorush reports as failed may have arrived; the retry is made here") }
         if let count = core.worker_num, count < use.workerCount {
             warnings.append(
-                "core.worker_num is \(count): so many pushes go out at a time, and a route waits for another's; "
+                "core.worker_num is \(count): gorush sends that many pushes at a time, and routes wait for each other; "
                     + "\(use.workerCount) are wanted")
         }
         return warnings

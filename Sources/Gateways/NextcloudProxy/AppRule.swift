@@ -35,7 +35,7 @@ package struct AppRule: Sendable {
         switch (pushToken, token) {
         case (.apns, .fcm), (.fcm, .apns): return false
         case (.apns(_, .some), _) where voipTopic == nil: return false
-        // A token of Apple's is of no use at Google, and the reverse.
+        // Apple's tokens are invalid at Google, and the reverse.
         case (.apns, _) where platform != .ios, (.fcm, _) where platform != .android: return false
         default: break
         }

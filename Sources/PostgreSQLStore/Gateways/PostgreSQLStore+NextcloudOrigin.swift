@@ -47,7 +47,7 @@ extension PostgreSQLStore: OriginStore {
             for push in pushes {
                 let content = OriginPushContent(subject: push.subject, signature: push.signature)
                 let secrets = try transaction.sealing.seal(content.fields, in: .originPush(to: user, tokenID: push.tokenID))
-                try database.run(
+                database.add(
                     """
                     INSERT INTO nextcloud_origin_push (device, proxy, subject, signature, secrets, priority, kind, expires_at, server)
                     SELECT id, proxy, $1, $2, $3, $4, $5, $6, $9 FROM nextcloud_origin_device WHERE user_name = $7 AND token_id = $8

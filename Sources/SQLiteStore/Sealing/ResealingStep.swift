@@ -16,7 +16,7 @@ enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
     case clearIndexes = 11
     /// The free pages of the file, which may have old content, are taken.
     case takingFreePages = 12
-    /// They are overwritten and given back.
+    /// The free pages are overwritten and returned to the file system.
     case returningFreePages = 13
     /// The WAL is copied into the database and truncated.
     case truncatingLog = 14

@@ -122,7 +122,7 @@ extension WakuTransport {
         selector.update { [base] selector in selector.release(node, after: outcome, at: base.wallClock.now()) }
     }
 
-    /// Looks for what was published in the store, and publishes again what is not there: a node answers 200 also when it has no peer
+    /// Looks for the published messages in the store, and publishes the missing ones again: a node answers 200 also when it has no peer
     /// (WAKU_REST.md §1.2).
     func confirmPublished() async {
         while await base.pause(Confirmations.interval) {

@@ -90,7 +90,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         try output.print(ConformanceReport(results, seed: seed))
     }
 
-    /// Runs the body beside the stub, if one is wanted.
+    /// Runs the body, with a stub if the options ask for one.
     private func withGorushStub<Result: Sendable>(_ body: @escaping @Sendable (GorushStub?) async throws -> Result) async throws -> Result {
         guard let gorushStub else { return try await body(nil) }
         do {
