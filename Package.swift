@@ -68,7 +68,6 @@ let package = Package(
         .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
         .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         // Version and commit of the programs; Scripts/release gives the latter in the environment.
@@ -79,19 +78,19 @@ let package = Package(
                     Context.environment[name].map { .define(name, to: "\"\($0)\"") }
                 }),
 
-        // What every target that waits shares.
+        // Shared by all targets.
         library("Concurrency", [deque]),
         library("MetricDeclarations", [metrics]),
         library("JSON"),
 
-        // From bytes to rules. Arrows point downwards only; docs/ARCHITECTURE.md draws them.
+        // From bytes to rules, as docs/ARCHITECTURE.md draws them.
         library("Wire", ["StatusCrypto"]),
         library("StatusCrypto", ["CSecp256k1", "CLibCrypto"]),
         library("Age", ["StatusCrypto"]),
         library("Envelope", ["Wire", "StatusCrypto"]),
         library("PushProtocol", ["Wire", "StatusCrypto", "Envelope"]),
 
-        // The neighbours: database, node, gorush.
+        // The dependencies: database, node, gorush.
         library("HTTPClient", ["CLibCurl", "Concurrency", "StatusCrypto"]),
         library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", "JSON"]),
         library(
@@ -104,13 +103,13 @@ let package = Package(
         library(
             "Transport",
             ["WakuREST", "Concurrency", "MetricDeclarations", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
-        // Listening over HTTP: what all servers of this package have in common.
+        // The HTTP listener that all servers of this package share.
         library("HTTPServing", [hummingbird, logging]),
         library(
             "Relay",
             ["HTTPServing", "WakuREST", "JSON", "Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
 
-        // The gateways: other push systems, over HTTP. Each knows its own protocol, and nothing of how a push is delivered.
+        // The gateways for other push systems. Each knows its own protocol, but not how pushes are delivered.
         library(
             "GatewayHTTP", in: "Sources/Gateways",
             ["HTTPServing", "JSON", "HTTPClient", "StatusCrypto", "Concurrency", hummingbird, logging, serviceLifecycle]),
@@ -120,15 +119,15 @@ let package = Package(
         library(
             "NextcloudOrigin", in: "Sources/Gateways",
             [
-                "GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Concurrency", "Envelope", "MetricDeclarations",
-                logging, metrics, serviceLifecycle,
+                "GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Concurrency", "Envelope", "MetricDeclarations", logging,
+                metrics, serviceLifecycle,
             ]),
         library("SoftphonePNM", in: "Sources/Gateways", ["GatewayHTTP", "Store", "JSON", "StatusCrypto", logging]),
 
-        // Where settings come from: the file, the environment, flags. Tools beside a server find its files by it.
+        // The sources of settings: file, environment and flags. Tools find the files of a server by them.
         library("Settings", ["StatusCrypto", "CBuildInfo", yams]),
 
-        // The state of a server as `GET /status.json`, the status page and `pushctl top` show it.
+        // The state of a server, which `GET /status.json`, the status page and `pushctl top` show.
         library("StatusReport"),
         // Copies of the database, by the server and by tools.
         library("Backup", ["Age", "SQLiteStore", "Store", "Settings", "StatusCrypto", "Envelope", "Concurrency"]),
@@ -151,11 +150,8 @@ let package = Package(
             [
                 "Engine", "Delivery", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Store", "StatusCrypto", "JSON",
                 "StatusReport", "Relay", "Transport", "WakuREST", "SQLiteStore", "PostgreSQLStore", "HTTPClient", "PushProtocol",
-                "PushClient",
-                "Envelope", "Settings", "Wire", "MetricDeclarations", "Age", "Backup", "HTTPServing", hummingbird, logging, metrics,
-                mustache,
-                serviceLifecycle,
-                unixSignals, yams,
+                "PushClient", "Envelope", "Settings", "Wire", "MetricDeclarations", "Age", "Backup", "HTTPServing", hummingbird, logging,
+                metrics, mustache, serviceLifecycle, unixSignals, yams,
             ]),
 
         // The client side: the only public API.
@@ -163,18 +159,17 @@ let package = Package(
         library("PushClientREST", ["PushClient", "WakuREST", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
         library("PushClientFileState", ["PushClient", grdb]),
 
-        // The rules of 71 as scenarios against any server, from outside.
+        // The rules of 71 as scenarios against any server.
         library(
             "Conformance",
             ["HTTPServing", "WakuREST", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Wire", hummingbird, logging]),
 
-        // What an operator's commands do. `pushctl` parses their arguments and prints their results.
+        // The operator's commands. `pushctl` parses their arguments and prints their results.
         library(
             "Operator",
             [
                 "StatusReport", "PushClient", "PushClientREST", "Conformance", "Settings", "SQLiteStore", "PostgreSQLStore", "Store",
-                "HTTPClient",
-                "WakuREST", "Envelope", "PushProtocol", "StatusCrypto", "Wire", "Age", "Backup", grdb, logging,
+                "HTTPClient", "WakuREST", "Envelope", "PushProtocol", "StatusCrypto", "Wire", "Age", "Backup", grdb, logging,
             ]),
 
         executable("pushserver", ["Daemon", "Settings"]),
@@ -186,14 +181,13 @@ let package = Package(
             ]),
         executable("pushbench", in: "Benchmarks", ["Bench", "Settings"]),
 
-        // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.
+        // The benchmarks (docs/BENCHMARKS.md) of every layer, with the bare C libraries for comparison.
         library(
             "Bench", in: "Benchmarks",
             [
                 "Engine", "Delivery", "Transport", "SQLiteStore", "PostgreSQLStore", "Store", "HTTPClient", "PushProtocol", "Envelope",
                 "StatusCrypto", "Wire", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP", "WakuREST", "Relay", "TestSupport",
-                "CSecp256k1",
-                "CLibCrypto", logging,
+                "CSecp256k1", "CLibCrypto", logging,
             ]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
@@ -212,7 +206,7 @@ let package = Package(
             name: "CFaultyVFS", dependencies: [sqlite], path: "Tests/Support/CFaultyVFS", cSettings: [.treatAllWarnings(as: .error)],
             linkerSettings: [.linkedLibrary("sqlite3")]),
 
-        // Reads what strangers send, on and on (Scripts/fuzz).
+        // The fuzzer of all parsers of untrusted input (Scripts/fuzz).
         .executableTarget(
             name: "pushfuzz",
             dependencies: [
@@ -224,7 +218,7 @@ let package = Package(
             swiftSettings: settings + [.enableExperimentalFeature("Extern")]),
         .target(name: "CAllocationMeter", path: "Tests/Fuzz/CAllocationMeter", cSettings: [.treatAllWarnings(as: .error)]),
 
-        // The package in Examples, built as an app is: it sees what is public, and nothing else.
+        // The package in Examples, built like an app: it sees only public symbols.
         example("Quickstart", ["PushClient", "PushClientREST"]),
         example("Messenger", ["PushClient"]),
         example("Tutorial", ["PushClient", "PushClientREST", "PushClientFileState"]),
@@ -262,8 +256,7 @@ let package = Package(
         tests(
             "Store",
             [
-                "SQLiteStore", "PostgreSQLStore", "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", grdb,
-                sqlite, logging,
+                "SQLiteStore", "PostgreSQLStore", "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", grdb, sqlite, logging,
             ]),
         tests("WakuREST", ["WakuREST", "JSON", "Relay", "Envelope", "StatusCrypto", "Wire"]),
         tests(
@@ -286,9 +279,8 @@ let package = Package(
             "PushClient",
             [
                 "PushClient", "PushClientREST", "PushClientFileState", "Messenger", "Tutorial", "pushctl", "pushserver", "Relay",
-                "WakuREST", "Transport", "HTTPClient", "PostgreSQLStore", "PushProtocol", "Concurrency",
-                "Envelope",
-                "Settings", "StatusCrypto", "Wire", logging, serviceLifecycle,
+                "WakuREST", "Transport", "HTTPClient", "PostgreSQLStore", "PushProtocol", "Concurrency", "Envelope", "Settings",
+                "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),
         tests(
             "Simulation",
