@@ -67,11 +67,11 @@ import Wire
         issue.befall(publisher)
         let left = try (1...10).map { try request($0) }
         let leave = { (store: any PushStore) in
-            let rows = try await store.record(left.map { (hash: $0.hash, envelope: $0) }, at: harness.wallTime).compactMap(\.self)
+            let rows = try await store.record(left.map { (hash: $0.hash, envelope: $0) }, at: harness.wallClock.now).compactMap(\.self)
             let reply = Reply(
                 type: .pushNotificationResponse, payload: [], recipient: bob.key.publicKey.compressed, pubsubTopic: bob.pubsubTopic,
                 statusMessageID: nil)
-            try await store.apply(at: harness.wallTime) { batch in
+            try await store.apply(at: harness.wallClock.now) { batch in
                 for row in rows.prefix(5) { batch.decide(row, as: .answered(reply)) }
             }
         }

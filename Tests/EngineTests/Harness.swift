@@ -15,9 +15,10 @@ import Transport
 import Wire
 
 /// An engine over a real database, on a bus that tests publish to and listen on.
-final class Harness: Sendable {
+final class Harness: ManuallyClocked, Sendable {
     let identity: PrivateKey
     let clock = ManualClock()
+    let wallClock = ManualWallClock(Timestamp(nanoseconds: 1_800_000_000_000_000_000))
     /// The messages that the server has published.
     let replies = Recorder<WakuEnvelope>()
     /// The lines that the server has logged.
@@ -25,7 +26,6 @@ final class Harness: Sendable {
     /// The commits that have put pushes into the outbox.
     let accepted = Recorder<Void>()
     private let folder: TemporaryFolder
-    private let now = Mutex(Timestamp(nanoseconds: 1_800_000_000_000_000_000))
 
     init(identity: PrivateKey? = nil) throws {
         var random = SecureRandom()
@@ -35,13 +35,6 @@ final class Harness: Sendable {
 
     var server: PublicKey { identity.publicKey }
     var database: String { folder.path("push.sqlite") }
-
-    var wallTime: Timestamp { now.withLock { $0 } }
-    var wallClock: WallClock { WallClock { self.wallTime } }
-
-    func advanceWallClock(by duration: Duration) {
-        now.withLock { $0 = $0.advanced(by: duration) }
-    }
 
     struct NotReceiving: Error {}
 
@@ -112,7 +105,7 @@ final class Harness: Sendable {
         let transport = makeTransport(store)
         let engine = Engine(
             configuration: configuration, store: store, directory: try await TopicDirectory(serverKey: server, store: store),
-            transport: transport, clock: clock, wallClock: wallClock, logger: logger, onAcceptedPushes: { self.accepted.append(()) })
+            transport: transport, clock: clock, wallClock: wallClock.clock, logger: logger, onAcceptedPushes: { self.accepted.append(()) })
         let group = ServiceGroup(configuration: .init(services: [.init(service: engine)], logger: logger))
         do {
             let isReceiving = try await prepare(store)
@@ -135,7 +128,7 @@ final class Harness: Sendable {
     /// Registers clients without load on the server, which must not be running.
     func register(_ owners: [ProtocolClient]) async throws {
         try await withStore { store in
-            try await store.apply(at: self.wallTime) { batch in
+            try await store.apply(at: self.wallClock.now) { batch in
                 for owner in owners {
                     let registration = Registration(
                         keyHash: owner.keyHash, content: owner.registration(), plaintextDigest: Digest32())

@@ -23,7 +23,7 @@ import Wire
     /// Returns the envelope with a timestamp that is this much older.
     func aged(_ envelope: WakuEnvelope, by age: Duration) -> WakuEnvelope {
         var envelope = envelope
-        envelope.message.timestamp = harness.wallTime.advanced(by: .zero - age).nanoseconds
+        envelope.message.timestamp = harness.wallClock.now.advanced(by: .zero - age).nanoseconds
         return envelope
     }
 
@@ -71,13 +71,13 @@ import Wire
             publisher.fail(1, with: .outdated)
             try await server.publish(alice.envelope(alice.registration()))
             await harness.clock.sleepers(dueIn: .milliseconds(500))
-            harness.advanceWallClock(by: .seconds(30))
+            harness.wallClock.advance(by: .seconds(30))
             harness.clock.advance(by: .milliseconds(500))
             _ = try await alice.reply(1, from: harness)
             let first = try #require(publisher.refused.all.first)
             let second = try #require(harness.replies.all.first { alice.open($0) != nil })
             #expect(second.message.payload != first.message.payload)
-            #expect(second.message.timestamp == harness.wallTime.nanoseconds)
+            #expect(second.message.timestamp == harness.wallClock.now.nanoseconds)
         }
     }
 }

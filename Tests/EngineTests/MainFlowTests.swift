@@ -105,7 +105,7 @@ import Wire
             try await server.publish(bob.envelope(first))
             let answer = try await bob.reply(1, from: harness)
             // The decision outlives the deduplication key.
-            harness.advanceWallClock(by: .seconds(3_600))
+            harness.wallClock.advance(by: .seconds(3_600))
             try await server.publish(bob.envelope(first))
             let again = try await bob.reply(2, from: harness)
             #expect(again.payload == answer.payload)
@@ -119,7 +119,7 @@ import Wire
             _ = try await alice.reply(1, from: harness)
             let carol = ProtocolClient(server: harness.server)
             for (sender, minutes) in [(bob, 0), (carol, 9), (bob, 2)] {
-                harness.advanceWallClock(by: .seconds(60 * minutes))
+                harness.wallClock.advance(by: .seconds(60 * minutes))
                 var notification = sender.notification(to: alice)
                 // The bytes differ each time, so that each is another request.
                 notification.author = [UInt8(minutes)]

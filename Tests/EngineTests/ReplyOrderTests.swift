@@ -85,7 +85,7 @@ import Wire
             let newer = Reply(
                 type: .pushNotificationRegistrationResponse, payload: [], recipient: alice.key.publicKey.compressed, pubsubTopic: "",
                 statusMessageID: nil, installationID: alice.registration().installationID)
-            try await stores[1].apply(at: harness.wallTime) { $0.supersede(newer, answering: .max) }
+            try await stores[1].apply(at: harness.wallClock.now) { $0.supersede(newer, answering: .max) }
             publisher.fail(0)
             await harness.whileTimePasses { await server.engine.waitUntilIdle() }
         }

@@ -81,9 +81,11 @@ import Wire
             try await attack(0)
             // A further push, with several chats, is due with the next credit.
             #expect(try await server.store.queuedPushCount() == limit + 1)
-            let next = try await server.store.duePushes(route: "", at: harness.wallTime.advanced(by: .seconds(5)), limit: 99)
+            let next = try await server.store.duePushes(route: "", at: harness.wallClock.now.advanced(by: .seconds(5)), limit: 99)
             #expect(next.count == limit + 1 && next.last?.push.chatID == [])
-            #expect(try await server.store.duePushes(route: "", at: harness.wallTime.advanced(by: .seconds(4.9)), limit: 99).count == limit)
+            #expect(
+                try await server.store.duePushes(route: "", at: harness.wallClock.now.advanced(by: .seconds(4.9)), limit: 99).count == limit
+            )
             // A second attack comes before the push is due, and a third one after that.
             harness.clock.advance(by: .seconds(3))
             try await attack(1)

@@ -17,9 +17,9 @@ import Wire
             let topics = QueryTopics(keyHash: alice.keyHash)
             let content = alice.registration()
             let registration = Registration(keyHash: alice.keyHash, content: content, plaintextDigest: Digest32())
-            try await store.apply(at: harness.wallTime) { $0.register(registration, topics: topics) }
+            try await store.apply(at: harness.wallClock.now) { $0.register(registration, topics: topics) }
             let directory = try await TopicDirectory(serverKey: harness.server, store: store)
-            let later = harness.wallTime.advanced(by: .seconds(1))
+            let later = harness.wallClock.now.advanced(by: .seconds(1))
             var update = OutboxUpdate()
             update.tokens = [
                 .unregister(

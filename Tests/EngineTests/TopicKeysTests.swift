@@ -14,7 +14,7 @@ import Wire
         let harness = try Harness()
         let alice = ProtocolClient(server: harness.server)
         try await harness.withStore { store in
-            let changes = try await store.apply(at: harness.wallTime) { batch in
+            let changes = try await store.apply(at: harness.wallClock.now) { batch in
                 for number in 1...64 {
                     let content = alice.registration(installationID: "\(number)")
                     batch.register(

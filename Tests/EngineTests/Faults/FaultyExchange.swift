@@ -55,7 +55,7 @@ struct FaultyExchange {
         let publisher = FailingPublisher { if step == .mark, harness.replies.all.isEmpty { breakDisk() } }
         let prepare = { (store: any PushStore) in
             guard step == .decision else { return }
-            _ = try await store.record([(hash: message.hash, envelope: message)], at: harness.wallTime)
+            _ = try await store.record([(hash: message.hash, envelope: message)], at: harness.wallClock.now)
             breakDisk()
         }
         try await harness.withServer(publishing: publisher, drainLimit: .zero, prepare: prepare) { server in
