@@ -20,8 +20,8 @@ package enum NodeError: Error, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .unreachable(let reason): "the node cannot be reached: \(reason)"
-        case .refused(500, ""): "the node responded with 500 with an empty body: it has no peers on this topic, most likely"
-        case .refused(let status, ""): "the node responded with \(status) with an empty body"
+        case .refused(500, ""): "the node responded with 500 and an empty body: it has no peers on this topic, most likely"
+        case .refused(let status, ""): "the node responded with \(status) and an empty body"
         case .refused(let status, let text): "the node responded with \(status): \(text)"
         case .unintelligible(let reason): "the node's response cannot be read: \(reason)"
         case .tooLarge: "the node's response is too large"

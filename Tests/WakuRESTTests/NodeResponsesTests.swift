@@ -30,8 +30,8 @@ import Wire
     }
 
     @Test(arguments: [
-        (500, "", "the node responded with 500 with an empty body: it has no peers on this topic, most likely"),
-        (404, "", "the node responded with 404 with an empty body"),
+        (500, "", "the node responded with 500 and an empty body: it has no peers on this topic, most likely"),
+        (404, "", "the node responded with 404 and an empty body"),
         (500, "Failed to publish: timedout", "the node responded with 500: Failed to publish: timedout"),
     ])
     func `a refusal without text has a description that does not end in a colon`(status: Int, text: String, description: String) {
