@@ -59,6 +59,19 @@ import Wire
         #expect(results.last?.message == message)
     }
 
+    @Test func `A set that is completed again from the journal is late for ten minutes after that, and then forgotten`() {
+        var assembler = SegmentAssembler()
+        _ = assembler.add(segments)
+        let again = Timestamp.start.advanced(by: .seconds(300))
+        let results = segments.map { assembler.add($0, id: 7, signer: nil, now: again, isAgain: true) }
+        #expect(results.last?.message == message)
+        #expect(assembler.expire(now: again.advanced(by: .seconds(599))) == [])
+        #expect(assembler.add(segments[0], id: 8, signer: nil, now: again) == .late)
+        let after = again.advanced(by: .seconds(600))
+        #expect(assembler.expire(now: after) == [])
+        #expect(assembler.add(segments[0], id: 9, signer: nil, now: after) == .incomplete(evicted: []))
+    }
+
     @Test func `An incomplete set is given up ten minutes after its first segment`() throws {
         var assembler = SegmentAssembler()
         let signer = try Signers.key(1)

@@ -130,7 +130,8 @@ struct SegmentFloodTests {
             let now = Timestamp.start.advanced(by: .seconds(id))
             waiting.insert(id)
             var back: [Int64]
-            switch assembler.add(segment, id: id, signer: signers[Int.random(in: 0..<4, using: &random)], now: now) {
+            let (signer, isAgain) = (signers[Int.random(in: 0..<4, using: &random)], Int.random(in: 0..<4, using: &random) == 0)
+            switch assembler.add(segment, id: id, signer: signer, now: now, isAgain: isAgain) {
             case .incomplete(let evicted): back = evicted
             case .complete(_, let ids):
                 back = ids

@@ -18,6 +18,8 @@ struct CompletedSets<Key: Hashable & Sendable>: Sendable {
     func contains(_ key: Key) -> Bool { tickets[key] != nil }
 
     mutating func insert(_ key: Key, now: Timestamp) {
+        // A set whose segments are re-read from the journal may be completed again.
+        remove(key)
         tickets[key] = queue.append(Entry(key: key, completedAt: now))
         if count > maximumCount, let oldest = queue.oldest() { remove(oldest.key) }
     }

@@ -39,7 +39,7 @@ extension FuzzTarget {
             let signer = choice % 3 == 0 ? nil : FuzzKeys.identity?.publicKey
             nextID += 1
             held.insert(nextID)
-            switch assembler.add(segment, id: nextID, signer: signer, now: now) {
+            switch assembler.add(segment, id: nextID, signer: signer, now: now, isAgain: choice % 5 == 0) {
             case .notASegment, .duplicate, .late: try comesBack([nextID])
             case .incomplete(let evicted): try comesBack(evicted)
             case .complete(let message, let ids):
