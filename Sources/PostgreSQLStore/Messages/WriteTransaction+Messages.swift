@@ -31,7 +31,7 @@ extension WriteTransaction {
                     status_message_id = new.status_message_id, installation_id = new.installation_id
                 FROM unnest($2::int8[], $3::bytea[], $4::int8[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[])
                     AS new (id, topic, type, reply, recipient, status_message_id, installation_id, sealed_reply)
-                WHERE message.id = new.id AND state = \(MessageState.recorded.rawValue) AND server = $10
+                WHERE message.id = new.id AND \(Self.isUndecided(at: "$10"))
                 """,
                 now, SQLArray(answers.map(\.message)), SQLArray(answers.map(\.reply.pubsubTopic)), SQLArray(answers.map(\.reply.type)),
                 SQLArray(replies.map(\.clear)), SQLArray(answers.map(\.reply.recipient)),
@@ -43,11 +43,18 @@ extension WriteTransaction {
                     state = new.state, is_unfinished = false, decided_at = $1, ignore_reason = new.reason, envelope = NULL,
                     pubsub_topic = NULL
                 FROM unnest($2::int8[], $3::int8[], $4::int8[]) AS new (id, state, reason)
-                WHERE message.id = new.id AND message.state = \(MessageState.recorded.rawValue) AND server = $5
+                WHERE message.id = new.id AND \(Self.isUndecided(at: "$5"))
                 """,
                 now, SQLArray(closed.map(\.message)), SQLArray(closed.map(\.state)), SQLArray(closed.map(\.reason)), server),
         ])
         guard results[0].changedCount + results[1].changedCount == decisions.count else { throw StoreError.alreadyDecided }
+    }
+
+    /// The SQL condition for messages of a server without decision.
+    ///
+    /// A plain conjunction would make the planner expect one such message, and compare each of a long backlog with each decision.
+    private static func isUndecided(at server: String) -> String {
+        "CASE WHEN message.state = \(MessageState.recorded.rawValue) THEN message.server = \(server) ELSE false END"
     }
 
     /// Marks older, unpublished responses to registrations of the same installation as superseded.
