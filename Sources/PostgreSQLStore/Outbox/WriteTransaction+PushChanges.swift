@@ -106,7 +106,9 @@ extension WriteTransaction {
     static let isOpen = "coalesce(push.finished_at, 0) = 0"
 
     /// The SQL condition that a push is open and belongs to the server of a parameter.
-    private static func isOpen(of server: String) -> String { "push.server = \(server) AND \(isOpen)" }
+    ///
+    /// A plain conjunction would make the planner expect one such push, and compare each open push with each change.
+    private static func isOpen(of server: String) -> String { "CASE WHEN \(isOpen) THEN push.server = \(server) ELSE false END" }
 
     /// The SQL assignments that erase the secrets of a push.
     static let eraseSecrets = "device_token = '', chat_id = '', ciphertext = '', notification = NULL, secrets = NULL"
