@@ -147,8 +147,8 @@ import Wire
             """
             WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < \(Self.rowCount))
             INSERT INTO registration (
-                key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest, token_type, enabled,
-                allow_from_contacts_only, block_mentions, access_token, device_token, apn_topic, grant_signature)
+                key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest, token_type,
+                enabled, allow_from_contacts_only, block_mentions, access_token, device_token, apn_topic, grant_signature)
             SELECT n, 1, 1, 1, zeroblob(64), n, 'installation ' || n, zeroblob(32), 1, 1, 0, 0, 'secret-access-' || n,
                 (n * 7919) % 1000 || '-secret-device-' || n, 'topic', zeroblob(65) FROM number
             """)

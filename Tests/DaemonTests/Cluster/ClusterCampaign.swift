@@ -10,8 +10,8 @@ enum ClusterCampaign {
 
     static var context: Comment { "CLUSTER_TEST_SEED=\(seed)" }
 
-    /// Lets an interruption last a minute, four leases, in `Scripts/test --long` and in `Scripts/cluster-test`. It ends at once otherwise: the
-    /// tests have already waited for the end of the lease.
+    /// Lets an interruption last a minute, four leases, in `Scripts/test --long` and `Scripts/cluster-test`. The minute is the fault that
+    /// is tested, and no wait for a fact. Otherwise the interruption ends at once: the tests have waited for the end of the lease.
     static func prolongInterruption() async throws {
         if rounds.count > 1 { try await Task.sleep(for: .seconds(60)) }
     }

@@ -59,7 +59,9 @@ struct ClusterDatabase: Sendable {
 
         CREATE FUNCTION pg_current_xact_id() RETURNS xid8 LANGUAGE plpgsql AS '
             BEGIN
-                IF nextval(''transaction'') >= (SELECT first_failure FROM partition WHERE server = current_setting(''application_name'')) THEN
+                IF nextval(''transaction'') >=
+                    (SELECT first_failure FROM partition WHERE server = current_setting(''application_name''))
+                THEN
                     RAISE ''partitioned'';
                 END IF;
                 RETURN pg_catalog.pg_current_xact_id();
