@@ -191,7 +191,7 @@ struct Strangers {
         )
     }
 
-    /// Returns registrations of the attackers' devices, and pushes to them in turn.
+    /// Returns registrations of the attackers' devices, and pushes to one device after another.
     private func pushes(count: Int, to devices: [(token: String, topic: String)], name: String) throws -> Attack {
         let registrations = try devices.enumerated().map { number, device in
             let stranger = clients[number]

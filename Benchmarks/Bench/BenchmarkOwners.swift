@@ -33,7 +33,7 @@ struct Owner {
     var accessToken: AccessToken { AccessToken(BenchmarkOwners.universallyUniqueID("access token", number)) }
     /// The token as 64 hex digits, like APNs' tokens.
     var deviceToken: DeviceToken { DeviceToken(BenchmarkOwners.digest("device token", number).description) }
-    /// The key of the query topic, stored in place of a derived one, which saves 13 ms of preparation an owner.
+    /// The key of the query topic, stored instead of a derived one, which saves 13 ms of preparation an owner.
     var topicKey: FixedBytes<32> { BenchmarkOwners.digest("topic key", number) }
     var topic: Topic { TopicName.query(keyHash, .plain).topic }
 
@@ -53,7 +53,7 @@ struct Owner {
 
 /// Envelopes with their senders, made before any clock runs.
 struct Workload: Sendable {
-    /// The kinds of messages, in turn.
+    /// The kinds of messages, which alternate.
     let kinds: [MessageKind]
     /// The senders, one for each message. The senders of registrations all differ.
     let senders: [PrivateKey]
@@ -69,7 +69,7 @@ struct Workload: Sendable {
         self.envelopes = envelopes
     }
 
-    /// - Parameter owners: The number of queried owners or push targets, which the messages use in turn.
+    /// - Parameter owners: The number of queried owners or push targets, among which the messages alternate.
     init(_ kinds: MessageKind..., count: Int, owners: Int, threadCount: Int) {
         self.kinds = kinds
         let made = Timing.map(0..<count, threadCount: threadCount) { number in

@@ -3,7 +3,7 @@ package enum EngineBenchmark {
     /// The number of registrations in the database, which queries and pushes use.
     private static let ownerCount = 20_000
 
-    /// Measures the engine and the floor in turn, so that other load on the machine affects both.
+    /// Measures the engine and the floor alternately, so that other load on the machine affects both.
     ///
     /// - Parameter store: The kind of store. PostgreSQL runs alternate with SQLite runs.
     package static func measure(_ options: Options, kinds: [MessageKind], store: StoreKind = .sqlite) async throws -> Report {
@@ -66,7 +66,7 @@ package enum EngineBenchmark {
         report.add("\(name), messages an fsync", results.map { Double(options.messageCount) / Double($0.commitCount) }, unit: "")
     }
 
-    /// Adds the runs of two servers on one PostgreSQL database, held against those of one server.
+    /// Adds the runs of two servers on one PostgreSQL database, compared with those of one server.
     private static func addPairs(
         _ results: [EngineRun.Result], besides others: [EngineRun.Result], _ kind: MessageKind, to report: inout Report
     ) {

@@ -7,7 +7,7 @@ import StatusCrypto
 import Store
 import Transport
 
-/// One life of an engine on a real database, from its start to its drain, with a workload.
+/// A run of an engine on a real database, from its start to its drain, with a workload.
 struct EngineRun {
     struct Result {
         /// The messages a second, from the first hand-over until the last publication mark is durable.

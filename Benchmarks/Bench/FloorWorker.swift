@@ -2,7 +2,7 @@ import CLibCrypto
 import CSecp256k1
 import Foundation
 
-/// One thread's contexts and buffers, and the bare calls. The worker discards results, and failures end the program.
+/// The contexts and buffers of one thread, and the bare calls. The worker discards results, and failures end the program.
 @safe final class FloorWorker {
     private let curve: OpaquePointer
     private let digestContext: OpaquePointer

@@ -16,8 +16,8 @@ final class StandInNode: Sendable {
         fileprivate var success: String { self == .nwaku ? "OK" : "true" }
     }
 
-    /// The time for which a publishing nwaku ignores other requests. The value is not a measurement of a real node. It makes the node limit
-    /// the rate, instead of the processors, which the server, the stand-in and gorush share.
+    /// The time for which a publishing nwaku ignores other requests. The value is not a measurement of a real node. With this value, the
+    /// node limits the rate, instead of the processors, which the server, the stand-in and gorush share.
     private static let publishingTime = Duration.milliseconds(2)
     private static let health = #"{"nodeHealth":"READY","protocolsHealth":[{"Relay":"READY"}]}"#
 

@@ -4,14 +4,14 @@ import Foundation
 
 struct EngineCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "engine", abstract: "Envelopes in, replies out, through the whole engine on a real database, against the floor.")
+        commandName: "engine", abstract: "Measure the engine from envelopes to replies on a real database, and the floor.")
 
     @OptionGroup var shared: SharedOptions
 
-    @Option(help: "Only this kind; may be given several times.")
+    @Option(help: "Kind of messages; repeat the option for more kinds. Default: all.")
     var kind: [MessageKind] = []
 
-    @Option(help: "The store; PostgreSQL is measured beside SQLite, with a server of its own below --directory.")
+    @Option(help: "The store; PostgreSQL runs alternate with SQLite runs and have their own server below --directory.")
     var store = StoreKind.sqlite
 
     func run() async throws {
@@ -23,11 +23,11 @@ struct EngineCommand: AsyncParsableCommand {
 
 struct ScaleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "scale", abstract: "Rates, disk, memory and start of the server on databases of growing size.")
+        commandName: "scale", abstract: "Measure rates, disk, memory and start of the server on databases of growing size.")
 
     @OptionGroup var shared: SharedOptions
 
-    @Option(help: "Registrations in the database; may be given several times.")
+    @Option(help: "Registrations in the database; repeat the option for more sizes.")
     var size: [Int] = [10_000, 1_000_000]
 
     func run() async throws { try await shared.measure { try await ScaleBenchmark.measure($0, sizes: size) } }
@@ -35,7 +35,7 @@ struct ScaleCommand: AsyncParsableCommand {
 
 struct LatencyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "latency", abstract: "From envelope to reply, and to gorush, at a steady half of the peak.")
+        commandName: "latency", abstract: "Measure the latency from envelope to reply, and to gorush, at half of the peak rate.")
 
     @OptionGroup var shared: SharedOptions
 
@@ -44,7 +44,7 @@ struct LatencyCommand: AsyncParsableCommand {
 
 struct TopicFilterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "topic-filter", abstract: "Verdicts on content topics at two million topics, and the table's memory.")
+        commandName: "topic-filter", abstract: "Measure the topic filter with two million topics, and the memory of its table.")
 
     @OptionGroup var shared: SharedOptions
 
@@ -54,11 +54,11 @@ struct TopicFilterCommand: AsyncParsableCommand {
 struct DeliveryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delivery",
-        abstract: "From a full queue to gorush: the stub in both modes and, where GORUSH_URL names one, a real gorush.")
+        abstract: "Measure the delivery of a full queue to the stub gorush in both modes, and to a real one at GORUSH_URL if set.")
 
     @OptionGroup var shared: SharedOptions
 
-    @Option(help: "The store; PostgreSQL is measured beside SQLite, with a server of its own below --directory.")
+    @Option(help: "The store; PostgreSQL runs alternate with SQLite runs and have their own server below --directory.")
     var store = StoreKind.sqlite
 
     func run() async throws {
@@ -70,7 +70,7 @@ struct DeliveryCommand: AsyncParsableCommand {
 
 struct AbuseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "abuse", abstract: "What honest clients notice while strangers attack the server, attack by attack.")
+        commandName: "abuse", abstract: "Measure the effect of each attack of untrusted clients on honest clients.")
 
     @OptionGroup var shared: SharedOptions
 
@@ -79,7 +79,8 @@ struct AbuseCommand: AsyncParsableCommand {
 
 struct NextcloudCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "nextcloud", abstract: "A batch of 10,000 notifications through the push proxy, against the bare RSA verifications.")
+        commandName: "nextcloud",
+        abstract: "Measure a batch of 10,000 notifications through the push proxy, and the bare RSA verifications.")
 
     @OptionGroup var shared: SharedOptions
 
@@ -88,7 +89,8 @@ struct NextcloudCommand: AsyncParsableCommand {
 
 struct StackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stack", abstract: "The server as a process between a stand-in for each kind of node and the stub gorush, over HTTP.")
+        commandName: "stack",
+        abstract: "Measure the server process over HTTP, between a stand-in for each kind of node and the stub gorush.")
 
     @OptionGroup var shared: SharedOptions
 
@@ -97,11 +99,12 @@ struct StackCommand: AsyncParsableCommand {
 
 struct ModelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "model", abstract: "What millions of devices need and what breaks first, from costs measured in the same run.")
+        commandName: "model",
+        abstract: "Compute the needs of millions of devices and the first bottleneck, from costs measured in the same run.")
 
     @OptionGroup var shared: SharedOptions
 
-    @Option(help: "Registered devices, such as 1e6; may be given several times.")
+    @Option(help: "Registered devices, such as 1e6; repeat the option for more numbers.")
     var devices: [Double] = [1e6, 1e7, 1e8, 1e9]
 
     @Option(help: "The store.")

@@ -7,7 +7,7 @@ import Settings
 struct PushBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pushbench",
-        abstract: "Measure the server against the bare cryptography a message needs (docs/BENCHMARKS.md).",
+        abstract: "Compare the server with the bare cryptography of its messages (docs/BENCHMARKS.md).",
         version: BuildInfo.description,
         subcommands: [
             EngineCommand.self, ScaleCommand.self, LatencyCommand.self, TopicFilterCommand.self, DeliveryCommand.self, AbuseCommand.self,
@@ -23,13 +23,13 @@ struct SharedOptions: ParsableArguments {
     @Option(help: "Messages of each kind and run.")
     var count = 20_000
 
-    @Option(help: "Seconds of each figure and run, where time is what bounds it.")
+    @Option(help: "Seconds of each figure and run that is limited by time.")
     var seconds = 1.0
 
-    @Option(help: "Threads of the floor and workers of the engine; as many as cores unless given.")
+    @Option(help: "Threads of the floor and workers of the engine. Default: the number of cores.")
     var threads = ProcessInfo.processInfo.activeProcessorCount
 
-    @Option(help: "Folder for databases, on the disk that is to be measured.", completion: .directory)
+    @Option(help: "Folder for databases, on the disk to measure. Default: the current folder.", completion: .directory)
     var directory = FileManager.default.currentDirectoryPath
 
     func validate() throws {

@@ -17,7 +17,7 @@
         _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
     ) -> CInt {
         guard target != nil else {
-            print("PUSHFUZZ_TARGET names no target: " + FuzzTarget.all.map(\.name).joined(separator: " "))
+            print("PUSHFUZZ_TARGET is not the name of a target; set it to one of: " + FuzzTarget.all.map(\.name).joined(separator: " "))
             return 64
         }
         var count = count

@@ -14,7 +14,7 @@ struct Mutator {
         random = SplitMix64(seed: number)
     }
 
-    /// Returns an input: a seed with one to eight random changes.
+    /// Returns a seed with one to eight random changes.
     mutating func next() -> [UInt8] {
         var input = seed()
         for _ in 0..<Int.random(in: 1...8, using: &random) { change(&input) }

@@ -5,29 +5,29 @@ import StatusCrypto
 /// Feeds untrusted input to the parts that read it, and checks their properties (`Scripts/fuzz`).
 struct PushFuzz: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pushfuzz", abstract: "Feed arbitrary input to every reader of untrusted bytes, and check what must hold.")
+        commandName: "pushfuzz", abstract: "Feed arbitrary input to every reader of untrusted bytes, and check its properties.")
 
-    @Argument(help: "The targets; all of them when there are none.")
+    @Argument(help: "The targets. Default: all.")
     var names: [String] = []
 
-    @Option(help: "How long each target runs.")
+    @Option(help: "Duration of each target in seconds.")
     var seconds = 5
 
-    @Option(help: "Makes the same inputs each time, as many as there is time for. By chance unless given.")
+    @Option(help: "Seed of the random inputs; equal seeds make equal inputs. Random by default.")
     var number = UInt64.random(in: .min ... .max)
 
     @Flag(help: "Print the names of the targets.")
     var list = false
 
-    @Option(help: "Write the seeds of the targets below this folder, a file each, and run nothing.")
+    @Option(help: "Folder for the seeds of the targets, one file each. No target runs.")
     var writeSeeds: String?
 
-    @Option(help: "Run this one input, the file of a failure.")
+    @Option(help: "File with a single input to run, such as that of a failure.")
     var input: String?
 
     func validate() throws {
         for name in names where !FuzzTarget.all.contains(where: { $0.name == name }) {
-            throw ValidationError("There is no target \(name). --list prints their names.")
+            throw ValidationError("unknown target \(name); --list prints the names of the targets")
         }
     }
 

@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test("One request after another uses one connection")
+    @Test("consecutive requests share one connection")
     func keepAlive() async throws {
         let server = try echoServer()
         let client = HTTPClient()
@@ -22,7 +22,7 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
-    @Test("Many requests at once are all answered, each by its own answer, over a bounded number of connections")
+    @Test("concurrent requests each get their own response over a bounded number of connections")
     func concurrency() async throws {
         let server = try echoServer()
         let client = HTTPClient(configuration: .init(maximumConnectionsPerHost: 4))
@@ -38,7 +38,7 @@ import Testing
         #expect((1...4).contains(server.connectionCount))
     }
 
-    @Test("The time spent waiting for a free connection counts")
+    @Test("the time-out includes the wait for a free connection")
     func timeoutInQueue() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "A POST is not sent again behind the caller's back when a kept connection dies",
+        "a POST, PUT or DELETE is not sent again when a kept connection closes",
         arguments: [HTTPRequest.Method.post, .put, .delete])
     func noSilentRepetition(method: HTTPRequest.Method) async throws {
         let seen = Recorder<String>()
@@ -78,7 +78,7 @@ import Testing
         #expect(seen.all.count == 2)
     }
 
-    @Test("A GET is")
+    @Test("a GET is sent again when a kept connection closes")
     func repeatedGet() async throws {
         let seen = Recorder<String>()
         let server = try forgetfulServer(seen)

@@ -7,7 +7,7 @@ import Testing
 @Suite(.safetyNet) struct ExchangeTests {
     let client = HTTPClient()
 
-    @Test("A request arrives with method, headers and body as given", arguments: [HTTPRequest.Method.get, .post, .put, .delete])
+    @Test("a request arrives with method, headers and body as given", arguments: [HTTPRequest.Method.get, .post, .put, .delete])
     func arrival(method: HTTPRequest.Method) async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
@@ -31,7 +31,7 @@ import Testing
         #expect(!lines.contains { $0.hasPrefix("Expect") })
     }
 
-    @Test("Nothing is said about the type of a body unless the caller does, and an empty POST is a POST", arguments: [nil, "", "x"])
+    @Test("a POST has a content type only if the caller sets it, and stays a POST without a body", arguments: [nil, "", "x"])
     func noContentType(body: String?) async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
@@ -47,7 +47,7 @@ import Testing
         #expect(!request.contains("Content-Type"))
     }
 
-    @Test("Nothing of a request is in the next one")
+    @Test("a request contains no headers or body of the previous one")
     func noTraces() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
@@ -64,7 +64,7 @@ import Testing
         #expect(seen.all[2] == seen.all[3])
     }
 
-    @Test("A large body arrives whole, without a wait for 100 Continue")
+    @Test("a large body arrives completely, without a wait for 100 Continue")
     func largeBody() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
@@ -77,7 +77,7 @@ import Testing
         #expect(seen.all.contains { $0.hasSuffix("\r\n\r\n" + body) && !$0.contains("Expect:") })
     }
 
-    @Test("Any status is an answer", arguments: [200, 204, 400, 404, 429, 500, 503])
+    @Test("any status is a response", arguments: [200, 204, 400, 404, 429, 500, 503])
     func statuses(status: Int) async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
@@ -86,7 +86,7 @@ import Testing
         #expect(try await client.send(.to(server.url)).status == status)
     }
 
-    @Test("A redirect is an answer and is not followed")
+    @Test("a redirect is a response and is not followed")
     func redirect() async throws {
         let server = try RawServer { connection in
             while connection.readRequest() != nil {
@@ -98,7 +98,7 @@ import Testing
         #expect(response.headers["location"] == "/elsewhere")
     }
 
-    @Test("Headers are found whatever their case; those of interim answers are left out")
+    @Test("headers are found in any case, and those of interim responses are omitted")
     func responseHeaders() async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
@@ -112,7 +112,7 @@ import Testing
         #expect(headers["absent"] == nil)
     }
 
-    @Test("A body comes whole in chunks or up to the end of the connection")
+    @Test("a body arrives completely in chunks or up to the end of the connection")
     func framing() async throws {
         let server = try RawServer { connection in
             guard let request = connection.readRequest() else { return }

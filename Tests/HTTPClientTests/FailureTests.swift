@@ -19,13 +19,13 @@ import Testing
         #expect(error?.kind == .invalidURL || error?.kind == .couldNotConnect)
     }
 
-    @Test("A header with a line break is refused", arguments: [("X", "a\r\nY: b"), ("X\n", "a"), ("X: y", "a"), ("", "a"), ("X", "a\0")])
+    @Test("an invalid header is rejected", arguments: [("X", "a\r\nY: b"), ("X\n", "a"), ("X: y", "a"), ("", "a"), ("X", "a\0")])
     func invalidHeader(name: String, value: String) async {
         let error = await failure(client, .to("http://127.0.0.1:9", headers: [(name, value)]))
         #expect(error == HTTPError(.invalidHeader, requestMayHaveArrived: false))
     }
 
-    @Test("Where nobody listens the request has not arrived")
+    @Test("a request to a closed port has not arrived")
     func refused() async throws {
         let server = try RawServer { _ in }
         let url = server.url
@@ -33,7 +33,7 @@ import Testing
         #expect(await failure(client, .to(url, .post)) == HTTPError(.couldNotConnect, requestMayHaveArrived: false))
     }
 
-    @Test("A server that takes the request and never answers: timed out, may have arrived")
+    @Test("a request to a server that never responds times out, and may have arrived")
     func silence() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
@@ -43,7 +43,7 @@ import Testing
         #expect(error == HTTPError(.timedOut, requestMayHaveArrived: true))
     }
 
-    @Test("A connection that was accepted but where TLS never answers: timed out, has not arrived")
+    @Test("a request without a TLS handshake times out, and has not arrived")
     func silentHandshake() async throws {
         let server = try RawServer { $0.waitForEnd() }
         let url = server.url.replacingOccurrences(of: "http:", with: "https:")
@@ -51,7 +51,7 @@ import Testing
         #expect(error == HTTPError(.timedOut, requestMayHaveArrived: false))
     }
 
-    @Test("Something that does not speak TLS where TLS is wanted")
+    @Test("a peer that does not speak TLS is a TLS error")
     func noTLS() async throws {
         let server = try RawServer { connection in
             connection.respond(status: 400)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "An answer that breaks off is no answer", arguments: ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"],
+        "a truncated response is an error", arguments: ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"],
         [true, false])
     func brokenOff(beginning: String, isReset: Bool) async throws {
         let server = try RawServer { connection in
@@ -75,7 +75,7 @@ import Testing
         #expect(error?.kind == .connectionLost || error?.kind == .malformedResponse)
     }
 
-    @Test("An answer that is not HTTP", arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "<html></html>"])
+    @Test("a response that is not HTTP is an error", arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "<html></html>"])
     func malformed(answer: String) async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(
-        "A body over the limit is given up, whether its length is announced or not", arguments: ["Content-Length: 11", "Connection: close"])
+        "a body over the limit is an error, with or without Content-Length", arguments: ["Content-Length: 11", "Connection: close"])
     func bodyTooLarge(header: String) async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
@@ -96,7 +96,7 @@ import Testing
         #expect(try await client.send(.to(server.url, maximumResponseBodyByteCount: 11)).body.count == 11)
     }
 
-    @Test("A header without end is given up")
+    @Test("an endless header is an error")
     func headerTooLarge() async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
@@ -106,7 +106,7 @@ import Testing
         #expect(await failure(client, .to(server.url)) == HTTPError(.responseTooLarge, requestMayHaveArrived: true))
     }
 
-    @Test("Cancelling the task aborts the transfer")
+    @Test("the cancellation of the task aborts the transfer")
     func cancellation() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
@@ -121,7 +121,7 @@ import Testing
         #expect(await seen.wait(for: 2).last == "closed")
     }
 
-    @Test("A task that was cancelled before sends nothing")
+    @Test("a task that is already cancelled sends nothing")
     func cancelledBefore() async throws {
         let server = try RawServer { $0.waitForEnd() }
         let task = Task {
@@ -133,7 +133,7 @@ import Testing
         #expect(server.connectionCount == 0)
     }
 
-    @Test("Shutting down ends the requests under way and refuses later ones")
+    @Test("a shutdown ends the requests in flight and rejects later ones")
     func shutdown() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: ["", "-", "01", "1.0", "1e3", "+1", "9223372036854775808", "\"1\"", "null", "1 2", "١"])
-    func `reads nothing else as an integer`(text: String) {
+    func `rejects other texts as integers`(text: String) {
         #expect(throws: JSONError.self) { try integer(text) }
     }
 
@@ -33,7 +33,7 @@ import Testing
         (#""""#, ""), (#""a b""#, "a b"), (#""\/\"\\\b\f\n\r\t""#, "/\"\\\u{8}\u{c}\n\r\t"), (#""\u00e4\uD83D\uDE00x""#, "ä😀x"),
         (#""ä😀""#, "ä😀"),
     ])
-    func `reads strings with all their escapes`(text: String, value: String) throws {
+    func `reads strings with all escapes`(text: String, value: String) throws {
         #expect(try string(text) == value)
         #expect(try string(JSONText.string(value)) == value)
     }
@@ -42,18 +42,18 @@ import Testing
         "\"", "\"a", "\"\\", "\"\\u", "\"\\u12", "\"\\u12\"", "\"\\x\"", "\"\\ud83d\"", "\"\\ud83d\\u0041\"", "\"\\ude00\"", "\"\\u+123\"",
         "\"a\nb\"", "'a'", "a",
     ])
-    func `refuses broken strings`(text: String) {
+    func `rejects malformed strings`(text: String) {
         #expect(throws: JSONError.self) { try string(text) }
     }
 
-    @Test func `refuses text that is no UTF-8`() {
+    @Test func `rejects text that is not UTF-8`() {
         #expect(throws: JSONError.self) {
             try JSONReader.read([0x22, 0xFF, 0x22]) { reader throws(JSONError) in try reader.readString() }
         }
     }
 
     @Test(arguments: ["{}", "[]", #" { "a" : [ 1 , -2.5e3 , true , null ] , "b" : { } } "#, "false", "1.5"])
-    func `passes over any value`(text: String) throws {
+    func `skips any value`(text: String) throws {
         try skip(text)
     }
 
@@ -62,17 +62,17 @@ import Testing
         "nul", "{}{}",
         #"{"a":1,"a":2}"#,
     ])
-    func `refuses what is no JSON, and repeated keys`(text: String) {
+    func `rejects malformed JSON and repeated keys`(text: String) {
         #expect(throws: JSONError.self) { try skip(text) }
     }
 
-    @Test func `does not follow nesting without end`() throws {
+    @Test func `limits the depth of nesting`() throws {
         let limit = JSONReader.maximumDepth
         try skip(String(repeating: "[", count: limit) + String(repeating: "]", count: limit))
         #expect(throws: JSONError.self) { try skip(String(repeating: "[", count: 1_000_000)) }
     }
 
-    @Test func `says where it stopped`() {
+    @Test func `reports the position of an error`() {
         #expect(throws: JSONError(line: 2, column: 22, reason: "an integer out of range")) { try integer("\n 99999999999999999999") }
     }
 
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: ["A", "A===", "-_8=", "AQ= =", "A Q==", "AQ==AQ==", "ä"])
-    func `refuses other base64`(text: String) {
+    func `rejects other base64`(text: String) {
         #expect(Base64.decode(Array(text.utf8)[...]) == nil)
     }
 }

@@ -15,7 +15,7 @@ import Testing
 struct NoticesTests {
     static let hello = #"{"nid":7,"app":"spreed","subject":"Hello","type":"chat","id":"t0k3n"}"#
 
-    @Test func `only the backend may tell, and only in its form`() async throws {
+    @Test func `only the backend may post notices, and only in the defined form`() async throws {
         try await withOrigin { world async throws in
             #expect(try await world.notify(#"{"uid":"alice","delete":"all"}"#, token: "secre") == 401)
             #expect(try await world.notify(#"{"uid":"alice","delete":"all"}"#, token: "") == 401)
@@ -44,7 +44,7 @@ struct NoticesTests {
         }
     }
 
-    @Test func `pushes that wait for one proxy go out in one request, in order`() async throws {
+    @Test func `the waiting pushes of a proxy are sent in one request, in order`() async throws {
         try await withOrigin { world async throws in
             _ = try await world.register("alice_talk_ios")
             world.proxy.answer.change { $0 = .unavailable }
@@ -61,7 +61,7 @@ struct NoticesTests {
     }
 
     @Test(arguments: [nil, GatewayVectors.session("alice_talk_ios").deviceIdentifier])
-    func `a device that its proxy does not know is forgotten, and no other`(unknown: String?) async throws {
+    func `only a device that its proxy does not know is removed`(unknown: String?) async throws {
         try await withOrigin { world async throws in
             _ = try await world.register("alice_talk_ios")
             _ = try await world.register("alice_files_ios", changing: ["devicePublicKey": GatewayVectors.key("device_ios").public_spki_pem])
@@ -142,7 +142,7 @@ struct NoticesTests {
         }
     }
 
-    @Test func `a full queue refuses the backend with 503, and is logged once a minute`() async throws {
+    @Test func `a full queue rejects the backend's notices with 503, and is logged once a minute`() async throws {
         let log = LogLines()
         try await withOrigin(logger: log.logger) { world async throws in
             _ = try await world.register("alice_talk_ios")

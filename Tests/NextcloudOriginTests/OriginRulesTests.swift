@@ -28,20 +28,20 @@ struct OriginRulesTests {
     }
 
     @Test(arguments: 0..<GatewayVectors.all.truncation.count)
-    func `a long subject is shortened as the reference does`(row: Int) {
+    func `a long subject is shortened as in the reference`(row: Int) {
         let vector = GatewayVectors.all.truncation[row]
         let content = NoticeContent(
             nid: vector.nid, app: vector.app, subject: vector.parsedSubject, type: vector.type, id: vector.id)
         #expect(content.json(upTo: vector.maxLength) == vector.json)
     }
 
-    @Test func `names that leave no room for a subject leave an ellipsis, and do not hang`() {
+    @Test func `a subject without remaining space becomes an ellipsis, without a hang`() {
         let id = String(repeating: "i", count: 300)
         let content = NoticeContent(nid: 1, app: "spreed", subject: "Hello", type: "chat", id: id)
         #expect(content.json == #"{"nid":1,"app":"spreed","subject":"\u2026","type":"chat","id":"\#(id)"}"#)
     }
 
-    @Test func `strings are escaped as PHP does`() {
+    @Test func `strings are escaped as in PHP`() {
         #expect(PHPJSON.string("a/b\"\\\u{8}\u{C}\n\r\t\u{1}\u{7F}é🎉") == #""a\/b\"\\\b\f\n\r\t\u0001\#u{7F}\u00e9\ud83c\udf89""#)
     }
 
@@ -100,7 +100,7 @@ struct OriginRulesTests {
             createdAt: createdAt)
     }
 
-    @Test func `a notification that is too long for a block is no push; PKCS1 has more space than OAEP`() {
+    @Test func `a notification that is too long for a block causes no push, and PKCS1 has more space than OAEP`() {
         let key = GatewayVectors.privateKey("user_alice")
         func fits(_ byteCount: Int, _ padding: RSAPadding) -> Bool {
             let payload = Payload.silent(String(repeating: "x", count: byteCount))
@@ -109,7 +109,7 @@ struct OriginRulesTests {
         #expect(fits(214, .oaep) && !fits(215, .oaep) && fits(245, .pkcs1) && !fits(246, .pkcs1))
     }
 
-    @Test func `a call is worth a minute, everything else a day`() throws {
+    @Test func `a call expires after a minute, another push after a day`() throws {
         let device = Self.device("alice_talk_ios")
         func lifetime(_ kind: Payload.Kind) throws -> Timestamp {
             let payload = Payload(json: "{}", priority: .high, kind: kind)
@@ -122,7 +122,7 @@ struct OriginRulesTests {
 
     // MARK: Choice of devices
 
-    @Test func `eleven are taken from Talk in two pushes, from others one by one`() {
+    @Test func `eleven deletions are two pushes for Talk, and eleven for other apps`() {
         let notice = Notice.delete(Array(1...11), app: "spreed")
         let talk = notice.payloads(for: .talk)
         #expect(talk.map(\.json) == [#"{"nids":[1,2,3,4,5,6,7,8,9,10],"delete-multiple":true}"#, #"{"nid":11,"delete":true}"#])
@@ -136,7 +136,7 @@ struct OriginRulesTests {
             ("spreed", ["alice_talk_ios"]), ("talk", ["alice_talk_ios"]), ("admin_notification_talk", ["alice_talk_ios"]),
             ("files", ["alice_files_android", "bob_subpath"]), (nil, ["alice_talk_ios", "alice_files_android", "bob_subpath"]),
         ] as [(String?, [String])])
-    func `Talk's apps get what is Talk's and nothing else`(app: String?, chosen: [String]) {
+    func `Talk's apps get the notifications of Talk and no others`(app: String?, chosen: [String]) {
         let notice = app.map { Notice.delete([1], app: $0) } ?? .deleteAll
         let devices = ["alice_talk_ios", "alice_files_android", "bob_subpath"].map { Self.device($0) }
         #expect(notice.choose(from: devices) == chosen.map { Self.device($0) })
@@ -144,7 +144,7 @@ struct OriginRulesTests {
         #expect(notice.choose(from: Array(devices[1...])) == Array(devices[1...]))
     }
 
-    @Test func `silent devices get nothing, and of many the newest`() {
+    @Test func `only recently seen devices are reachable, and at most the 20 newest`() {
         let limit = OriginDevice.maximumSilence
         let now = TestNode.start.advanced(by: limit)
         let recent = Self.device("alice_files_ios", tokenID: 1, lastSeen: TestNode.start)
@@ -164,7 +164,7 @@ struct OriginRulesTests {
             ("Mozilla/5.0 (Android) Nextcloud-iOS/34.0.0", .unknown), (" Mozilla/5.0 (iOS) Nextcloud-Talk v23", .unknown),
             ("mozilla/5.0 (iOS) Nextcloud-Talk v23", .unknown), ("curl/8", .unknown), ("", .unknown),
         ] as [(String, AppType)])
-    func `an app is known by its user agent`(userAgent: String, appType: AppType) {
+    func `the user agent identifies the app`(userAgent: String, appType: AppType) {
         #expect(AppType(userAgent: userAgent) == appType)
     }
 
@@ -182,7 +182,7 @@ struct OriginRulesTests {
             ("https://püsh.example.com/", nil), ("https://push%2eexample.com/", nil), ("https://push.example.com\n/", nil),
             ("https://push_1.example.com/", nil), ("https://.example.com/", nil), ("https://a..b/", nil), ("", nil),
         ] as [(String, String?)])
-    func `a proxy is at an https URL`(text: String, proxy: String?) {
+    func `a proxy has an https URL`(text: String, proxy: String?) {
         #expect(ProxyURL(text, allowsLocal: false)?.text == proxy)
     }
 
@@ -191,13 +191,13 @@ struct OriginRulesTests {
         "https://127.0.0.1/", "https://10.0.0.1", "https://[::1]/", "https://127.1/", "https://0x7f.1/", "https://1.2.3.0x4/",
         "https://push.localhost/", "https://PUSH.LOCAL/", "https://localhost./", "https://push.local./", "https://[::ffff:10.0.0.1]/",
     ])
-    func `a local proxy needs leave`(text: String) {
+    func `a local proxy needs permission`(text: String) {
         #expect(ProxyURL(text, allowsLocal: false) == nil)
         #expect(ProxyURL(text, allowsLocal: true) != nil)
     }
 
     @Test(arguments: ["http://localhost", "http://push.example.com/", "http://10.0.0.1/", "http://PUSH.LOCAL/", "http://push/"])
-    func `without TLS only names of an own network, with a slash`(text: String) {
+    func `plain HTTP is limited to certain local names, and needs a slash`(text: String) {
         #expect(ProxyURL(text, allowsLocal: true) == nil)
     }
 
@@ -211,7 +211,7 @@ struct OriginRulesTests {
             (200, #"{"unknown":[1],"failed":0}"#, .refused(status: 200)), (403, "x", .refused(status: 403)),
             (429, "Too Many Requests", .refused(status: 429)), (500, #"{"unknown":["a"],"failed":1}"#, .away), (503, "", .away),
         ] as [(Int, String, ProxyResponse)])
-    func `each response of a proxy is final, except for none and for 5xx`(status: Int, body: String, answer: ProxyResponse) {
+    func `each response of a proxy is final, except 5xx and a missing response`(status: Int, body: String, answer: ProxyResponse) {
         #expect(ProxyResponse(HTTPResponse(status: status, body: Array(body.utf8))) == answer)
         #expect(ProxyResponse(nil) == .away)
     }
@@ -226,7 +226,7 @@ struct OriginRulesTests {
             (#"{"uid":1,"tokenId":7}"#, nil), (#"{"uid":"a","tokenId":"7"}"#, nil), (#"{"uid":"a","tokenId":7.5}"#, nil),
             (#"{"uid":"a","tokenId":7,"lastSeen":"x"}"#, nil), ("[]", nil), ("", nil),
         ] as [(String, Session?)])
-    func `a backend says who it is, or nothing that is believed`(body: String, session: Session?) {
+    func `a response of the backend is a complete session, or none`(body: String, session: Session?) {
         #expect(HTTPBackend.session(in: Array(body.utf8)) == session)
     }
 
@@ -239,13 +239,13 @@ struct OriginRulesTests {
         #"{"uid":"a","notification":{"nid":1,"app":"x","type":"t","id":"i"}}"#, #"{"uid":"a","notification":[]}"#,
         #"{"uid":"a","app":"x","delete":[\#((1...201).map(String.init).joined(separator: ","))]}"#,
     ])
-    func `a notice says one thing, in its form`(body: String) {
+    func `an ambiguous or malformed notice is rejected`(body: String) {
         #expect(NoticeRequest(Array(body.utf8)) == nil)
     }
 
     // MARK: Registering
 
-    @Test func `a device is new, another, the same, or under another key, which only v3 minds`() {
+    @Test func `a registration is new, changed, unchanged or under another key, which only v3 rejects`() {
         let device = Self.device("alice_talk_ios")
         let v3 = OriginRegistration.Version.v3(pushServer: ProxyURL(trusted: "https://push.example.com"))
         let later = TestNode.start.advanced(by: .seconds(5))

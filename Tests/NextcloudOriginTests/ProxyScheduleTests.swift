@@ -17,7 +17,7 @@ struct ProxyScheduleTests {
         return started
     }
 
-    @Test func `proxies are posted to in their order, one request at a time, and calls go first`() {
+    @Test func `a proxy gets one request at a time, proxies alternate in order, and calls come first`() {
         var schedule = ProxySchedule()
         schedule.add([
             Self.waiting("a"), Self.waiting("b", "bob"), Self.waiting("c", "carol", hasCall: true), Self.waiting("a", "dave"),
@@ -29,7 +29,7 @@ struct ProxyScheduleTests {
         #expect(rest == nil && Self.startAll(&schedule) == ["a"])
     }
 
-    @Test func `a user has two requests in flight, and a proxy of several users goes on`() {
+    @Test func `a user has at most two requests in flight, which do not block a proxy of several users`() {
         var schedule = ProxySchedule()
         schedule.add((1...96).map { Self.waiting("tarpit \($0)", "user \($0 % 5)") })
         schedule.add((1...5).map { Self.waiting("shared", "user \($0 % 5)") } + [Self.waiting("shared", "honest")])
@@ -37,13 +37,13 @@ struct ProxyScheduleTests {
         #expect(started.count == 5 * ProxySchedule.userSlotCount + 1 && started.last == "shared")
     }
 
-    @Test func `requests of many users are bounded in all`() {
+    @Test func `the requests of many users are bounded in total`() {
         var schedule = ProxySchedule()
         schedule.add((1...100).map { Self.waiting("\($0)", "user \($0)") })
         #expect(Self.startAll(&schedule).count == ProxySchedule.slotCount)
     }
 
-    @Test func `proxies that timed out share slots of their own until they respond`() {
+    @Test func `proxies that timed out share separate slots until they respond`() {
         var schedule = ProxySchedule()
         let slow = (1...20).map { "slow \($0)" }
         schedule.add(slow.map { Self.waiting($0, $0) })
@@ -63,7 +63,7 @@ struct ProxyScheduleTests {
         #expect(Set(Self.startAll(&schedule)) == ["slow 5", "29"])
     }
 
-    @Test func `pushes of a failed request wait on, and failures are counted until a response`() {
+    @Test func `pushes of a failed request keep waiting, and failures are counted until a response`() {
         var schedule = ProxySchedule()
         schedule.add([Self.waiting("a")])
         for count in 1...3 {

@@ -62,7 +62,7 @@ struct RegistrationTests {
         }
     }
 
-    @Test func `no request is made by a link; a bearer token will do`() async throws {
+    @Test func `a request needs the header of the OCS API or a bearer token`() async throws {
         try await withOrigin { world async throws in
             func send(_ headers: (name: String, value: String)...) async throws -> GatewayClient.Answer {
                 try await world.client.send(.get, "/ocs/v2.php/cloud/capabilities?format=json", headers: headers)
@@ -130,7 +130,7 @@ struct RegistrationTests {
         }
     }
 
-    @Test func `checks come in the reference's order`() async throws {
+    @Test func `the checks have the reference's order`() async throws {
         try await withOrigin(allowsLocalProxies: false) { world async throws in
             func word(_ changes: [String: String?], as user: String = "alice password") async throws -> String {
                 let body = try world.registration("alice_talk_ios", changing: changes)
@@ -157,7 +157,7 @@ struct RegistrationTests {
         }
     }
 
-    @Test func `the status tells created, unchanged, changed, removed and unknown`() async throws {
+    @Test func `the status distinguishes created, unchanged, changed, removed and unknown`() async throws {
         try await withOrigin { world async throws in
             #expect(try await world.register("alice_talk_ios").status == 201)
             #expect(try await world.register("alice_talk_ios").status == 200)
@@ -187,14 +187,14 @@ struct RegistrationTests {
 
     // MARK: The older draft
 
-    @Test func `v3 is there only with a proxy of the operator's`() async throws {
+    @Test func `v3 exists only with a push proxy of the operator`() async throws {
         try await withOrigin { world async throws in
             #expect(try await world.ocs(.post, OriginWorld.oldPush, as: "alice 1").status == 404)
             #expect(try await world.ocs(.delete, OriginWorld.oldPush, as: "alice 1").status == 404)
         }
     }
 
-    @Test func `v3 takes the key without its last line end, and shows it to remove the device`() async throws {
+    @Test func `v3 accepts the key without its last line break, and requires it to remove the device`() async throws {
         try await withOrigin(pushServer: "https://push.example.com/") { world async throws in
             func send(_ method: HTTPRequest.Method, key: String, user: String? = "alice 42") async throws -> (Int, String) {
                 let body = try world.registration("alice_talk_ios", changing: ["devicePublicKey": key, "proxyServer": nil])
@@ -219,7 +219,7 @@ struct RegistrationTests {
 
     // MARK: Keys and backend
 
-    @Test func `an account's key is public, once there is one`() async throws {
+    @Test func `an account's key is public once it exists`() async throws {
         try await withOrigin { world async throws in
             let path = "/ocs/v2.php/identityproof/key/zo%C3%AB%20m?format=json"
             let vectors = GatewayVectors.all.identity_proof
@@ -267,7 +267,7 @@ struct RegistrationTests {
         }
     }
 
-    @Test func `a backend that says nothing is no success, and is not asked without end`() async throws {
+    @Test func `a silent backend is an error, and requests to the backend are limited`() async throws {
         try await withOrigin { world async throws in
             #expect(try await world.ocs(.delete, OriginWorld.push, as: "broken").status == 502)
             for _ in 1..<NextcloudOrigin.sessionsPerMinute {

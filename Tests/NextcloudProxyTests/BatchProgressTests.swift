@@ -21,12 +21,12 @@ struct BatchProgressTests {
         #expect(progress.begin().isEmpty)
     }
 
-    @Test func `the last part is as long as what is left`() {
+    @Test func `the last part contains the remaining entries`() {
         var progress = BatchProgress(entryCount: 129, maximumPartCount: 4)
         #expect(progress.begin() == [.judge(0..<64), .judge(64..<128), .judge(128..<129)])
     }
 
-    @Test func `a part is begun for each that is counted, not for each that is judged`() {
+    @Test func `a next part begins when a part is counted, not when one is judged`() {
         var progress = BatchProgress(entryCount: 256, maximumPartCount: 2)
         #expect(progress.begin() == [.judge(0..<64), .judge(64..<128)])
         let malformed = Array(repeating: Batch.Judgement.malformed, count: 64)
@@ -46,7 +46,7 @@ struct BatchProgressTests {
         #expect(progress.handle(.written).isEmpty)
     }
 
-    @Test func `a write takes a thousand entries, however many wait`() {
+    @Test func `a write contains at most 1,024 entries`() {
         var progress = BatchProgress(entryCount: 1_200, maximumPartCount: 20)
         let parts = progress.begin().compactMap { if case .judge(let part) = $0 { part } else { nil } }
         for part in parts.dropFirst() { _ = progress.handle(Self.judged(part)) }
@@ -54,7 +54,7 @@ struct BatchProgressTests {
         #expect(progress.handle(.written) == [.write((1_024..<1_200).map(Self.accepted))])
     }
 
-    @Test func `only what is accepted is written`() {
+    @Test func `only accepted entries are written`() {
         var progress = BatchProgress(entryCount: 3, maximumPartCount: 1)
         _ = progress.begin()
         let judgements: [Batch.Judgement] = [.malformed, .accepted(Self.accepted(1)), .malformed]

@@ -36,7 +36,7 @@ struct CloudIDTests {
         #expect(CloudID(text)?.keyURL == url)
     }
 
-    @Test func `the key is in the answer`() throws {
+    @Test func `the key is read from the response`() throws {
         let answer = try #require(GatewayVectors.all.identity_proof["response_200"])
         let pem = try #require(answer["ocs"]?["data"]?["public"]?.string)
         let body = #"{"ocs":{"meta":{"status":"ok"},"data":{"public":"\#(pem.replacing("\n", with: "\\n"))","x":[1]}}}"#
@@ -56,7 +56,7 @@ struct CloudIDTests {
         try #require(CloudID("alice@http://\(host):\(server.port)"))
     }
 
-    @Test func `a host that the operator trusts may be private and plain`() async throws {
+    @Test func `a host that the operator trusts may have a private address and plain HTTP`() async throws {
         let requests = Recorder<String>()
         let server = try RawServer { connection in
             connection.readRequest().map { requests.append($0) }
@@ -71,7 +71,7 @@ struct CloudIDTests {
     }
 
     @Test(arguments: ["127.0.0.1", "localhost"])
-    func `no other is connected to at a private address, nor plainly`(host: String) async throws {
+    func `other hosts are not contacted at a private address or over plain HTTP`(host: String) async throws {
         let server = try RawServer { $0.respond(body: Self.answer(GatewayVectors.key("user_alice").public_spki_pem)) }
         defer { server.stop() }
         let proof = HTTPIdentityProof(http: HTTPClient(), trustedHosts: ["example.com"])
@@ -89,7 +89,7 @@ struct CloudIDTests {
         #expect(server.connectionCount == 1)
     }
 
-    @Test func `no redirect is followed, and no long answer read`() async throws {
+    @Test func `a redirect is not followed, and a long response is not read`() async throws {
         let target = try RawServer { $0.respond(body: Self.answer(GatewayVectors.key("user_alice").public_spki_pem)) }
         defer { target.stop() }
         let server = try RawServer { connection in

@@ -50,7 +50,7 @@ struct DevicesTests {
         ("/devices?format=json", GatewayClient.form), ("//devices", GatewayClient.form), ("/devices", ""),
         ("/devices", "application/x-www-form-urlencoded; charset=utf-8"), ("/devices", "APPLICATION/X-WWW-FORM-URLENCODED"),
     ])
-    func `paths and types are taken as they come`(path: String, type: String) async throws {
+    func `paths and content types are accepted in several spellings`(path: String, type: String) async throws {
         try await withProxy { world async throws in
             let body = GatewayVectors.request("alice_files_ios", "post_devices_form")
             #expect(try await world.client.send(.post, path, body, type: type).status == 200)
@@ -109,7 +109,7 @@ struct DevicesTests {
     @Test(arguments: [
         "signature_over_base64_identifier_must_fail", "signature_over_raw_digest_hashed_again_must_fail", "sha256_signature_must_fail",
     ])
-    func `signatures of another making are refused`(name: String) async throws {
+    func `signatures made in another way are rejected`(name: String) async throws {
         try await withProxy { world async throws in
             #expect(try await world.client.send(.post, "/devices", Self.forged(name)).status == 400)
         }
@@ -133,7 +133,7 @@ struct DevicesTests {
         }
     }
 
-    @Test func `the first rule that fits names the app, and a device without a rule is rejected`() async throws {
+    @Test func `the first matching rule determines the app, and a device without a rule is rejected`() async throws {
         let apps = [
             AppRule(userAgent: "^Special/[0-9]+$", token: .any, platform: .ios, topic: "special"),
             AppRule(userAgent: "Talk", token: .apns, platform: .ios, topic: "talk"),
@@ -152,7 +152,7 @@ struct DevicesTests {
 
     // MARK: Registered devices
 
-    @Test func `a device that comes again is updated`() async throws {
+    @Test func `a device that registers again is updated`() async throws {
         try await withProxy { world async throws in
             _ = try await world.post("alice_talk_ios")
             world.advance(by: .seconds(60))
@@ -177,7 +177,7 @@ struct DevicesTests {
         }
     }
 
-    @Test func `another key is a conflict, and the known one stays`() async throws {
+    @Test func `another key is a conflict, and the stored key stays`() async throws {
         try await withProxy { world async throws in
             _ = try await world.post("alice_talk_ios")
             #expect(try await world.post("alice_talk_ios_rotated_key").status == 409)
@@ -278,7 +278,7 @@ struct DevicesTests {
         }
     }
 
-    @Test func `behind a proxy of the operator's each client has a limit of its own`() async throws {
+    @Test func `behind a proxy of the operator each client has its own limit`() async throws {
         let loopback = try #require(IPAddress("127.0.0.1"))
         try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 1), trustedProxies: [loopback]) { world async throws in
             func status(_ forwarded: String...) async throws -> Int {
@@ -313,7 +313,7 @@ struct DevicesTests {
         }
     }
 
-    @Test func `a full storage refuses new devices with 503, keeps serving known ones, and is logged once a minute`() async throws {
+    @Test func `a full storage rejects new devices with 503, serves known devices, and is logged once a minute`() async throws {
         let lines = LogLines()
         try await withProxy(logger: lines.logger) { world async throws in
             #expect(try await world.post("alice_talk_ios").status == 200)
@@ -345,7 +345,7 @@ struct DevicesTests {
         #expect(lines.all.count { $0.contains("the store takes nothing from the Nextcloud proxy") } == 1)
     }
 
-    @Test func `other methods and paths are not there`() async throws {
+    @Test func `other methods and paths are rejected`() async throws {
         try await withProxy { world async throws in
             #expect(try await world.client.send(.get, "/devices").status == 405)
             #expect(try await world.client.send(.put, "/notifications").status == 405)

@@ -21,9 +21,9 @@ struct NotificationsTests {
         #"{"unknown":[\#(sessions.map { "\"\(identifier($0))\"" }.joined(separator: ","))],"failed":\#(failed)}"#
     }
 
-    // MARK: Whole batches
+    // MARK: Complete batches
 
-    @Test func `the reference's batch is accepted in one go`() async throws {
+    @Test func `the reference's batch is accepted in one transaction`() async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()
             let answer = try await world.client.send(.post, "/notifications", Self.batch.body)
@@ -35,7 +35,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `without its devices they are unknown, each listed once`() async throws {
+    @Test func `unregistered devices are unknown, each listed once`() async throws {
         try await withProxy { world async throws in
             let answer = try await world.client.send(.post, "/notifications", Self.batch.body)
             #expect(answer.status == 200)
@@ -44,20 +44,20 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `entries are ordered by their numbers, with gaps, and those without one follow`() throws {
+    @Test func `entries are ordered by their numbers, and entries without a number follow`() throws {
         let body =
             "x=1&notifications%5B7%5D=c&notifications[2]=b&notifications%5B%5D=d&notifications[0]=a&notifications[x]=&notifications[]=e"
         #expect(try BatchBody.read(Array(body.utf8)) == ["a", "b", "c", "d", "e"])
     }
 
     @Test(arguments: ["", "x=1", "notifications=1", "notifications%5B0=1", "notifications%5B0%5D=%zz", "notifications%5B0%5D=%FF"])
-    func `a body without notifications is refused`(body: String) async throws {
+    func `a body without notifications is rejected`(body: String) async throws {
         try await withProxy { world async throws in
             #expect(try await world.client.send(.post, "/notifications", body).status == 400)
         }
     }
 
-    @Test func `a batch has 10,000 entries and no more`() async throws {
+    @Test func `a batch has at most 10,000 entries`() async throws {
         try await withProxy { world async throws in
             let entry = "&notifications[]={"
             let most = try await world.client.send(.post, "/notifications", String(repeating: entry, count: 10_000))
@@ -67,7 +67,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `a batch has 16 MiB and no more`() async throws {
+    @Test func `a batch has at most 16 MiB`() async throws {
         try await withProxy { world async throws in
             let body = "notifications[]=" + String(repeating: "x", count: 16 << 20)
             #expect(try await world.client.send(.post, "/notifications", body).status == 413)
@@ -75,7 +75,7 @@ struct NotificationsTests {
         }
     }
 
-    // MARK: Each entry on its own
+    // MARK: Single entries
 
     @Test(arguments: [
         ("not_json_entry", #"{"unknown":[],"failed":1}"#), ("tampered_subject_entry", #"{"unknown":[],"failed":1}"#),
@@ -87,7 +87,7 @@ struct NotificationsTests {
             #"{"unknown":["OipeEYwRR42XH4llVKxPwBLFv7w/F/j9IJQvgaLdBkqZL2zS9IVpkbt3aEyY9E7dKRuhfTyy+kOViBQuNodBgQ=="],"failed":1}"#
         ),
     ])
-    func `an entry that fails leaves the others alone`(name: String, expected: String) async throws {
+    func `a failing entry does not affect the others`(name: String, expected: String) async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()
             let answer = try await world.notify([Self.negative(name), Self.entry("talk_chat_oaep")])
@@ -99,7 +99,7 @@ struct NotificationsTests {
     }
 
     @Test(arguments: ["deviceIdentifier", "pushTokenHash", "subject", "signature"])
-    func `a field that is missing or no string is a failure, and never unknown`(field: String) async throws {
+    func `an entry with a missing or non-string field is a failure, and never unknown`(field: String) async throws {
         try await withProxy { world async throws in
             let entry = Self.entry("talk_chat_oaep")
             let missing = entry.replacing("\"\(field)\":", with: "\"x\":")
@@ -114,7 +114,7 @@ struct NotificationsTests {
     @Test(arguments: [
         ("subject", "AAAA"), ("subject", "!"), ("subject", String(repeating: "A", count: 1_368)), ("signature", "AAAA"), ("signature", "!"),
     ])
-    func `a subject is a block and a signature is one`(field: String, value: String) async throws {
+    func `a subject and a signature each have the length of an RSA block`(field: String, value: String) async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()
             let entry = Self.entry("talk_chat_oaep").replacing(try Regex("\"\(field)\":\"[^\"]*\""), with: "\"\(field)\":\"\(value)\"")
@@ -169,7 +169,7 @@ struct NotificationsTests {
     }
 
     @Test(arguments: [("files_share_android_pkcs1", GatewayNotification.Priority.normal), ("twofactor_android_oaep", .high)])
-    func `an Android phone gets data and nothing to show`(name: String, priority: GatewayNotification.Priority) async throws {
+    func `an Android phone gets data only`(name: String, priority: GatewayNotification.Priority) async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()
             _ = try await world.notify([Self.entry(name)])
@@ -183,7 +183,7 @@ struct NotificationsTests {
 
     // MARK: Unknown devices
 
-    @Test func `a push that overtakes the registration is only failed, for a minute`() async throws {
+    @Test func `a push that overtakes the registration counts as failed, not as unknown, for a minute`() async throws {
         try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 0)) { world async throws in
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":1}"#)
             world.advance(by: .seconds(59))
@@ -204,7 +204,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `a wrong token hash does not tell at once whether the device is registered`() async throws {
+    @Test func `a wrong token hash does not reveal at once whether the device is registered`() async throws {
         try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 0)) { world async throws in
             _ = try await world.post("alice_talk_ios")
             let entry = Self.negative("wrong_push_token_hash_entry")
@@ -229,7 +229,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `a device that was removed is unknown at once, for a day`() async throws {
+    @Test func `a removed device is unknown at once, for a day`() async throws {
         try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 0)) { world async throws in
             _ = try await world.post("alice_talk_ios")
             #expect(try await world.client.send(.delete, "/devices?" + DevicesTests.deletion("alice_talk_ios")).status == 200)
@@ -258,7 +258,7 @@ struct NotificationsTests {
 
     // MARK: Repeats and limits
 
-    @Test func `the same notification again is no second push, for five minutes`() async throws {
+    @Test func `a repeated notification causes no second push for five minutes`() async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()
             let entry = Self.entry("talk_chat_oaep")
@@ -282,7 +282,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `a full push queue refuses a batch with 503, and is logged once a minute`() async throws {
+    @Test func `a full push queue rejects a batch with 503, and is logged once a minute`() async throws {
         let lines = LogLines()
         try await withProxy(logger: lines.logger) { world async throws in
             try await world.registerAlice()
@@ -297,7 +297,7 @@ struct NotificationsTests {
         #expect(!lines.all.contains { $0.contains("the store takes nothing") })
     }
 
-    @Test func `a long batch that is written in part is whole once it is sent again`() async throws {
+    @Test func `a partly written long batch is complete after it is sent again`() async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()
             let entries = [Self.entry("talk_chat_oaep")] + Array(repeating: "{", count: 1_500) + [Self.entry("talk_call_oaep")]
@@ -310,7 +310,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `a long batch is written and answered in the order of its entries`() async throws {
+    @Test func `a long batch is written and reported in the order of its entries`() async throws {
         try await withProxy { world async throws in
             _ = try await world.post("alice_talk_ios")
             let entries = ["files_share_ios_oaep", "talk_call_oaep", "", "twofactor_android_oaep", "talk_chat_oaep"].flatMap { name in
@@ -327,7 +327,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `pushes that have gathered while the writer was slow are written in several batches`() async throws {
+    @Test func `pushes that accumulate during a slow write are written in several batches`() async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()
             world.store.takes.change { $0 = false }
@@ -339,7 +339,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `the parts of long batches in progress are bounded over all batches`() async throws {
+    @Test func `the parts in progress are bounded over all long batches`() async throws {
         try await withProxy(.init(apps: ProxyWorld.apps, workerCount: 2)) { world async throws in
             world.store.finds.change { $0 = { _ in false } }
             let batch = Array(repeating: "{", count: 1_000)
@@ -354,7 +354,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `only servers with one of the keys, if there are keys`() async throws {
+    @Test func `only servers with a configured key may push, if keys are configured`() async throws {
         let key = "AAAAA-BBBBB-CCCCC-DDDDD-EEEEE"
         try await withProxy(.init(apps: ProxyWorld.apps, subscriptionKeys: ["x", key])) { world async throws in
             func status(_ keys: String...) async throws -> Int {
@@ -367,7 +367,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `an address that pushes to nobody is held, until an hour has passed`() async throws {
+    @Test func `an address may push to 1,000 unknown devices, refilled within an hour`() async throws {
         try await withProxy { world async throws in
             let entry = Self.negative("unknown_device_entry")
             #expect(try await world.notify(Array(repeating: entry, count: 1_001)).status == 200)
@@ -379,7 +379,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `an address has 600 batches a minute`() {
+    @Test func `an address may send 600 batches a minute`() {
         var limiter = RateLimiter(600, every: .seconds(60))
         let client = IPv4.loopback
         let waits = (0...600).map { _ in limiter.take(for: client, at: .zero) }

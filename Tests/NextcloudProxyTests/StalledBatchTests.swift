@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `slots are bounded in all and by address`() throws {
+    @Test func `slots are bounded in total and for each address`() throws {
         var slots = BatchSlots()
         let clients = try (1...10).map { try #require(IPAddress("192.0.2.\($0)")) }
         // Each client requests one slot more than its limit.

@@ -53,7 +53,7 @@ struct TakeoverTests {
         }
     }
 
-    @Test func `one search runs and three wait, a fifth gets 429, and a search ends with its client's connection`() async throws {
+    @Test func `one search runs and three wait, a fifth gets 429, and a closed connection ends its search`() async throws {
         try await withProxy(Self.endless) { world async throws in
             try await prepare(world)
             try await withThrowingTaskGroup(of: GatewayClient.Answer.self) { group in
@@ -73,7 +73,7 @@ struct TakeoverTests {
         }
     }
 
-    @Test func `an address begins ten searches an hour`() async throws {
+    @Test func `an address may begin ten searches an hour`() async throws {
         let configuration = NextcloudProxy.Configuration(apps: ProxyWorld.apps, registrationsPerMinute: 0, maximumTokenNumber: 1)
         try await withProxy(configuration) { world async throws in
             try await prepare(world)

@@ -102,7 +102,7 @@ struct SoftphoneTests {
         #expect(DeviceToken.decode(text, for: .ios) == decoded.map(DeviceToken.init))
     }
 
-    @Test func `tokens of Android phones are themselves, or base64 of themselves`() {
+    @Test func `tokens of Android phones are plain or base64`() {
         let token = GatewayVectors.token("fcm").pushToken
         #expect(DeviceToken.decode(token, for: .android)?.text == token)
         #expect(DeviceToken.decode(Data(token.utf8).base64EncodedString(), for: .android)?.text == token)
@@ -117,7 +117,7 @@ struct SoftphoneTests {
     // MARK: Attributes
 
     @Test(arguments: [("3", 3), ("\"3\"", 3), ("0", 0), ("null", nil), ("\"\"", nil)] as [(String, Int?)])
-    func `a badge is a number or a text of one, and 0 is sent`(badge: String, expected: Int?) async throws {
+    func `a badge is a number or its text, and 0 is sent`(badge: String, expected: Int?) async throws {
         let (code, taken) = try await code(#""verb":"NotifyTextMessage","Selector":"s","Badge":\#(badge)"#)
         #expect(code == .number(200))
         #expect(taken.first?.badge == expected)
@@ -132,7 +132,7 @@ struct SoftphoneTests {
         #""verb":"NotifyTextMessage","Selector":"s","Message":{}"#, #""verb":7"#, #""verb":"notifytextmessage","Selector":"s""#,
         #""verb":"NotifyGenericTextMessage","Message":"""#, #""verb":"NotifyReprovision""#,
     ])
-    func `attributes of another form are refused`(fields: String) async throws {
+    func `malformed attributes are rejected`(fields: String) async throws {
         let (code, taken) = try await code(fields)
         #expect(code == .number(400))
         #expect(taken.isEmpty)
@@ -183,7 +183,7 @@ struct SoftphoneTests {
         #expect(taken.isEmpty)
     }
 
-    @Test func `a body has 1 MiB, and a list 1,000 pushes`() async throws {
+    @Test func `a body has at most 1 MiB, and a list at most 1,000 pushes`() async throws {
         try await withSoftphone { client, _ async throws in
             func status(_ body: String) async throws -> Int {
                 try await client.send(.post, "/pnm2/multisend", body, type: "application/json").status
@@ -197,7 +197,7 @@ struct SoftphoneTests {
 
     // MARK: Failures
 
-    @Test func `a full push queue answers each push with 500, and is logged once a minute`() async throws {
+    @Test func `a full push queue rejects each push with 500, and is logged once a minute`() async throws {
         let (outbox, lines) = (StubOutbox(), LogLines())
         outbox.state.withLock { $0.isFull = true }
         try await withSoftphone(outbox, logger: lines.logger) { client, _ async throws in
@@ -212,7 +212,7 @@ struct SoftphoneTests {
         #expect(!lines.all.contains { $0.contains("the store takes nothing") })
     }
 
-    @Test func `a push that failed is answered 500, each on its own`() async throws {
+    @Test func `a failed push gets 500, whatever the other pushes get`() async throws {
         let outbox = StubOutbox()
         outbox.state.withLock { $0.verdicts[Self.token] = .failed }
         try await withSoftphone(outbox) { client, outbox async throws in

@@ -34,7 +34,7 @@ import Wire
         (404, "", "the node responded with 404 and an empty body"),
         (500, "Failed to publish: timedout", "the node responded with 500: Failed to publish: timedout"),
     ])
-    func `a refusal without text has a description that does not end in a colon`(status: Int, text: String, description: String) {
+    func `a rejection without text has a description that does not end in a colon`(status: Int, text: String, description: String) {
         #expect(NodeError.refused(status: status, text: text).description == description)
     }
 
@@ -56,7 +56,7 @@ import Wire
         #expect(answer.page.rows.map(\.contentTopic) == [nil])
     }
 
-    @Test func `a hash goes back to go-waku in the alphabet for URLs`() {
+    @Test func `a hash is sent to go-waku in the base64 alphabet for URLs`() {
         var query = StoreQuery()
         query.hashes = ["+/s="]
         query.cursor = "0x0a"
@@ -95,7 +95,7 @@ import Wire
         ),
         (#"{"nodeHealth":"INITIALIZING","protocolsHealth":[]}"#, ["the node is not ready: INITIALIZING"]),
     ])
-    func `a node's health is in the body`(text: String, healthIssues: [String]) throws {
+    func `a node's health is read from the body`(text: String, healthIssues: [String]) throws {
         #expect(try read(text) { reader throws(JSONError) in try NodeHealth(reading: &reader) }.healthIssues == healthIssues)
     }
 
@@ -113,11 +113,11 @@ import Wire
     }
 
     @Test(arguments: ["%", "%2", "%zz", "%ff"])
-    func `a broken escape is no text`(text: String) {
+    func `a broken escape is rejected`(text: String) {
         #expect(PercentEncoding.decode(text) == nil)
     }
 
-    @Test func `a damaged answer is an error or another answer, never a crash`() {
+    @Test func `a damaged response is an error or another response, never a crash`() {
         let text = #"{"statusCode":200,"messages":[{"messageHash":"0x01","message":{"payload":"A\u00e4\ud83d\ude00\/","timestamp":-1}}]}"#
         let bytes = Array(text.utf8)
         for index in bytes.indices {

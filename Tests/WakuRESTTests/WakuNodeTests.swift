@@ -8,7 +8,7 @@ import Wire
 /// The client of a node's REST API, with the relay as its node.
 @Suite(.safetyNet)
 struct WakuNodeTests {
-    @Test func `tells a node without relay from a topic without subscription`() async throws {
+    @Test func `distinguishes a node without relay from a topic without subscription`() async throws {
         try await withRelay(.init()) { relay async throws in
             let node = relay.wakuNode
             #expect(try await node.takeMessages(on: TestNode.topic) == nil)

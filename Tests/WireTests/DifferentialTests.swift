@@ -56,7 +56,7 @@ private struct Question {
         case (.failure(let error), .some):
             #expect(isDamaged && Self.strictness.contains(error.reason), "\(error): \(kind.rawValue) \(Hex.encode(bytes))")
         case (.success, nil):
-            #expect(isDamaged && hasLongVarint, "only we take \(kind.rawValue) \(Hex.encode(bytes))")
+            #expect(isDamaged && hasLongVarint, "only our implementation accepts \(kind.rawValue) \(Hex.encode(bytes))")
         }
     }
 
@@ -90,11 +90,11 @@ extension [UInt8] {
     }
 }
 
-/// The other implementation, in its own process.
+/// Google's implementation, in a separate process.
 private struct Google {
     /// The re-encoded message for each request, or nil.
     var answers: [[UInt8]?] = []
-    /// The random messages that it made.
+    /// The random messages of Google's implementation.
     var messages: [Message] = []
 
     struct Message {

@@ -15,7 +15,7 @@ import Wire
     }
 
     @Test(arguments: try WireVectors.load().decode)
-    func `Odd bytes are taken or refused as the reference does`(vector: WireVectors.Decoding) throws {
+    func `Unusual bytes are accepted or rejected as by the reference`(vector: WireVectors.Decoding) throws {
         if let json = vector.json {
             let message = try vector.message.type.decode(vector.hex.bytes)
             try expect(message, equals: json)

@@ -28,11 +28,11 @@ import Wire
         message(segmentsCount: 1, paritySegmentsCount: 1),
         message(),
     ])
-    func `Without payload, or without a count, it is no segment`(message: SegmentMessage) {
+    func `A message without payload or without count is not a segment`(message: SegmentMessage) {
         #expect(!SegmentMessage.isSegment(message.encoded()))
     }
 
-    @Test func `A plain ApplicationMetadataMessage is no segment`() {
+    @Test func `A plain ApplicationMetadataMessage is not a segment`() {
         var message = ApplicationMetadataMessage()
         message.signature = Array(repeating: 1, count: 65)
         message.payload = [1, 2, 3]
@@ -40,7 +40,7 @@ import Wire
         #expect(!SegmentMessage.isSegment(message.encoded()))
     }
 
-    @Test func `Bytes that are no protobuf are no segment`() {
+    @Test func `Bytes that are not protobuf are not a segment`() {
         let bytes = Self.message(segmentsCount: 2).encoded()
         #expect(!SegmentMessage.isSegment(Array(bytes.dropLast())))
         #expect(!SegmentMessage.isSegment(bytes + [0xFF]))

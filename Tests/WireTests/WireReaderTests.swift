@@ -8,7 +8,7 @@ struct WireReaderTests {
     @Test(arguments: [
         ("30", WireError.Reason.truncated),  // no varint after the tag
         ("3080", .truncated),  // a varint without end
-        ("120561", .truncated),  // five bytes announced, one there
+        ("120561", .truncated),  // five bytes announced, one present
         ("12ffffffffffffffffff01", .truncated),  // a length of 2⁶⁴ − 1
         ("a10601", .truncated),  // fixed64 of an unknown field
         ("a50601", .truncated),  // fixed32 of an unknown field
@@ -34,21 +34,21 @@ struct WireReaderTests {
         ("0a01ff", 1, 0, "PushNotificationQueryInfo, field 1, byte 0: the string is not UTF-8"),
         ("3001 80", 0, 2, "PushNotificationQueryInfo, field 0, byte 2: the input ends inside the field"),
     ])
-    func `An error names message, field and place`(hex: String, field: UInt64, offset: Int, description: String) throws {
+    func `An error names message, field and byte offset`(hex: String, field: UInt64, offset: Int, description: String) throws {
         let bytes = try #require(Hex.decode(hex.filter { $0 != " " }))
         let error = try #require(refusal(PushNotificationQueryInfo.self, bytes))
         #expect(error.message == PushNotificationQueryInfo.self && error.field == field && error.offset == offset)
         #expect(error.description == description)
     }
 
-    @Test func `An error in a message within a message names that, and its place in the whole`() throws {
+    @Test func `An error in a nested message names that message, and its offset in the outer message`() throws {
         // The response has one valid info, and one whose grant, field 5, has no length.
         let bytes = try #require(Hex.decode("0a02" + "0a00" + "0a03" + "0a00" + "2a"))
         let error = try #require(refusal(PushNotificationQueryResponse.self, bytes))
         #expect("\(error)" == "PushNotificationQueryInfo, field 5, byte 8: the input ends inside the field")
     }
 
-    @Test func `Groups are passed over down to the limit of nesting`() throws {
+    @Test func `Groups are skipped up to the limit of nesting`() throws {
         let open = [UInt8](repeating: 0x3B, count: WireReader.maximumGroupDepth)
         let close = [UInt8](repeating: 0x3C, count: WireReader.maximumGroupDepth)
         #expect(try PushNotificationRegistration.decode(open + close) == PushNotificationRegistration())
@@ -78,16 +78,16 @@ struct WireReaderTests {
         #expect(decoded == message)
     }
 
-    /// A cut falls between two fields, or reading fails.
+    /// The cut is between two fields, or reading fails.
     @Test(arguments: try HostileInput.messages())
-    func `A message cut short anywhere is refused or complete`(input: HostileInput) throws {
+    func `A message that is cut short anywhere is rejected or complete`(input: HostileInput) throws {
         for count in input.bytes.indices {
             try input.expectTotal(Array(input.bytes[..<count]))
         }
     }
 
     @Test(arguments: try HostileInput.messages())
-    func `A message with any one byte changed is refused or is another message`(input: HostileInput) throws {
+    func `A message with one changed byte is rejected or is another message`(input: HostileInput) throws {
         for index in input.bytes.indices {
             var bytes = input.bytes
             for value in input.replacements(for: bytes[index], at: index) {

@@ -30,7 +30,7 @@ import Wire
     }
 
     @Test(arguments: MessageKind.allCases)
-    func `A message with nothing in it has no bytes`(kind: MessageKind) {
+    func `An empty message has no bytes`(kind: MessageKind) {
         #expect(kind.type.init().encoded().isEmpty)
     }
 }

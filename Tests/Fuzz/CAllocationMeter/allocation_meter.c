@@ -1,4 +1,4 @@
-// Counts allocated bytes: under AddressSanitizer by its hooks, otherwise as the program's own malloc in front of glibc's.
+// Counts allocated bytes: by AddressSanitizer's hooks if present, otherwise by a malloc of the program that calls glibc's.
 #include "CAllocationMeter.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ int posix_memalign(void **block, size_t alignment, size_t size) {
 void *realloc(void *block, size_t size) {
     long before = block ? (long)malloc_usable_size(block) : 0;
     void *grown = __libc_realloc(block, size);
-    // Both may exist for a moment; size 0 frees.
+    // The old and the new block may exist together for a moment. Size 0 frees the block.
     if (grown || size == 0) count(-before);
     return counted(grown);
 }

@@ -22,7 +22,7 @@ import StatusCrypto
             do {
                 cost = try CostCourse(input).run()
             } catch {
-                throw Violation(property: "a store in memory works: \(error)")
+                throw Violation(property: "the store in memory has no error: \(error)")
             }
             for bound in Cost.Bound.allCases {
                 let limit = bound.limit(cost)
@@ -36,7 +36,7 @@ import StatusCrypto
         var messageCount = 0
         /// The number of keys that registered something.
         var keyCount = 0
-        /// The length of the messages as they travel.
+        /// The length of the messages in the network.
         var byteCount = 0
         var replyByteCount = 0
         /// The number of instructions that SQLite's virtual machine ran.
@@ -150,7 +150,7 @@ import StatusCrypto
                     (body, size) = (.query(QueryRules.keys(of: query)), query.encodedByteCount)
                 case 3:
                     let (who, count) = (next(), next())
-                    // The push goes to one installation, or to all of a key's in turn.
+                    // The entries name one installation, or a key's installations one after another.
                     let stride = count & 1
                     var request = PushNotificationRequest()
                     request.messageID = [UInt8(truncatingIfNeeded: steps.count), 1]

@@ -30,7 +30,7 @@ extension FuzzTarget {
             if input.isEmpty { return }
             var random = SecureRandom()
             let sealed = ECIES.seal(input.span, to: identity.publicKey, using: &random)
-            try expect((try? ECIES.open(sealed.span, with: identity)) == input, "what was sealed opens")
+            try expect((try? ECIES.open(sealed.span, with: identity)) == input, "a sealed plaintext opens")
         },
         FuzzTarget(name: "application-metadata", vectors: ["05_app_metadata", "08_e2e"]) { input throws(Violation) in
             guard let opened = try readBounded(input, { try? ApplicationMetadata.open(input) }) else { return }
@@ -42,7 +42,7 @@ extension FuzzTarget {
             let digest = Keccak.keccak256(Array(input.dropFirst(65)))
             guard let key = signature.recover(digest) else { return }
             try expect(signature.isBy(key, digest), "a signature is by the key that is recovered from it")
-            try expect(signature.isWellFormed, "a key is recovered only from what is well-formed")
+            try expect(signature.isWellFormed, "a key is recovered only from a well-formed signature")
         },
         FuzzTarget(name: "public-key", vectors: ["01_hashes_keys"]) { input throws(Violation) in
             if let key = try? PublicKey(compressed: input) {

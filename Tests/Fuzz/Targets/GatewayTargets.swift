@@ -15,7 +15,7 @@ import StatusCrypto
             FuzzTarget(name: "form", vectors: gatewayVectors) { input throws(Violation) in
                 let fields = try readBounded(input, entryByteCount: 64) { FormFields.read(input) }
                 guard let fields else { return }
-                try expect(fields.count <= FormFields.maximumCount, "fields have their limit")
+                try expect(fields.count <= FormFields.maximumCount, "the number of fields is bounded")
                 let written = fields.map { FormFields.encode($0.name) + "=" + FormFields.encode($0.value) }.joined(separator: "&")
                 let again = FormFields.read(Array(written.utf8)) ?? []
                 try expect(again.elementsEqual(fields) { $0 == $1 }, "fields are read as they were written")
@@ -30,10 +30,10 @@ import StatusCrypto
             },
             FuzzTarget(name: "notification-batch", vectors: gatewayVectors) { input throws(Violation) in
                 guard let texts = try readBounded(input, entryByteCount: 96, { try? BatchBody.read(input) }) else { return }
-                try expect((1...BatchBody.maximumEntryCount).contains(texts.count), "a batch has its limits")
+                try expect((1...BatchBody.maximumEntryCount).contains(texts.count), "a batch has 1 to the maximum of entries")
                 for text in texts {
                     guard let entry = BatchEntry(text) else { continue }
-                    try expect(DeviceIdentifier(entry.identifierText) == entry.identifier, "an identifier is found again")
+                    try expect(DeviceIdentifier(entry.identifierText) == entry.identifier, "an identifier is decoded from its own text")
                 }
             },
             FuzzTarget(name: "notification", vectors: gatewayVectors) { input throws(Violation) in
@@ -52,7 +52,7 @@ import StatusCrypto
                 let url = account.keyURL
                 try expect(url.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "an address is printable ASCII")
                 let authority = url.dropFirst(account.isPlainHTTP ? 7 : 8).prefix { $0 != "/" }
-                try expect(!authority.contains { "@?#\\".contains($0) }, "nobody is asked but the host")
+                try expect(!authority.contains { "@?#\\".contains($0) }, "the authority has only a host and a port")
                 try expect(authority.contains(account.host), "the host is the account's")
                 try expect(!url.dropFirst(8).contains("/../"), "the path does not climb")
             },
@@ -60,7 +60,7 @@ import StatusCrypto
                 let text = String(decoding: input, as: UTF8.self)
                 guard let key = try readBounded(input, { RSAPublicKey(pem: text) }) else { return }
                 try expect(RSAPublicKey(pem: key.pem) == key, "a key reads as it was written")
-                try expect(!key.isValidSignature([], of: []), "nothing is no signature")
+                try expect(!key.isValidSignature([], of: []), "an empty signature is invalid")
             },
             FuzzTarget(name: "identity-proof", vectors: gatewayVectors) { input throws(Violation) in
                 _ = try readBounded(input, entryByteCount: 128) { HTTPIdentityProof.key(in: input) }
@@ -71,13 +71,13 @@ import StatusCrypto
                 case .apns(let normal, let voip):
                     for token in [normal, voip ?? ""] {
                         try expect(
-                            token.text.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }, "a token of Apple's is hex in lower case")
+                            token.text.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }, "a token of Apple is hex in lower case")
                     }
-                case .fcm(let token): try expect(token.text == text, "a token of Google's stays as it is")
+                case .fcm(let token): try expect(token.text == text, "a token of Google is unchanged")
                 case nil: break
                 }
                 if let token = DeviceToken.decode(text, for: .ios) {
-                    try expect(DeviceToken.decode(token.text, for: .ios) == token, "a token of Apple's is decoded once")
+                    try expect(DeviceToken.decode(token.text, for: .ios) == token, "a decoded token of Apple decodes to itself")
                 }
                 _ = DeviceToken.decode(text, for: .android)
             },
@@ -90,7 +90,7 @@ import StatusCrypto
                 if values["AppId"] != nil { values["AppId"] = .string(ids[Int(input.first ?? 0) % 3]) }
                 guard let push = try? SoftphonePush(JSONFields(values), apps: apps) else { return }
                 try expect(
-                    PayloadSize.byteCount(push.notification) <= PayloadSize.maximumByteCount, "a payload has room at Apple and Google")
+                    PayloadSize.byteCount(push.notification) <= PayloadSize.maximumByteCount, "a payload fits Apple's and Google's limit")
                 try expect(!push.notification.token.isEmpty, "a push has a token")
             },
             FuzzTarget(name: "client-address", vectors: [], samples: ["192.0.2.7, 198.51.100.1\n[2001:db8::1]", "::ffff:10.0.0.1"]) {
@@ -98,7 +98,7 @@ import StatusCrypto
                 guard let peer = IPAddress("192.0.2.1"), let other = IPAddress("192.0.2.2") else { return }
                 let lines = input.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
                 let address = ClientAddress(trustedProxies: [other])
-                try expect(address.resolve(peer: peer, forwarded: lines).client == peer, "a stranger is who he is")
+                try expect(address.resolve(peer: peer, forwarded: lines).client == peer, "an untrusted peer is the client")
                 let client = address.resolve(peer: other, forwarded: lines).client
                 try expect(IPAddress(client.description) == client, "an address is read as it is written")
             },

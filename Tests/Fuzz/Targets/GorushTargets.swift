@@ -11,9 +11,9 @@ import StatusCrypto
     @testable import HTTPClient
 
     extension FuzzTarget {
-        /// The responses of gorush, or of a server in its place.
+        /// The responses of gorush, or of another server at its address.
         static let gorush: [FuzzTarget] = [
-            // The first byte is the status, the second one the number of notifications.
+            // The first byte is the status, and the second one the number of notifications.
             FuzzTarget(name: "gorush-answer", vectors: [], samples: answers) { input throws(Violation) in
                 guard input.count >= 2 else { return }
                 let status = statuses[Int(input[0]) % statuses.count]
@@ -23,20 +23,20 @@ import StatusCrypto
                     GorushResponse(response, expectedCount: batch.count)
                 }
                 if case .accepted(let failures) = answer {
-                    try expect(status == 200, "only a 200 takes pushes")
+                    try expect(status == 200, "only a 200 accepts pushes")
                     for failure in failures { try check(failure) }
                 }
                 if case .outcomes(let outcomes, _) = ResponseInterpretation(
                     answer, batch: batch, retriesItself: false, timeouts: TimeoutPolicy(), routeDelivered: false)
                 {
                     try expect(outcomes.count == batch.count, "each push has an outcome")
-                    if status != 200 { try expect(!outcomes.contains(.sent), "only a 200 says that a push was sent") }
+                    if status != 200 { try expect(!outcomes.contains(.sent), "only a 200 has a sent push") }
                 }
             },
             FuzzTarget(name: "gorush-configuration", vectors: [], samples: [configuration]) { input throws(Violation) in
                 guard let instance = GorushInstance(yaml: Array(input.prefix(GorushInstance.maximumByteCount))) else { return }
-                try expect(instance.queueCount > 0, "there is room in a queue")
-                try expect(instance.maximumNotificationCount ?? 1 > 0, "a request has room for a notification")
+                try expect(instance.queueCount > 0, "the capacity of a queue is positive")
+                try expect(instance.maximumNotificationCount ?? 1 > 0, "a request may contain a notification")
                 _ = instance.warnings(for: .init(platform: .ios))
             },
             FuzzTarget(name: "header-lines", vectors: [], samples: ["Retry-After: 120\r\nContent-Type: application/json\r\n\r\n"]) {
@@ -44,20 +44,20 @@ import StatusCrypto
                 let lines = input.split(separator: UInt8(ascii: "\n"))
                 var headers = HTTPHeaders()
                 for line in lines { headers.append(line: line) }
-                try expect(headers.fields.count <= lines.count, "a line is one field at most")
+                try expect(headers.fields.count <= lines.count, "a line is at most one field")
                 for (name, value) in headers.fields {
                     try expect(!name.contains(":"), "a name ends at the colon")
                     let ends = [value.utf8.first, value.utf8.last].compactMap(\.self)
                     try expect(!ends.contains { " \t\r\n".utf8.contains($0) }, "no white space around a value")
                     // Only letters that a name may contain change case: ſ becomes S in capitals, and then s.
                     let capitals = name.utf8.map { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) ? $0 - 0x20 : $0 }
-                    try expect(headers[String(decoding: capitals, as: UTF8.self)] != nil, "a field is found whatever the case")
+                    try expect(headers[String(decoding: capitals, as: UTF8.self)] != nil, "a field is found in any case")
                 }
                 guard case .unavailable(let retryAfter) = GorushResponse(HTTPResponse(status: 503, headers: headers), expectedCount: 1)
-                else { throw Violation(property: "a 503 means: not now") }
+                else { throw Violation(property: "a 503 means unavailable") }
                 try expect(
                     retryAfter.map { .zero <= $0 && $0 <= GorushResponse.maximumRetryAfter } ?? true,
-                    "nobody is waited for longer than an hour")
+                    "a wait is at most an hour")
             },
         ]
 
@@ -81,13 +81,13 @@ import StatusCrypto
 
         private static func check(_ failure: GorushFailure) throws(Violation) {
             let classified = FailureTaxonomy.classify(failure.error)
-            try expect(FailureTaxonomy.reasons.contains(classified.reason), "a reason is one of ours")
+            try expect(FailureTaxonomy.reasons.contains(classified.reason), "a reason is known")
             let words = classified.words
             try expect(
-                words.count <= 200 && words.allSatisfy { ($0.isASCII && $0 >= " ") || $0 == "…" }, "an operator is told one short line")
+                words.count <= 200 && words.allSatisfy { ($0.isASCII && $0 >= " ") || $0 == "…" }, "the words are one short line")
             for text in [failure.error, failure.token?.text ?? ""] where text.utf8.count > 16 && failure.identifier?.contains(text) != true
             {
-                try expect(!"\(failure)".contains(text), "a description has neither the token nor gorush's words")
+                try expect(!"\(failure)".contains(text), "a description contains neither the token nor gorush's words")
             }
             _ = failure.names("a device token that is as long as those of Apple and Google are")
         }

@@ -22,13 +22,13 @@
             func step(_ event: HistorySync.Event) throws(Violation) {
                 history.note(event, at: node.now)
                 let action = history.action
-                try expect(action.delay ?? .zero >= .zero && action.delay ?? .zero <= .seconds(60), "a delay has its bounds")
+                try expect(action.delay ?? .zero >= .zero && action.delay ?? .zero <= .seconds(60), "a delay is bounded")
                 switch action.work {
                 case .ask(let query):
-                    try expect((1...100).contains(query.pageSize), "a page has its limits")
-                    try expect(query.hashes.count <= HistorySync.maximumHashCount, "hashes have their limit")
-                    try expect(query.hashes.isEmpty || query.startTime == nil, "no hashes together with a time")
-                case .save(let checkpoint): try expect(checkpoint <= node.now, "no checkpoint lies ahead")
+                    try expect((1...100).contains(query.pageSize), "the size of a page is bounded")
+                    try expect(query.hashes.count <= HistorySync.maximumHashCount, "the number of hashes is bounded")
+                    try expect(query.hashes.isEmpty || query.startTime == nil, "a query has no hashes together with a time")
+                case .save(let checkpoint): try expect(checkpoint <= node.now, "a checkpoint is not in the future")
                 default: break
                 }
             }
@@ -36,7 +36,7 @@
             func carryOut(_ fault: NodeMachine.Fault) throws(Violation) {
                 let work = history.action.work
                 if case .ask = work, history.action.delay == .zero { hurryCount += 1 } else { hurryCount = 0 }
-                try expect(hurryCount <= NodeMachine.maximumHurryCount, "a node is not asked without end")
+                try expect(hurryCount <= NodeMachine.maximumHurryCount, "the number of queries without a pause is bounded")
                 node.advance(by: history.action.delay ?? .zero)
                 try step(node.carryOut(work, fault))
             }
@@ -66,12 +66,12 @@
                 repeat {
                     try carryOut(.none)
                     count += 1
-                    try expect(count < 10_000, "a window comes to an end")
+                    try expect(count < 10_000, "a window ends")
                 } while history.action.work != .wait || ![nil, HistorySync.interval].contains(history.action.delay)
                 node.advance(by: HistorySync.interval)
             }
-            try expect(node.missingCount == 0, "nothing is missing that the store holds, and \(node.missingCount) are")
-            try expect(node.hasTwinsAccepted == false, "a twin takes no message's place")
+            try expect(node.missingCount == 0, "the history has all rows of the store, but \(node.missingCount) are missing")
+            try expect(node.hasTwinsAccepted == false, "a twin does not replace a message")
         }
     }
 
@@ -124,7 +124,7 @@
         func advance(by duration: Duration) { state.withLock { $0.now = $0.now.advanced(by: duration) } }
         func wantAll() { state.withLock { $0.wantsAll = true } }
 
-        /// Stores a message that is up to 15 s old: foreign or not, with a twin before it, behind it or without.
+        /// Stores a message that is up to 15 s old: foreign or not, with a twin before it, with a twin behind it, or without a twin.
         func archive(_ choice: UInt8) {
             state.withLock { state in
                 guard state.rows.count < Self.maximumRowCount else { return }

@@ -16,12 +16,12 @@
                 _ = try readBounded(input) { RelayRoute.parse(method: String(parts[0]), target: parts.count > 1 ? String(parts[1]) : "") }
                 guard !text.isEmpty else { return }
                 let route = RelayRoute.parse(method: "GET", target: "/relay/v1/messages/" + PercentEncoding.encode(text))
-                try expect(route == .messages(pubsubTopic: text), "a topic that was encoded is read")
+                try expect(route == .messages(pubsubTopic: text), "an encoded topic is read back")
             },
             FuzzTarget(name: "store-request", vectors: ["02_topics"], samples: [question]) { input throws(Violation) in
                 let text = String(decoding: input, as: UTF8.self)
                 guard let request = try readBounded(input, entryByteCount: 64, { try? StoreRequest(parsing: text[...]) }) else { return }
-                try expect((1...StoreRequest.maximumPageSize).contains(request.query.pageSize), "a page has its limit")
+                try expect((1...StoreRequest.maximumPageSize).contains(request.query.pageSize), "the size of a page is bounded")
             },
             FuzzTarget(name: "relay-body", vectors: ["10_message_hash"], samples: [message, "[\"/waku/2/rs/16/32\"]"]) {
                 input throws(Violation) in
@@ -29,7 +29,7 @@
                 let now = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
                 if let message = try readBounded(input, { try? RelayBodies.message(request, now: now) }) {
                     try expect(message.timestamp ?? 0 != 0, "each message has a time")
-                    try expect(message.meta.count <= RelayBodies.maximumMetaByteCount, "meta has its limit")
+                    try expect(message.meta.count <= RelayBodies.maximumMetaByteCount, "the length of meta is bounded")
                 }
                 // A rejection lists each wrong name in quotes.
                 _ = try readBounded(input, entryByteCount: 64) { try? RelayBodies.pubsubTopics(request) }

@@ -3,8 +3,8 @@ import StatusCrypto
 import Wire
 
 extension FuzzTarget {
-    /// The assembler as a state machine. The input is a sequence of segments, some of them corrupted, with time between them. Each id comes
-    /// back once, and after all segments have aged the assembler holds none.
+    /// The assembler as a state machine. The input is a sequence of segments, some of them corrupted, with time between them. The
+    /// assembler returns each id once, and is empty after all segments have aged.
     static let segments = FuzzTarget(name: "segments", vectors: ["09_segmentation"]) { input throws(Violation) in
         var limits = SegmentAssembler.Limits()
         // The limits are small, so that short inputs reach them.
@@ -22,7 +22,7 @@ extension FuzzTarget {
         var rest = input[...]
 
         func comesBack(_ ids: [Int64]) throws(Violation) {
-            for id in ids { try expect(held.remove(id) != nil, "an id comes back once") }
+            for id in ids { try expect(held.remove(id) != nil, "an id is returned once") }
         }
 
         while let choice = rest.popFirst() {
@@ -44,16 +44,16 @@ extension FuzzTarget {
             case .incomplete(let evicted): try comesBack(evicted)
             case .complete(let message, let ids):
                 try comesBack(ids)
-                try expect(message.count <= limits.maximumMessageByteCount, "a message has its limit")
+                try expect(message.count <= limits.maximumMessageByteCount, "the length of a message is bounded")
             case .invalid(_, let ids): try comesBack(ids)
             }
-            try expect(assembler.byteCount <= limits.maximumByteCount, "what is held has its limit")
-            try expect(assembler.setCount <= limits.maximumSetCount, "the number of sets has its limit")
+            try expect(assembler.byteCount <= limits.maximumByteCount, "the memory of the assembler is bounded")
+            try expect(assembler.setCount <= limits.maximumSetCount, "the number of sets is bounded")
         }
         now = now.advanced(by: limits.maximumAge + .seconds(1))
         try comesBack(assembler.expire(now: now))
-        try expect(held.isEmpty, "each id comes back")
-        try expect(assembler.byteCount == 0 && assembler.setCount == 0, "nothing is held when everything has aged")
+        try expect(held.isEmpty, "each id is returned")
+        try expect(assembler.byteCount == 0 && assembler.setCount == 0, "the assembler is empty after all segments have aged")
     }
 
     /// Segments of messages of three sizes, one of them with parity.

@@ -19,15 +19,15 @@
                 // Secrets appear redacted.
                 shown = try read(parts.first ?? "", environment).effectiveYAML
             } catch {
-                return try expect(!error.problems.isEmpty, "a refusal has a reason")
+                return try expect(!error.problems.isEmpty, "a rejection lists a problem")
             }
             let again: String
             do throws(SettingsError) {
                 again = try read(shown, [:]).effectiveYAML
             } catch {
-                throw Violation(property: "what check-config shows is a configuration: \(error)")
+                throw Violation(property: "the output of check-config is a configuration: \(error)")
             }
-            try expect(again == shown, "what check-config shows reads back to the same")
+            try expect(again == shown, "the output of check-config reads back to the same")
         }
 
         private static let samples = [

@@ -15,14 +15,14 @@ extension FuzzTarget {
         FuzzTarget(name: "percent-encoding", vectors: ["02_topics"]) { input throws(Violation) in
             let text = String(decoding: input, as: UTF8.self)
             _ = try readBounded(input) { PercentEncoding.decode(text) }
-            try expect(PercentEncoding.decode(PercentEncoding.encode(text)) == text, "what was encoded decodes")
+            try expect(PercentEncoding.decode(PercentEncoding.encode(text)) == text, "an encoded text decodes to itself")
         },
         FuzzTarget(name: "hex", vectors: ["01_hashes_keys"]) { input throws(Violation) in
             let text = String(decoding: input, as: UTF8.self)
             if let bytes = try readBounded(input, { Hex.decode(text) }) {
                 try expect(Hex.encode(bytes) == text.lowercased(), "hex is written as it was read, in lower case")
             }
-            try expect(Hex.decode(Hex.encode(input)) == input, "what was encoded decodes")
+            try expect(Hex.decode(Hex.encode(input)) == input, "encoded bytes decode to themselves")
         },
     ]
 

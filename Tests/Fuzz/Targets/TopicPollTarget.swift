@@ -6,7 +6,7 @@
     @testable import Transport
 
     extension FuzzTarget {
-        /// The poll against a node that delivers, forgets and fails as the input says: one byte a step.
+        /// The poll against a node that delivers, forgets and fails. Each byte of the input determines one step.
         static let topicPoll = FuzzTarget(name: "topic-poll", vectors: []) { input throws(Violation) in
             let interval = Duration.milliseconds(500)
             var poll = TopicPoll(interval: interval, cacheShare: 30)
@@ -25,17 +25,17 @@
                     case (.offer, _): .accepted
                     }
                 let action = poll.note(event)
-                try expect(.zero <= action.delay && action.delay <= max(interval, TopicPoll.maximumDelay), "a delay has its bounds")
+                try expect(.zero <= action.delay && action.delay <= max(interval, TopicPoll.maximumDelay), "a delay is bounded")
                 hurryCount = action.delay == .zero ? hurryCount + 1 : 0
                 switch (work, event) {
                 case (.offer, .failed), (.offer, .missed):
                     try expect(action.work == work, "a batch is offered until it is accepted")
                 case (.take, .took(let batch)):
                     if isInterrupted {
-                        guard case .gap = action.reception else { throw Violation(property: "what comes after a silence is a gap") }
+                        guard case .gap = action.reception else { throw Violation(property: "an interruption leaves a gap") }
                     }
                     isInterrupted = false
-                    if !batch.hashes.isEmpty { try expect(action.work == .offer(batch), "what was taken is offered") }
+                    if !batch.hashes.isEmpty { try expect(action.work == .offer(batch), "taken messages are offered") }
                     // The poll empties a full cache without a pause, because each step makes progress.
                     hurryCount = 0
                 case (.take, .failed), (.take, .notSubscribed), (.subscribe, .failed):
@@ -45,9 +45,9 @@
                 }
                 if case .gap = action.reception, case .took = event {
                 } else {
-                    try expect(!isGap(action), "only what is taken closes a gap")
+                    try expect(!isGap(action), "only taken messages close a gap")
                 }
-                try expect(hurryCount <= 8 || event.isMissed, "a node is not asked without pause")
+                try expect(hurryCount <= 8 || event.isMissed, "the number of requests without a pause is bounded")
                 if event.isMissed { hurryCount = 0 }
             }
         }

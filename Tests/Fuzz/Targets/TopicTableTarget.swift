@@ -19,12 +19,12 @@
                     table.insert(subscriber, topic: topic)
                     model[topic, default: []].insert(subscriber)
                 }
-                try expect(table.contains(topic) == !(model[topic]?.isEmpty ?? true), "a topic is there while somebody has it")
+                try expect(table.contains(topic) == !(model[topic]?.isEmpty ?? true), "the table contains a topic while it has subscribers")
             }
-            try expect(table.count == model.values.reduce(0) { $0 + $1.count }, "entries are counted")
+            try expect(table.count == model.values.reduce(0) { $0 + $1.count }, "the count is that of the entries")
             for (topic, subscribers) in model {
                 let found = table.subscribers(of: topic)
-                try expect(Set(found) == subscribers && found.count == subscribers.count, "everybody is found, once")
+                try expect(Set(found) == subscribers && found.count == subscribers.count, "each subscriber is found once")
             }
         }
     }

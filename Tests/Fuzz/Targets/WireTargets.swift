@@ -24,7 +24,7 @@ extension FuzzTarget {
             guard let message = try readBounded(input, entryByteCount: entryByteCount, { try? Message.decode(input) }) else { return }
             let encoded = message.encoded()
             try expect(encoded.count == message.encodedByteCount, "the size is known before writing")
-            try expect((try? Message.decode(encoded)) == message, "what was written reads as it was")
+            try expect((try? Message.decode(encoded)) == message, "a written message is read back")
             try expect((try? Message.decode(encoded))?.encoded() == encoded, "writing is canonical")
         }
     }

@@ -12,14 +12,14 @@
 
 enum { PAGE_SIZE = 4096 };
 
-/// What has been synced of a file.
+/// The synced content of a file.
 typedef struct image {
     struct image *next;
-    /// Empty once the file was deleted; whoever has it open goes on with it.
+    /// The path, which is empty after the file was deleted. Connections that have the file open keep using it.
     char *path;
     unsigned char *bytes;
     sqlite3_int64 size;
-    /// By page: true for what a failed sync has lost.
+    /// Whether a failed sync has lost the page, for each page.
     bool *lost;
     sqlite3_int64 lost_count;
 } image;
@@ -28,7 +28,7 @@ struct faulty_disk {
     faulty_disk *next;
     char *path;
     image *images;
-    /// Open files, and one for who attached it.
+    /// The number of open files, plus one until the disk is detached.
     int reference_count;
     bool is_off;
 
@@ -37,7 +37,7 @@ struct faulty_disk {
     int result;
 };
 
-/// An open file of a faulty disk; the system's own file lies behind it in memory.
+/// An open file of a faulty disk. The system's file follows it in memory.
 typedef struct {
     sqlite3_file file;
     faulty_disk *disk;
@@ -46,10 +46,10 @@ typedef struct {
 
 static sqlite3_vfs *system_vfs;
 static sqlite3_vfs faulty_vfs;
-/// Guards the disks and all that is in them.
+/// Guards the disks and their content.
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static faulty_disk *disks;
-/// Whether this thread was refused its last lock: then it need not really wait before it asks again.
+/// Whether this thread's last lock failed by a fault. The thread then retries without a real wait.
 static _Thread_local bool was_refused_lock;
 
 static void *allocate(sqlite3_int64 size) {
@@ -74,7 +74,7 @@ static sqlite3_file *base(sqlite3_file *file) {
     return (sqlite3_file *)((faulty_file *)file + 1);
 }
 
-// MARK: Disks; the mutex is held
+// MARK: Disks (the caller holds the mutex)
 
 static faulty_disk *find_disk(const char *path) {
     for (faulty_disk *disk = disks; disk != NULL; disk = disk->next) {
@@ -107,7 +107,7 @@ static image *find_image(faulty_disk *disk, const char *path) {
     return NULL;
 }
 
-/// What the call has to fail with; SQLITE_OK if it may go ahead.
+/// Returns the result with which the call must fail, or SQLITE_OK if it may proceed.
 static int fault(faulty_disk *disk, unsigned operation) {
     if (disk->is_off) return SQLITE_IOERR;
     if ((disk->operations & operation) == 0) return SQLITE_OK;
@@ -119,9 +119,9 @@ static int fault(faulty_disk *disk, unsigned operation) {
     return SQLITE_IOERR;
 }
 
-// MARK: What is durable; the mutex is held
+// MARK: Durable content (the caller holds the mutex)
 
-/// A file as it would be read now; the bytes are the caller's.
+/// Reads the current content of a file. The caller frees the bytes.
 static int read_whole(sqlite3_file *system_file, unsigned char **bytes, sqlite3_int64 *size) {
     int result = system_file->pMethods->xFileSize(system_file, size);
     if (result != SQLITE_OK) return result;
@@ -136,7 +136,7 @@ static bool is_page_synced(const image *image, const unsigned char *bytes, sqlit
     return start + length <= image->size && memcmp(bytes + start, image->bytes + start, (size_t)length) == 0;
 }
 
-/// Puts what was synced of a page, zeros where there is nothing, in the place of what it holds now.
+/// Replaces the content of a page by its synced content, and by zeros beyond the synced size.
 static void revert_page(const image *image, unsigned char *bytes, sqlite3_int64 size, sqlite3_int64 page) {
     sqlite3_int64 start = page * PAGE_SIZE, length = smaller(PAGE_SIZE, size - start);
     sqlite3_int64 synced = smaller(length, image->size - start);
@@ -194,12 +194,12 @@ static uint64_t next_random(uint64_t *seed) {
     return value ^ (value >> 31);
 }
 
-/// Whether luck keeps what was not synced.
+/// Returns whether unsynced data survives by chance.
 static bool is_kept(uint64_t *seed) {
     return *seed != 0 && next_random(seed) % 2 == 0;
 }
 
-/// Rewrites a closed file to what a power cut left of it.
+/// Rewrites a closed file to the content that survived a power cut.
 static int restore_image(image *image, uint64_t *seed) {
     int descriptor = open(image->path, O_RDWR | O_CLOEXEC);
     if (descriptor < 0) return SQLITE_IOERR;
@@ -326,7 +326,7 @@ static int faulty_shm_unmap(sqlite3_file *file, int must_delete) {
     return base(file)->pMethods->xShmUnmap(base(file), must_delete);
 }
 
-/// Version 2: without memory mapping, which would pass by.
+/// Version 2 has no memory mapping, which would bypass the faults.
 static const sqlite3_io_methods methods = {
     .iVersion = 2,
     .xClose = faulty_close,
@@ -349,7 +349,7 @@ static const sqlite3_io_methods methods = {
 
 // MARK: Methods of the VFS
 
-/// Takes what is in a file as synced.
+/// Creates an image of a file, whose content counts as synced.
 static int make_image(faulty_disk *disk, const char *path, sqlite3_file *system_file) {
     unsigned char *bytes;
     sqlite3_int64 size;
@@ -366,7 +366,7 @@ static int open_on_disk(faulty_disk *disk, const char *path, sqlite3_file *file,
     if (result != SQLITE_OK) return result;
     result = system_vfs->xOpen(system_vfs, path, base(file), flags, out_flags);
     if (result != SQLITE_OK) return result;
-    // There is an image already when the file has been open before.
+    // An image exists already if the file was open before.
     if (find_image(disk, path) == NULL) result = make_image(disk, path, base(file));
     if (result != SQLITE_OK) {
         base(file)->pMethods->xClose(base(file));

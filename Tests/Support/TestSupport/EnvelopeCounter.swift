@@ -1,7 +1,7 @@
 import Envelope
 import Synchronization
 
-/// A counter of rising timestamps in nanoseconds, none before the clock's time.
+/// A generator of rising timestamps in nanoseconds, each at or after the clock's time.
 final class EnvelopeCounter: Sendable {
     private let clock: WallClock
     private let last = Mutex<Int64>(0)

@@ -11,13 +11,13 @@ private import CFaultyVFS
 
         package static let open = Operations(rawValue: FAULTY_OPEN)
         package static let read = Operations(rawValue: FAULTY_READ)
-        /// The write. A failing one writes its first half.
+        /// The write. A failing write writes its first half.
         package static let write = Operations(rawValue: FAULTY_WRITE)
         package static let truncate = Operations(rawValue: FAULTY_TRUNCATE)
-        /// The sync. After a failing one, as on Linux, its data can be read, but does not survive a power cut unless it is written again.
+        /// The sync. After a failing sync, as on Linux, the data can be read, but does not survive a power cut unless it is written again.
         package static let sync = Operations(rawValue: FAULTY_SYNC)
         package static let delete = Operations(rawValue: FAULTY_DELETE)
-        /// The lock against other connections. SQLite waits for it in no time.
+        /// The lock against other connections. While locks fail, SQLite's waits for them take no time.
         package static let lock = Operations(rawValue: FAULTY_LOCK)
 
         /// All operations that change a file or make the change durable.
@@ -76,7 +76,7 @@ private import CFaultyVFS
 
     /// Restores the power once all files are closed. The files contain the data that was synced before the cut.
     ///
-    /// - Parameter seed: Determines which unsynced 4-KiB pages survived nevertheless. With 0 none did.
+    /// - Parameter seed: Determines which unsynced 4-KiB pages survived nevertheless. With 0, none survived.
     package func restorePower(seed: UInt64 = 0) throws(Misuse) {
         let code = unsafe faulty_disk_restore_power(disk, seed)
         guard code == 0 else { throw Misuse(code: code) }

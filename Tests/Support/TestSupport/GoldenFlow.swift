@@ -2,7 +2,7 @@ package import Envelope
 import Foundation
 import Wire
 
-/// The worlds of golden vectors 08: what the reference server received, replied and posted to gorush.
+/// The worlds of golden vectors 08: the messages that the reference server received, its replies, and its posts to gorush.
 package struct GoldenFlow: Decodable {
     package struct World: Decodable {
         package let steps: [Step]
@@ -69,7 +69,7 @@ package struct GoldenFlow: Decodable {
 
         package let note: String
         package let `in`: Envelope
-        /// The plaintext; the payload of the message is encrypted.
+        /// The plaintext of the registration. The payload of the message is encrypted.
         package let registration: HexBytes?
         package let requestID: HexBytes?
         package let responses: [Response]
@@ -82,7 +82,7 @@ package struct GoldenFlow: Decodable {
         }
     }
 
-    /// An envelope as it travelled.
+    /// An envelope as the network carried it.
     package struct SentEnvelope: Decodable {
         package let wakuEnvelope: WakuEnvelope
 

@@ -13,7 +13,7 @@ package func printedForms(of value: Any) -> [String] {
     ]
 }
 
-/// Returns the forms in which a print can show a secret: as it is, in hex, in base64 and as the decimal numbers of an array.
+/// Returns the forms in which a print can show a secret: plain, in hex, in base64 and as the decimal numbers of an array.
 package func readableForms(of secret: String) -> [String] {
     let bytes = Array(secret.utf8)
     return [

@@ -12,7 +12,7 @@ package struct ProtocolClient: Sendable {
     /// The counter that gives each envelope its own timestamp, so that no two have equal message hashes.
     private let timestamps: EnvelopeCounter
 
-    /// The clock of a client whose messages no node has to archive.
+    /// The clock of a client whose messages need no archive.
     package static let longAgo = WallClock { Timestamp(nanoseconds: 1_700_000_000_000_000_000) }
 
     /// - Parameter clock: The clock of the envelopes. Archives accept only recent ones.

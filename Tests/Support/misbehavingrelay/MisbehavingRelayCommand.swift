@@ -12,15 +12,15 @@ import UnixSignals
 @main
 struct MisbehavingRelayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "misbehavingrelay", abstract: "As `pushserver relay`, but takes orders to misbehave, under /faults.")
+        commandName: "misbehavingrelay", abstract: "Run relays like `pushserver relay`, with faults that POST /faults sets.")
 
-    @Option(parsing: .singleValue, help: "HOST:PORT of a node. Repeat it for more nodes on one network.")
+    @Option(parsing: .singleValue, help: "HOST:PORT of a node; repeat the option for more nodes on one network.")
     var listen: [String]
 
-    @Option(help: "Keep the store's messages in this file; each node appends its number.", completion: .file())
+    @Option(help: "File for the store's messages; each node appends its number to the name.", completion: .file())
     var archive: String
 
-    @Option(help: "Write the addresses that were bound to this file, as JSON, then say so on standard error.", completion: .file())
+    @Option(help: "File for the bound addresses, as JSON; a line on standard error follows.", completion: .file())
     var readyFile: String
 
     func run() async throws {

@@ -10,27 +10,27 @@ import UnixSignals
 struct StubGorushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stubgorush",
-        abstract: "A gorush that sends nothing: answers like gorush and prints each notification it took as a line of JSON.")
+        abstract: "Respond like gorush without delivery, and print each accepted notification as a line of JSON.")
 
     @Option(help: "Port on 127.0.0.1; 0 means any free port.")
     var port = 0
 
-    @Flag(help: "Answer like a gorush with core.sync. That is the default; the flag stays for scripts that give it.")
+    @Flag(help: "Respond like a gorush with core.sync. This is the default; the flag remains for existing scripts.")
     var sync = false
 
-    @Flag(help: "Answer like a gorush without core.sync, to which the server posts nothing.")
+    @Flag(help: "Respond like a gorush without core.sync, to which the server posts nothing.")
     var async = false
 
     @Flag(help: "Print nothing.")
     var quiet = false
 
-    @Flag(help: "Print the data for the app's code, too.")
+    @Flag(help: "Print the data for the app's code too.")
     var data = false
 
-    @Option(help: "A device token that Apple does not know; may be given several times.")
+    @Option(help: "Device token that Apple does not know; repeat the option for more tokens.")
     var invalidToken: [String] = []
 
-    @Option(help: "Write the URL to this file once it answers.", completion: .file())
+    @Option(help: "File for the URL, written once the stub listens.", completion: .file())
     var readyFile: String?
 
     func run() async throws {

@@ -1,10 +1,10 @@
-"""What Google's protobuf makes of our messages, and we of its.
+"""Reads our messages with Google's protobuf, and makes random messages for ours.
 
 Usage: differential.py PROTOS INPUT OUTPUT SEED COUNT
 
-INPUT has a line for each message: kind, space, hex. OUTPUT answers each with a line: "refused", or "taken" and the hex of the
-message written again with its fields in number order and unknown ones left out. After these come COUNT random messages of each
-kind, a line each: kind, hex, JSON.
+INPUT has a line for each message: kind, space, hex. OUTPUT has a line for each of them: "refused", or "taken" and the hex of the
+re-encoded message, with its fields in number order and without unknown fields. COUNT random messages of each kind follow, with a
+line each: kind, hex, JSON.
 """
 
 import os
@@ -25,7 +25,7 @@ PACKAGE = "pushserver."
 
 
 def message_types(folder):
-    """The messages of the folder's .proto files by name, through a descriptor set made by protoc."""
+    """Returns the messages of the folder's .proto files by name, from a descriptor set of protoc."""
     if shutil.which("protoc") is None:
         sys.exit("protoc is missing: apt-get install protobuf-compiler")
     names = sorted(name for name in os.listdir(folder) if name.endswith(".proto"))
@@ -39,7 +39,7 @@ def message_types(folder):
 
 
 def written_again(message):
-    """The bytes of what Sources/Wire keeps: known fields, and presence only of the timestamp."""
+    """Returns the bytes that Sources/Wire keeps: known fields, and presence of the timestamp only."""
     message.DiscardUnknownFields()
     for field in message.DESCRIPTOR.fields:
         if field.has_presence and field.name != "timestamp" and getattr(message, field.name) == field.default_value:
@@ -54,7 +54,7 @@ def answer(message_type, data):
             message = message_type.FromString(data)
         except DecodeError:
             return "refused"
-    # Python's binding only warns of the end of a group that was never opened, and forgets what follows; C++ and Go refuse it.
+    # For the end of a group that was never opened, Python's binding only warns, and ignores the rest. C++ and Go reject it.
     if complaints:
         return "refused"
     return "taken " + written_again(message).hex()

@@ -1,11 +1,11 @@
 #pragma once
 #include <stddef.h>
 
-/// Begins a measurement: what is allocated now counts as nothing.
+/// Starts a measurement. The memory that is allocated now does not count.
 void allocation_meter_start(void);
 
-/// The most bytes that were allocated at a time since the start, beyond those that were allocated then.
+/// Returns the maximum of allocated bytes since the start, without the bytes that were allocated at the start.
 size_t allocation_meter_peak(void);
 
-/// All bytes that were allocated since the start, whether or not they were freed again.
+/// Returns the total of bytes that were allocated since the start, including freed ones.
 size_t allocation_meter_total(void);

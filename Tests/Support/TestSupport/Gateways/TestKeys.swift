@@ -1,4 +1,4 @@
-/// Public keys, made with openssl and by hand, that test the checks of a proxy. Their private keys do not exist.
+/// Public keys for tests of a proxy's checks, made with openssl and by hand. Their private keys do not exist.
 package enum TestKeys {
     /// An RSA key of 1,024 bits, which is too short.
     package static let rsa1024 = """
@@ -30,7 +30,7 @@ package enum TestKeys {
 
         """
 
-    /// A P-256 key, which is no RSA key.
+    /// A P-256 key, which is not an RSA key.
     package static let ellipticCurve = """
         -----BEGIN PUBLIC KEY-----
         MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEVag2mpvILp74nkvigtTIG0TDeSnI

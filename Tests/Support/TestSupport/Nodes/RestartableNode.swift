@@ -3,7 +3,7 @@ import Relay
 import ServiceLifecycle
 package import Transport
 
-/// A node at a fixed address that can be killed and started again, and that keeps its store only.
+/// A node at a fixed address that a test can kill and start again. Only its store survives.
 package struct RestartableNode: Sendable {
     package let control = RelayControl()
     private let bus: Bus

@@ -36,7 +36,7 @@ package struct TestNode: Sendable {
         }
     }
 
-    /// The node as our programs see it, with the time-out of the tests.
+    /// The client of our programs for this node, with the time-out of the tests.
     package var wakuNode: WakuNode { wakuNode(at: "") }
 
     package func wakuNode(at path: String) -> WakuNode {
@@ -79,7 +79,7 @@ package struct TestNode: Sendable {
     package struct Refused: Error { package var answer: Answer }
 }
 
-/// Runs the test against the node at `WAKU_NODE_URL` if that is set, or else against a relay of its own.
+/// Runs the test against the node at `WAKU_NODE_URL` if that is set, or else against a new relay.
 package func withNode(_ test: (TestNode) async throws -> Void) async throws {
     if let url = ProcessInfo.processInfo.environment["WAKU_NODE_URL"] {
         try await realNodeUse.acquire()

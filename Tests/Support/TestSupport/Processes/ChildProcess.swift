@@ -1,21 +1,21 @@
 import Foundation
 import Synchronization
 
-/// A program of this package that runs beside the tests, with its output line by line. It does not outlive its handle.
+/// A program that runs as a child process, with its output line by line. The process does not outlive its handle.
 ///
-/// Not Foundation's `Process`: on Linux it now and then loses the end of a child that lives for milliseconds only, and its children
-/// inherit the descriptors by which it learns of the end of others.
+/// The class replaces Foundation's `Process`, which on Linux sometimes misses the exit of a child that lives only for milliseconds. Its
+/// children also inherit the descriptors by which it detects the exit of others.
 package final class ChildProcess: Sendable {
     package struct SpawnFailure: Error {
         package var program: String
         package var errno: Int32
     }
 
-    /// How a program ended.
+    /// The result of a program that has exited.
     package struct Ended: Sendable {
-        /// What it returned; a negative number is the signal that ended it.
+        /// The exit code, or the negated number of the signal that ended the program.
         package var exitCode: Int32
-        /// Lines of standard output and error, joined.
+        /// The lines of standard output, joined; `error` has those of standard error.
         package var output: String
         package var error: String
     }
@@ -30,12 +30,12 @@ package final class ChildProcess: Sendable {
     package let identifier: Int32
     private let life = LifeCell()
 
-    /// Apart, so that the thread that waits for the end does not keep the handle.
+    /// The state in a separate object, so that the thread that waits for the exit does not retain the handle.
     private final class LifeCell: Sendable {
         let state = Mutex(Life.running(waiting: []))
     }
 
-    /// Finds a program that was built beside these tests; an absolute path stays as it is.
+    /// Returns the path of a program in the folder of this program. An absolute path stays unchanged.
     package static func path(of program: String) -> String {
         guard !program.hasPrefix("/") else { return program }
         return URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(path: program).path()
@@ -44,8 +44,8 @@ package final class ChildProcess: Sendable {
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - program: the name of one that was built beside these tests, or a path.
-    ///   - environment: all of it; by default that of the tests.
+    ///   - program: The name of a program in the folder of this program, or an absolute path.
+    ///   - environment: The complete environment. The default is that of this process.
     package init(
         _ program: String, _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(SpawnFailure) {
@@ -59,7 +59,7 @@ package final class ChildProcess: Sendable {
             close(error.read)
             throw SpawnFailure(program: program, errno: status)
         }
-        // Not before: a handle without a child must not send signals from its end, to number 0 least of all.
+        // A handle without a child must not send signals in its `deinit`, least of all to process 0.
         self.identifier = identifier
         Self.read(output.read, into: standardOutput)
         Self.read(error.read, into: standardError)
@@ -70,7 +70,7 @@ package final class ChildProcess: Sendable {
 
     // MARK: Life
 
-    /// Does nothing if it has ended: its number may be another's by then.
+    /// Sends a signal, unless the process has exited: its number may then belong to another process.
     package func signal(_ number: Int32) {
         life.state.withLock { if case .running = $0 { _ = kill(identifier, number) } }
     }
@@ -79,7 +79,7 @@ package final class ChildProcess: Sendable {
         life.state.withLock { if case .running = $0 { true } else { false } }
     }
 
-    /// Waits for the end; a negative number is the signal that caused it. A task that is cancelled kills it.
+    /// The exit code, or the negated number of the signal that ended the process, once it has exited. A cancelled task kills the process.
     package var exitCode: Int32 {
         get async {
             await withTaskCancellationHandler {
@@ -99,7 +99,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Runs a program to its end.
+    /// Runs a program until it exits.
     package static func run(
         _ program: String, _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment
     ) async throws -> Ended {
@@ -129,10 +129,10 @@ package final class ChildProcess: Sendable {
         unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
         unsafe posix_spawn_file_actions_adddup2(&actions, error, 2)
-        // Another child must not keep the end of this one's output open, nor a test's socket. Whether it is open or not; the whole test run
-        // was seen to have 2,558.
+        // This child must not keep the write end of another child's output open, nor a test's socket. The loop also closes unused
+        // numbers. A complete test run had up to 2,558 descriptors.
         for descriptor in 3..<Int32(8_192) { unsafe posix_spawn_file_actions_addclose(&actions, descriptor) }
-        // The threads of the pool block all signals, and a child would inherit that.
+        // The pool's threads block all signals, and a child would inherit the mask.
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
@@ -151,7 +151,7 @@ package final class ChildProcess: Sendable {
         return (status, identifier)
     }
 
-    /// On a thread of its own, as all that blocks: the pool must not.
+    /// Reads lines on a separate thread: blocking calls must not use the thread pool.
     private static func read(_ descriptor: Int32, into lines: Lines) {
         Thread.detachNewThread {
             var buffer = [UInt8](repeating: 0, count: 4096)
@@ -167,13 +167,13 @@ package final class ChildProcess: Sendable {
 
     private static func wait(for identifier: pid_t, _ life: LifeCell) {
         Thread.detachNewThread {
-            // Seen first and reaped under the lock: until then the number is this child's, and can be signalled.
+            // `WNOWAIT` leaves the child to be reaped under the lock. Until then, the number is this child's, and signals reach it.
             var info = unsafe siginfo_t()
             while unsafe waitid(P_PID, id_t(identifier), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
             var status: Int32 = 0
             let (waiting, exitCode) = life.state.withLock { life in
                 while unsafe waitpid(identifier, &status, 0) < 0, errno == EINTR {}
-                // The low seven bits are the signal that ended it, the next byte is what it returned (wait(2)).
+                // The low seven bits are the signal that ended the process, and the next byte is its exit code (wait(2)).
                 let exitCode = status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
                 guard case .running(let waiting) = life else { return ([CheckedContinuation<Int32, Never>](), exitCode) }
                 life = .ended(exitCode: exitCode)

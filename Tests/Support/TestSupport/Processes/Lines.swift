@@ -1,4 +1,4 @@
-/// Lines of text that come in, and that can be waited for.
+/// Lines of text that arrive over time. Tests can wait for them.
 package final class Lines: Sendable {
     private struct State {
         var lines: [String] = []
@@ -10,10 +10,12 @@ package final class Lines: Sendable {
 
     init() {}
 
-    /// All so far, without their ends.
+    /// All lines so far, without their line breaks.
     package var all: [String] { state.read(\.lines) }
 
-    /// - Parameter bytes: what was read; none at the end.
+    /// Appends bytes.
+    ///
+    /// - Parameter bytes: The bytes that were read. Empty bytes mark the end.
     func append(_ bytes: some Collection<UInt8> & Sendable) {
         state.change { state in
             state.hasEnded = state.hasEnded || bytes.isEmpty
@@ -30,19 +32,19 @@ package final class Lines: Sendable {
 
     /// Waits for a line.
     ///
-    /// - Returns: false when the end came before it, or the task was cancelled.
+    /// - Returns: false if the end came before the line, or the task was cancelled.
     package func wait(for predicate: @escaping @Sendable (String) -> Bool) async -> Bool {
         await waitOrEnd { $0.contains(where: predicate) }
     }
 
-    /// Waits until there are so many lines.
+    /// Waits until there are at least `count` lines.
     ///
-    /// - Returns: false when the end came before that, or the task was cancelled.
+    /// - Returns: false if the end came before, or the task was cancelled.
     package func wait(count: Int) async -> Bool {
         await waitOrEnd { $0.count >= count }
     }
 
-    /// Waits until no more lines will come, or the task is cancelled.
+    /// Waits until the last line has arrived, or the task is cancelled.
     package func waitForEnd() async {
         await state.wait(until: \.hasEnded)
     }

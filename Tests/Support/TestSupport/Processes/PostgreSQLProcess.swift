@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A PostgreSQL server of one test, which the test can stop, kill and fill up. It syncs to the disk as in production, and listens on a Unix
-/// socket only. It does not outlive its handle.
+/// A PostgreSQL server of one test, which the test can stop, kill and fill up. The server syncs to the disk as in production, and listens
+/// on a Unix socket only. The server does not outlive its handle.
 ///
 /// PostgreSQL refuses to run as root, so root's tests run it as the user `postgres`.
 package final class PostgreSQLProcess: Sendable {
@@ -18,7 +18,7 @@ package final class PostgreSQLProcess: Sendable {
     /// The folder of the socket and of the cluster.
     private let folder: TemporaryFolder
     private let settings: [String]
-    /// nil while it is stopped.
+    /// The first process of the server, or nil while the server is stopped.
     private let process = Mutex<ChildProcess?>(nil)
 
     private init(_ settings: [String]) throws {
@@ -32,14 +32,14 @@ package final class PostgreSQLProcess: Sendable {
     /// - Parameter settings: Lines of `postgresql.conf`, such as `wal_writer_delay=10s`.
     package static func start(_ settings: [String] = []) async throws -> PostgreSQLProcess {
         let server = try PostgreSQLProcess(settings)
-        // Small segments of the WAL, so that a limit for files is above their size. `initdb` itself need not sync.
+        // The segments of the WAL are small, so that a limit for files is above their size. `initdb` itself need not sync.
         try await server.run(
             "initdb", ["--username=\(user)", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--wal-segsize=1"])
         try await server.start()
         return server
     }
 
-    /// Creates a standby of this server and starts it. From then on, each commit waits until the standby has it.
+    /// Creates a standby of this server and starts it. From then on, each commit waits for the standby.
     package func startStandby() async throws -> PostgreSQLProcess {
         let standby = try PostgreSQLProcess(settings)
         try await standby.run(
@@ -66,7 +66,7 @@ package final class PostgreSQLProcess: Sendable {
 
     // MARK: Life
 
-    /// Starts the stopped server and returns when it takes connections.
+    /// Starts the stopped server and returns when it accepts connections.
     package func start() async throws {
         let options = ["listen_addresses=", "unix_socket_directories=\(socket)"] + settings
         let process = try ChildProcess("/usr/bin/env", command("postgres", options.flatMap { ["-c", $0] }))
@@ -76,23 +76,23 @@ package final class PostgreSQLProcess: Sendable {
         }
     }
 
-    /// Stops the server as `pg_ctl stop --mode=fast` does: it ends all connections.
+    /// Stops the server like `pg_ctl stop --mode=fast`, which ends all connections.
     package func stop() async {
         process.withLock { $0 }?.signal(SIGINT)
         await waitForEnd()
     }
 
-    /// Kills the server with all its processes, as a power cut does. What they have not synced to the disk survives in the kernel.
+    /// Kills all processes of the server, as in a power cut. In contrast to a power cut, unsynced data survives in the kernel.
     package func kill() async {
         for process in processes { Glibc.kill(process, SIGKILL) }
         await waitForEnd()
     }
 
-    /// Returns when all processes have ended.
+    /// Returns when all processes have exited.
     package func waitForEnd() async {
         guard let process = process.withLock({ $0 }) else { return }
         _ = await process.exitCode
-        // Each process of the server writes to it.
+        // Each process of the server writes to this stream, which therefore ends after the last exit.
         await process.standardError.waitForEnd()
         self.process.withLock { $0 = nil }
     }
@@ -100,7 +100,7 @@ package final class PostgreSQLProcess: Sendable {
     /// Makes a standby the primary.
     package func promote() async throws { _ = try await query("SELECT pg_promote(wait => true, wait_seconds => 600)") }
 
-    /// The first process, which is stopped so that it starts no others, and its children.
+    /// The first process and its children. The property stops the first process, so that it starts no others.
     private var processes: [pid_t] {
         guard let process = process.withLock({ $0 }), process.isRunning else { return [] }
         process.signal(SIGSTOP)
@@ -119,14 +119,14 @@ package final class PostgreSQLProcess: Sendable {
     /// - Parameter byteCount: nil means no limit.
     package func limitFiles(to byteCount: Int?) async throws {
         let size = byteCount.map(String.init) ?? "unlimited"
-        // Stopped, the first process starts no child with the earlier limit.
+        // The stopped first process starts no child with the earlier limit.
         let processes = processes
         defer { process.withLock { $0 }?.signal(SIGCONT) }
         for process in processes {
             // Root may lack the capability to change another user's limits.
             let command = ["prlimit", "--pid", "\(process)", "--fsize=\(size):"]
             let ended = try await ChildProcess.run("/usr/bin/env", Self.asUser + command)
-            // A child may have ended meanwhile.
+            // A child may have exited meanwhile.
             guard ended.exitCode == 0 || process != processes.last else { throw Failure(description: ended.error) }
         }
     }

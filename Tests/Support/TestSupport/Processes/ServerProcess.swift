@@ -1,6 +1,6 @@
 import Foundation
 
-/// `pushserver serve` as a process of its own: for signals, restarts and exit codes nothing less will do.
+/// `pushserver serve` as a separate process, which tests of signals, restarts and exit codes need.
 package final class ServerProcess: Sendable {
     /// Contents of the ready file (INTERFACE.md, "Files"); addresses are `HOST:PORT`.
     package struct Addresses: Decodable, Sendable {
@@ -13,15 +13,15 @@ package final class ServerProcess: Sendable {
     package let addresses: Addresses
     package let launched: Launched<Addresses>
 
-    /// What it has logged so far.
+    /// The lines that the server has logged so far.
     package var log: Lines { launched.log }
 
     package var processIdentifier: Int32 { launched.process.identifier }
 
-    /// The files of the server, which stay as long as it runs.
+    /// The folder of the server's files, which exists at least as long as this handle.
     package var folder: TemporaryFolder { launched.folder }
 
-    /// A path, or a URL.
+    /// The path or URL of the database.
     package var database: String { launched.database }
 
     /// Starts a server and returns when it is ready.
@@ -35,13 +35,13 @@ package final class ServerProcess: Sendable {
         return try await ServerProcess(launch(in: folder, settings: settings, configuration: configuration, environment: environment))
     }
 
-    /// Starts a server in a folder, at which it can be started again.
+    /// Starts a server in a folder. A later server can start in the same folder.
     ///
     /// - Parameters:
-    ///   - settings: in addition to the ones every test wants: files in the folder, two relays and the admin on free ports.
-    ///   - configuration: YAML of the file, for what is no single setting.
-    ///   - environment: in addition to that of the tests.
-    ///   - shell: what the shell does first in whose place the server then is.
+    ///   - settings: Settings that extend or replace those of every test: files in the folder, two relays and the admin on free ports.
+    ///   - configuration: The YAML of the configuration file, for values that are not single settings.
+    ///   - environment: Variables in addition to those of the tests.
+    ///   - shell: A command of a shell, which the server then replaces.
     package static func launch(
         in folder: TemporaryFolder, settings: [String: String] = [:], configuration: String? = nil, environment: [String: String] = [:],
         shell: String? = nil
@@ -52,7 +52,7 @@ package final class ServerProcess: Sendable {
             "transport.embedded.listen": "127.0.0.1:0,127.0.0.1:0",
             "admin.listen": "127.0.0.1:0",
             "server.name": "tested",
-            // An echo would be one reply more, some seconds later; it has tests of its own.
+            // An echo would add a reply some seconds later. Echoes have their own tests.
             "transport.replyEcho": "false",
         ]
         all.merge(settings) { $1 }
@@ -67,27 +67,27 @@ package final class ServerProcess: Sendable {
             database: all["storage.url"] ?? all["storage.path"] ?? "", environment: environment, shell: shell)
     }
 
-    /// - Returns: when it is ready.
+    /// Creates a handle once the launched server is ready.
     package init(_ launched: Launched<Addresses>) async throws {
         self.launched = launched
         addresses = try await launched.ready()
     }
 
-    /// SIGTERM, as an operator stops a service. Returns the exit code.
+    /// Stops the server with SIGTERM, as an operator does, and returns the exit code.
     package func terminate() async -> Int32 { await launched.terminate() }
 
-    /// SIGKILL, as power cuts and out-of-memory killers do.
+    /// Kills the server with SIGKILL, as in a power cut or by the out-of-memory killer.
     package func kill() async { await launched.kill() }
 
     package func signal(_ number: Int32) { launched.process.signal(number) }
 
-    /// Waits for the end; a negative number is the signal that caused it.
+    /// The exit code, or the negated number of the signal that ended the server, once it has exited.
     package var exitCode: Int32 {
         get async { await launched.process.exitCode }
     }
 }
 
-/// A server, or a relay, of which nothing is known yet but that it was started.
+/// A server or relay that was started and may not be ready yet.
 package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
     package struct StartFailure: Error {
         package var log: [String]
@@ -96,17 +96,17 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
     fileprivate let process: ChildProcess
     private let readyFile: String
     package let folder: TemporaryFolder
-    /// Its database as `pushctl --database` takes it: a path, or a URL; empty for a relay.
+    /// The database as `pushctl --database` accepts it: a path or a URL. Empty for a relay.
     package let database: String
 
     package var isRunning: Bool { process.isRunning }
 
-    /// What it has logged so far.
+    /// The lines that the program has logged so far.
     package var log: Lines { process.standardError }
 
     /// - Parameters:
-    ///   - arguments: what the program needs beside `--ready-file`.
-    ///   - database: the path or URL of its database, if it has one.
+    ///   - arguments: The arguments of the program except `--ready-file`.
+    ///   - database: The path or URL of the program's database. Empty without one.
     package init(
         program: String = "pushserver", _ arguments: [String], in folder: TemporaryFolder, database: String = "",
         environment: [String: String] = [:], shell: String? = nil
@@ -121,16 +121,16 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
         self.folder = folder
     }
 
-    /// Waits until it is ready.
+    /// Waits until the program is ready, and returns the content of its ready file.
     package func ready() async throws -> ReadyFile {
-        // The file comes just before the line. There is another line on a slow start: "… [Daemon] not ready".
+        // The program writes the file just before this line. A slow start also logs "… [Daemon] not ready".
         guard await log.wait(for: { $0.hasSuffix("] ready") }) else { throw StartFailure(log: log.all) }
         return try JSONDecoder().decode(ReadyFile.self, from: Data(contentsOf: URL(filePath: readyFile)))
     }
 
     package func signal(_ number: Int32) { process.signal(number) }
 
-    /// Waits for the end; a negative number is the signal that caused it.
+    /// The exit code, or the negated number of the signal that ended the program, once it has exited.
     package var exitCode: Int32 {
         get async { await process.exitCode }
     }

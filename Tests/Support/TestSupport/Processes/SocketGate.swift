@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A way to the Unix socket of a PostgreSQL server, which a test can close. Each direction of a connection has a thread of its own.
+/// A proxy for the Unix socket of a PostgreSQL server, which a test can close. Each direction of a connection has its own thread.
 package final class SocketGate: Sendable {
     private struct State {
         var isOpen = true
@@ -36,14 +36,14 @@ package final class SocketGate: Sendable {
 
     deinit {
         close()
-        // Unlike close, it ends an `accept` in progress.
+        // Unlike `close`, `shutdown` ends an `accept` in progress.
         shutdown(listener, Int32(SHUT_RDWR))
     }
 
     /// The folder of the gate's socket.
     package var socket: String { folder.path("") }
 
-    /// Breaks all connections, and each later one at once.
+    /// Breaks all connections, and each later connection immediately.
     package func close() {
         let passages = state.change { state in
             state.isOpen = false
@@ -54,8 +54,8 @@ package final class SocketGate: Sendable {
 
     package func open() { state.change { $0.isOpen = true } }
 
-    /// Holds the first connection on which the client sends this text from now on: nothing more passes in either direction, and the client
-    /// does not notice if the server ends.
+    /// Holds the next connection on which the client sends this text. The gate then forwards no bytes in either direction, and hides the
+    /// end of the server from the client.
     ///
     /// - Parameter passes: Whether the text itself still reaches the server.
     package func hold(at text: String, passes: Bool) { state.change { $0.hold = (text, passes) } }
@@ -63,7 +63,7 @@ package final class SocketGate: Sendable {
     /// Returns when a connection is held.
     package func waitForHeld() async { await state.wait { $0.held != nil } }
 
-    /// Breaks the connection that is held.
+    /// Breaks the held connection.
     package func breakHeld() { state.change { $0.held }?.end() }
 
     private static func pass(_ client: Int32, to target: String, _ state: Condition<State>) {
@@ -90,7 +90,7 @@ package final class SocketGate: Sendable {
         Thread.detachNewThread { passage.forward(from: server, to: client) { _ in nil } }
     }
 
-    /// Where PostgreSQL's library looks for the socket.
+    /// Returns the path at which PostgreSQL's library expects the socket.
     private static func path(in folder: String) -> String { folder + "/.s.PGSQL.5432" }
 
     private static func call(
@@ -120,7 +120,7 @@ private final class Passage: Sendable {
         Foundation.close(server)
     }
 
-    /// Ends both directions.
+    /// Shuts down both directions.
     func end() {
         shutdown(client, Int32(SHUT_RDWR))
         shutdown(server, Int32(SHUT_RDWR))
@@ -128,8 +128,8 @@ private final class Passage: Sendable {
 
     /// Forwards bytes until one side ends.
     ///
-    /// - Parameter hold: Returns nil if the passage goes on. Otherwise it is held until it is ended, and the result says whether these
-    ///   bytes still pass.
+    /// - Parameter hold: A function that returns nil if forwarding continues. Otherwise the passage is held until its end, and the result
+    ///   tells whether these bytes still pass.
     func forward(from source: Int32, to destination: Int32, hold: ([UInt8]) -> Bool?) {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
@@ -152,7 +152,7 @@ private final class Passage: Sendable {
             }
             guard sent == count else { break }
         }
-        // The end of the server must not reach the client of a passage that is held.
+        // The end of the server must not reach the client of a held passage.
         if !isHeld.withLock(\.self) { end() }
     }
 }

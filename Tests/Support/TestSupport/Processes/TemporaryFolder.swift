@@ -1,7 +1,7 @@
 package import Foundation
 import Synchronization
 
-/// A folder for one test, gone when the test is.
+/// A folder for one test. The release of this object removes the folder.
 package final class TemporaryFolder: Sendable {
     package let url = FileManager.default.temporaryDirectory.appending(path: "pushserver-tests-\(UUID().uuidString)")
 

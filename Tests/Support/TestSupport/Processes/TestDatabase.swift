@@ -1,18 +1,18 @@
 import Foundation
 
-/// The kinds of databases that the tests of whole servers run over.
+/// The kinds of databases with which the tests of complete servers run.
 package enum TestDatabase: String, CaseIterable, Sendable {
     case sqlite
     case postgresql
 
-    /// Names the folder of the socket of a running PostgreSQL.
+    /// The environment variable with the folder of a running PostgreSQL's socket.
     static let socketVariable = "TEST_POSTGRESQL"
 
     package struct Unavailable: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// Returns the settings of a server in a folder, with a new database of this kind.
+    /// Returns the settings of a server with a new database of this kind.
     package func settings() async throws -> [String: String] {
         switch self {
         case .sqlite: [:]
@@ -21,7 +21,7 @@ package enum TestDatabase: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the settings of a server in a folder. The first call makes the database, which is dropped with the folder.
+    /// Returns the settings of a server in a folder. The first call creates the database, and the removal of the folder drops it.
     package func settings(in folder: TemporaryFolder) async throws -> [String: String] {
         guard self == .postgresql else { return [:] }
         let name = folder.url.lastPathComponent
@@ -30,7 +30,7 @@ package enum TestDatabase: String, CaseIterable, Sendable {
         return try await Self.newPostgreSQL(name)
     }
 
-    /// Closes a database to everybody, or opens it again, as a PostgreSQL that stops and starts.
+    /// Ends all connections to a database and rejects new ones, or accepts connections again. This simulates a restart of PostgreSQL.
     ///
     /// - Parameter url: The setting `storage.url` of ``settings()``.
     package static func set(_ url: String, isReachable: Bool) async throws {
@@ -43,7 +43,7 @@ package enum TestDatabase: String, CaseIterable, Sendable {
         try await !administer("SELECT 1 FROM pg_database WHERE datname = '\(name)'").isEmpty
     }
 
-    /// Runs a statement, and returns its rows without their heads.
+    /// Runs a statement, and returns its rows without column names.
     @discardableResult
     private static func administer(_ statement: String) async throws -> String {
         let arguments = ["-h", try socket(), "-U", "postgres", "-d", "postgres", "-t", "-c", statement]
@@ -54,7 +54,7 @@ package enum TestDatabase: String, CaseIterable, Sendable {
 
     private static func socket() throws -> String {
         guard let socket = ProcessInfo.processInfo.environment[socketVariable] else {
-            throw Unavailable(description: "\(socketVariable) has to name the folder of the socket of a running PostgreSQL")
+            throw Unavailable(description: "\(socketVariable) is missing; set it to the folder of a running PostgreSQL's socket")
         }
         return socket
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The name of the thread that runs this, as the kernel has it.
+/// Returns the kernel's name of the current thread.
 package func currentThreadName() -> String {
     let text = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
     return text?.trimmingCharacters(in: .newlines) ?? ""

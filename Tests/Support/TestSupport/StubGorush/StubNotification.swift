@@ -18,7 +18,7 @@ package struct StubNotification: Sendable, Equatable, Decodable {
     /// The time at which the stub had read the request, before it parsed it.
     package var arrivedAt = Date.distantPast
 
-    /// All keys that gorush v1.22 declares with a type of their own (GORUSH.md §3). A wrong type in one makes gorush reject the whole
+    /// All keys for which gorush v1.22 declares a type (GORUSH.md §3). A wrong type in one makes gorush reject the whole
     /// batch. `sound` may be anything. Huawei and Live Activities are left out.
     private enum Key: String, CodingKey, CaseIterable {
         case identifier = "notif_id"

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that changes. Tests wait for a state of it, not for a time.
+/// A changing value. Tests wait for a state of the value, not for a time.
 package final class Condition<Value: Sendable>: Sendable {
     private struct Waiter {
         let isMet: @Sendable (Value) -> Bool
@@ -40,7 +40,7 @@ package final class Condition<Value: Sendable>: Sendable {
 
     /// Waits until the value meets the condition. The value may have changed again before the task continues.
     ///
-    /// - Returns: false if the task was cancelled before.
+    /// - Returns: false if the task was cancelled first.
     @discardableResult
     package func wait(until isMet: @escaping @Sendable (Value) -> Bool) async -> Bool {
         let number = state.withLock { state in

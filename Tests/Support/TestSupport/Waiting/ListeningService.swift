@@ -3,9 +3,9 @@ package import ServiceLifecycle
 /// Runs a service on a loopback port during the body.
 ///
 /// - Parameters:
-///   - makeService: A function that creates the service. Its argument is for the service to call with `HOST:PORT` once it listens.
+///   - makeService: A function that creates the service. The service calls the argument with `HOST:PORT` once it listens.
 ///   - body: A function of the URL of the service.
-/// - Throws: The error of the service if it never listens; else that of the body.
+/// - Throws: The error of the service if it never listens, or else the error of the body.
 package func withListeningService<Result>(
     _ makeService: (_ onListening: @escaping @Sendable (String) -> Void) throws -> any Service,
     _ body: (_ url: String) async throws -> Result
