@@ -34,7 +34,7 @@ struct BackupScheduleTests {
         "pushserver-02020202-2026-11-02T12:00:00Z.sqlite", "pushserver-02020202-20261302T120000Z.sqlite",
         "pushserver-02020202-20261102T120000Z.sqlite-wal",
     ])
-    func `other files are no backups`(name: String) {
+    func `other files are not backups`(name: String) {
         #expect(BackupName(name, identity: Self.identity) == nil)
     }
 
@@ -58,7 +58,7 @@ struct BackupScheduleTests {
         #expect(schedule.superfluous(backups.shuffled()) == [backups[0]])
     }
 
-    @Test func `days without a backup do not count, so that a server that was off keeps its backups`() {
+    @Test func `days without a backup do not count, so that a stopped server keeps its backups`() {
         let backups = (Int64(0)..<7).map { Self.backup(day: $0) } + [Self.backup(day: 365)]
         #expect(schedule.superfluous(backups).isEmpty)
     }
@@ -86,7 +86,7 @@ struct BackupScheduleTests {
         }
     }
 
-    @Test func `a backup of the future does not count as the newest, because the clock was wrong`() {
+    @Test func `a backup with a future time does not count as the newest, because the clock was wrong`() {
         let backups = [Self.backup(day: 0), Self.backup(day: 400)]
         #expect(schedule.newest(of: backups, at: Self.time(day: 1)) == Self.time(day: 0))
         #expect(schedule.newest(of: [], at: Self.time(day: 1)) == nil)

@@ -77,7 +77,7 @@ struct DatabaseBackupTests {
         await store.close()
     }
 
-    @Test func `a disk without room is noticed before, with twice the room for a plain copy on the same disk`() throws {
+    @Test func `a lack of space is detected before the backup, which needs twice the space with a plain copy on the same disk`() throws {
         let free = Int(try #require(DiskSpace(ofFile: folder.path(""))).free)
         #expect(throws: BackupError.self) { try BackupSpace.check(byteCount: 2 * free, place: folder.path(""), plainCopy: nil) }
         try BackupSpace.check(byteCount: free / 3 * 2, place: folder.path(""), plainCopy: nil)

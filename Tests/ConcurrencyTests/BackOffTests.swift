@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: [(0.0, 0.0, 0), (0, 1, 8), (0, 0.25, 2), (0.5, 0, 4), (0.5, 0.5, 6), (1, 0, 8), (1, 1, 8)])
-    func `jitter moves the delay between its least share and its bound`(minimumShare: Double, jitter: Double, seconds: Int) {
+    func `jitter moves the delay between its minimum fraction and its bound`(minimumShare: Double, jitter: Double, seconds: Int) {
         var backOff = Self.backOff
         backOff.minimumShare = minimumShare
         #expect(backOff.delay(afterFailures: 3, jitter: jitter) == .seconds(seconds))

@@ -36,7 +36,7 @@ import Testing
         #expect(taken.sorted() == Array(0..<1_000))
     }
 
-    @Test func `finished, the rest is taken, then nothing, and nothing more gets in`() async {
+    @Test func `a finished queue returns the remaining elements, and ignores new ones`() async {
         let queue = BatchQueue<Int>()
         let waiting = Task { await queue.next(maximumCount: 1) }
         queue.send(0)
@@ -48,14 +48,14 @@ import Testing
         #expect(await queue.next(maximumCount: 10) == nil)
     }
 
-    @Test func `finishing ends those who wait`() async {
+    @Test func `finishing ends all waits`() async {
         let queue = BatchQueue<Int>()
         let waiting = (0..<3).map { _ in Task { await queue.next(maximumCount: 1) } }
         queue.finish()
         for task in waiting { #expect(await task.value == nil) }
     }
 
-    @Test func `cancelled, who waits takes nothing`() async {
+    @Test func `a cancelled wait takes no element`() async {
         let queue = BatchQueue<Int>()
         let waiting = Task { await queue.next(maximumCount: 1) }
         waiting.cancel()

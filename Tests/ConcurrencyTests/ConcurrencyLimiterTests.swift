@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.safetyNet) struct ConcurrencyLimiterTests {
-    @Test(arguments: [1, 3]) func `at most as many tasks as the limit hold a slot`(limit: Int) async throws {
+    @Test(arguments: [1, 3]) func `the number of tasks with a slot stays within the limit`(limit: Int) async throws {
         let limiter = ConcurrencyLimiter(limit: limit)
         let inside = Condition((count: 0, most: 0))
         try await withThrowingTaskGroup(of: Void.self) { group in

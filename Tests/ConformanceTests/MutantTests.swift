@@ -8,8 +8,8 @@ import Testing
 struct MutantTests {
     /// The mutants of the quick test, one for each stage of a server.
     private static let few = [
-        "accepts V 27 and 28", "compares versions as signed numbers", "tells everybody the token beside a list",
-        "posts a topic of its own for Android", "does not answer repeated requests", "checks no hash of segments",
+        "accepts V 27 and 28", "compares versions as signed numbers", "shows every client the token despite a list",
+        "posts a topic of its own for Android", "does not reply to repeated requests", "checks no hash of segments",
     ]
     private static let played =
         ProcessInfo.processInfo.environment["CONFORMANCE_MUTANTS"] == "all"

@@ -10,7 +10,7 @@ import Transport
 /// The canary: the server as its own client.
 @Suite(.fewAtATime) struct CanaryTests {
     @Test(arguments: [false, true], TestDatabase.allCases)
-    func `the canary's push comes back through the node and ends before gorush`(isWaku: Bool, database: TestDatabase) async throws {
+    func `the canary's push passes through the node and is not posted to gorush`(isWaku: Bool, database: TestDatabase) async throws {
         try await withStubGorush { gorush in
             let node = try RestartableNode(on: Bus(), clock: .system)
             await node.start()
@@ -37,7 +37,7 @@ import Transport
         return try #require(line.split(separator: " ").last.flatMap { Double($0) })
     }
 
-    @Test func `a device that the operator names receives the canary's pushes`() async throws {
+    @Test func `a configured device receives the canary's pushes`() async throws {
         try await withStubGorush { gorush in
             let server = try await ServerProcess.start(
                 in: try TemporaryFolder(),
@@ -51,7 +51,7 @@ import Transport
         }
     }
 
-    @Test func `a canary whose request no node takes says so`() async throws {
+    @Test func `a canary whose request no node accepts reports it`() async throws {
         let node = try RawServer { connection in
             while let request = connection.readRequest() {
                 connection.respond(status: request.hasPrefix("POST /relay/v1/messages") ? 500 : 200, body: "[]")
@@ -68,7 +68,7 @@ import Transport
 
     // MARK: Results
 
-    @Test func `the begin and the end of failures are reported, once each`() {
+    @Test func `the start and the end of failures are reported, once each`() {
         var record = CanaryRecord(interval: .seconds(60), start: time(0))
         #expect(record.add(nil, at: time(1)) == nil)
         #expect(record.add("no reply", at: time(2)) == .fails("no reply"))

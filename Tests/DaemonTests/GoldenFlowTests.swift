@@ -10,7 +10,7 @@ import Wire
 @Suite(.fewAtATime)
 struct GoldenFlowTests {
     @Test(arguments: TestDatabase.allCases)
-    func `a reference client cannot tell it from the reference server`(database: TestDatabase) async throws {
+    func `a reference client cannot distinguish the server from the reference's`(database: TestDatabase) async throws {
         let flow = try GoldenFlow.load()
         let world = flow.mainFlow
         let keys = try Dictionary(

@@ -120,7 +120,7 @@ import Testing
         #expect(try String(contentsOf: page, encoding: .utf8) == MetricsPage.text + "\n", "pushserver metrics-page > docs/METRICS.md")
     }
 
-    @Test func `promtool finds nothing to say about a running server's metrics`() async throws {
+    @Test func `promtool reports no problem with a running server's metrics`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder(), settings: ["canary.interval": "1h"])
         let metrics = server.folder.path("metrics")
         try await AdminClient(server).get("/metrics").body.write(toFile: metrics, atomically: true, encoding: .utf8)

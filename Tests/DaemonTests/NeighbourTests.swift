@@ -41,7 +41,7 @@ struct NeighbourTests {
         node.stop()
     }
 
-    @Test func `a node behind TLS is reached with the certificates that are named`() async throws {
+    @Test func `a node behind TLS is reached with the configured certificates`() async throws {
         let folder = try TemporaryFolder()
         let (key, certificate) = (folder.path("key.pem"), folder.path("certificate.pem"))
         let made = try await ChildProcess.run(

@@ -98,7 +98,7 @@ struct NextcloudOriginTests {
                 Self.read(notification.data?["subject"]?.string)
                     == #"{"nid":1,"app":"files","subject":"Hello","type":"local_share","id":"13"}"#)
 
-            // The device unregisters from its proxy. The origin finds that out by its next notification.
+            // The device unregisters from its proxy. The origin learns that from its next notification.
             let query = known.map { "\($0)=\(FormFields.encode($1))" }.joined(separator: "&")
             #expect(try await proxy.send(.delete, "/devices?" + query).status == 200)
             try await Self.notify(#"{"uid":"alice","delete":"all"}"#, at: origin)

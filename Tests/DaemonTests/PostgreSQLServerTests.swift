@@ -7,7 +7,7 @@ import Wire
 /// A server with a database in PostgreSQL: the differences from a file.
 @Suite(.fewAtATime)
 struct PostgreSQLServerTests {
-    @Test func `a database that goes away makes the server not ready, and it recovers by itself`() async throws {
+    @Test func `an outage of the database makes the server unready, and it recovers by itself`() async throws {
         let settings = try await TestDatabase.postgresql.settings()
         let url = try #require(settings["storage.url"])
         let server = try await ServerProcess.start(in: TemporaryFolder(), settings: settings)
@@ -28,7 +28,7 @@ struct PostgreSQLServerTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test func `a database that is away at the start ends it with a code that asks for another start`() async throws {
+    @Test func `an unreachable database ends the start with an exit code that requests another start`() async throws {
         let settings = ["storage.kind": "postgresql", "storage.url": "postgresql://push@/rings?host=/nowhere"]
         let launched = try ServerProcess.launch(in: TemporaryFolder(), settings: settings)
         #expect(await launched.exitCode == 69)

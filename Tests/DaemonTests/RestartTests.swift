@@ -50,7 +50,7 @@ struct RestartTests {
     }
 
     /// A power cut during SQLite's write, or a copy of a running server's files, leaves a torn WAL.
-    @Test func `a torn end of the WAL costs the last transaction at most, and no recorded message`() async throws {
+    @Test func `a torn end of the WAL loses at most the last transaction, and no recorded message`() async throws {
         let folder = try TemporaryFolder()
         let first = try await ServerProcess.start(in: folder)
         let alice = ProtocolClient(server: try serverKey(of: first))

@@ -155,7 +155,7 @@ struct ServiceManagerTests {
         #expect(state.update([], isListening: true) == .ready)
     }
 
-    @Test func `the looks are frequent during a normal start only`() {
+    @Test func `the checks are frequent during a normal start only`() {
         var state = ReadinessState()
         for _ in 1...40 {
             _ = state.update(["no node"], isListening: true)

@@ -103,7 +103,7 @@ struct SettingsTests {
             yaml: "admin: { allowedHosts: ['*'] }\n",
             problem: "admin.allowedHosts: expected a list of host names, found [*] (FILE, line 1)"),
     ])
-    func `a problem names its place, the value found and the value expected`(example: Case) async throws {
+    func `a problem names its location, the value found and the value expected`(example: Case) async throws {
         let folder = try TemporaryFolder()
         let file = folder.path("pushserver.yaml")
         try folder.write(example.yaml, to: "pushserver.yaml")

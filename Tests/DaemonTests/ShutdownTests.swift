@@ -124,7 +124,7 @@ struct ShutdownTests {
         #expect(server.log.all.contains { $0.hasSuffix("] stopped") })
     }
 
-    @Test func `SIGHUP logs that nothing is reloaded, and stops nothing`() async throws {
+    @Test func `SIGHUP logs that no setting is reloaded, and stops no service`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder())
         server.signal(SIGHUP)
         #expect(await server.log.wait { $0.contains("SIGHUP: nothing is reloaded") })
@@ -133,7 +133,7 @@ struct ShutdownTests {
     }
 
     @Test(arguments: [(SIGUSR1, "SIGUSR1"), (SIGUSR2, "SIGUSR2")])
-    func `SIGUSR1 and SIGUSR2 are logged, and end nothing`(signal: Int32, name: String) async throws {
+    func `SIGUSR1 and SIGUSR2 are logged, and stop no service`(signal: Int32, name: String) async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder())
         server.signal(signal)
         #expect(await server.log.wait { $0.contains("signal ignored") && $0.contains(name) })

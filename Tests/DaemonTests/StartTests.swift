@@ -146,7 +146,7 @@ struct StartTests {
     }
 
     @Test(arguments: ["nowhere/ready", "folder"])
-    func `a ready file that cannot be written is found before anything starts`(name: String) async throws {
+    func `an unwritable ready file is reported before any service starts`(name: String) async throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path("folder/not-empty"), withIntermediateDirectories: true)
         let result = try await serve(in: folder, readyFile: folder.path(name))

@@ -25,7 +25,7 @@ import Wire
 
     private let before = World.start.advanced(by: .seconds(-10))
 
-    @Test("A dead token ends the push and every registration with it", arguments: ["Unregistered", "ExpiredToken"])
+    @Test("A dead token finishes the push and removes every registration with it", arguments: ["Unregistered", "ExpiredToken"])
     func dead(reason: String) async throws {
         try await withStubGorush { stub in
             let world = try World()
@@ -63,7 +63,7 @@ import Wire
         }
     }
 
-    @Test func `An ambiguous verdict needs a second one and a device that works, and a delivery lifts the suspicion`() async throws {
+    @Test func `an ambiguous verdict needs a second one and another device's delivery, and a delivery clears it`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -89,7 +89,7 @@ import Wire
                 world.advance(by: .seconds(1))
                 try await running.accept([pushes[1]], message: 3)
                 try await running.settle()
-                // The server retries the target every ten minutes, whatever pushes wait for it.
+                // The server retries the target every ten minutes, whatever number of pushes waits for it.
                 for message in 4...9 { try await running.accept([pushes[0]], message: Int64(message)) }
                 let count = stub.notifications.all.count
                 #expect(try await running.pass { try await running.outcomes()[.deadToken] != nil } >= .seconds(598))
@@ -127,7 +127,7 @@ import Wire
         }
     }
 
-    @Test func `Invented tokens neither make the server sick nor save a dead device`() async throws {
+    @Test func `invented tokens neither make the server unready nor save a dead device`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -152,7 +152,7 @@ import Wire
         }
     }
 
-    @Test func `Pushes with invented bundle ids cost few requests, and end`() async throws {
+    @Test func `pushes with invented bundle ids cost few requests, and finish`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -174,7 +174,7 @@ import Wire
         }
     }
 
-    @Test func `A push that waits goes to the token that its device has by then`() async throws {
+    @Test func `a waiting push goes to the current token of its device`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -240,7 +240,7 @@ import Wire
         }
     }
 
-    @Test func `A fresh route whose project is wrong loses no device`() async throws {
+    @Test func `a new route with a wrong project removes no registration`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -255,7 +255,7 @@ import Wire
         }
     }
 
-    @Test func `A server with one phone keeps it, and its push expires`() async throws {
+    @Test func `a server with one device keeps its registration, and its push expires`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -276,7 +276,7 @@ import Wire
         }
     }
 
-    @Test func `Devices that are truly gone cost one attempt each and leave the server ready`() async throws {
+    @Test func `dead devices cost one attempt each and leave the server ready`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -303,7 +303,7 @@ import Wire
         }
     }
 
-    @Test func `A gateway's devices are proven too: a server with nothing else fails when none of them is delivered to`() async throws {
+    @Test func `a server with only devices of gateways fails when none of them gets a delivery`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             let url = await stub.url
@@ -362,7 +362,7 @@ import Wire
     }
 
     @Test(
-        "A token that gorush cannot take is refused with its reason and posted to nobody",
+        "A push with a token that gorush cannot accept is refused with a reason, and not posted",
         arguments: [
             iosPush(1, token: "../" + iosToken(1).dropFirst(3)), iosPush(1, token: String(iosToken(1).dropFirst())),
             iosPush(1, topic: "a b"), androidPush(1, token: ""), androidPush(1, token: String(repeating: "a", count: 4_097)),

@@ -10,7 +10,7 @@ import Testing
 
 /// The delivery with a gorush on loopback and a real database.
 @Suite(.safetyNet) struct DeliveryTests {
-    @Test func `A push arrives at once, with all that gorush needs, and ends as sent`() async throws {
+    @Test func `a push arrives at once with all fields that gorush needs, and finishes as sent`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(
-        "A gorush that would lose pushes gets none, and the operator is told which line to change",
+        "A gorush that would lose pushes gets none, and the health check names the line to change",
         arguments: [
             (StubGorush.Configuration(isSync: false), "core.sync: true"), (.init(queueEngine: "redis"), "queue.engine: local"),
         ])
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `In batch mode a request has as many notifications as gorush takes`() async throws {
+    @Test func `in batch mode, a request has the maximum number of notifications that gorush accepts`() async throws {
         try await withStubGorush(.init(maximumNotificationCount: 10)) { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url, { $0.batchMode = .batch }) { running in
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `Devices of one owner that a request names share a notification in a batch, those of two never`() async throws {
+    @Test func `in a batch, devices of one owner in one request share a notification, and devices of two owners never do`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url, { $0.batchMode = .batch }) { running in
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `One target's hundred pushes hold up nobody else's one`() async throws {
+    @Test func `a hundred pushes to one target do not delay the push to another`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             let flood = (0..<100).map { number in
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `Only so many requests are in flight`() async throws {
+    @Test func `the number of requests in flight is limited`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             // Accept the pushes before the start. A route that then sleeps for the maximum has all its permitted requests in flight.
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(
-        "RELIABILITY.md T4: whatever gorush does, each push arrives and ends once", arguments: Fault.all,
+        "RELIABILITY.md T4: whatever gorush does, each push arrives and finishes once", arguments: Fault.all,
         [DeliveryConfiguration.BatchMode.single, .batch])
     func fault(_ fault: Fault, mode: DeliveryConfiguration.BatchMode) async throws {
         try await withStubGorush { stub in
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `Flapping: each push arrives`() async throws {
+    @Test func `each push arrives although gorush fails again and again`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test func `A hanging platform does not hold up the other, nor a hanging app another`() async throws {
+    @Test func `a hanging platform does not delay the other one, nor a hanging app another app`() async throws {
         try await withStubGorush { stub in
             try await withStubGorush { hanging in
                 let world = try World()
@@ -310,7 +310,7 @@ import Testing
         }
     }
 
-    @Test func `A poisonous notification is found and refused, the rest of its batch is sent`() async throws {
+    @Test func `a notification that gorush rejects is found and refused, and the rest of its batch is sent`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url, { $0.batchMode = .batch }) { running in

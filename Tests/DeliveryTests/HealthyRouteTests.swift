@@ -20,7 +20,7 @@ import Wire
     }
 
     @Test(
-        "A stranger with tokens of another project or team makes no route fail, while honest devices are delivered to or idle",
+        "Tokens of another project or team make no route fail, whether honest devices get deliveries or are idle",
         arguments: [
             (2, "SenderId mismatch"), (2, "Requested entity was not found."), (2, "Auth error from APNS or Web Push Service"),
             (1, "BadDeviceToken"), (1, "DeviceTokenNotForTopic"),
@@ -49,7 +49,7 @@ import Wire
         }
     }
 
-    @Test func `A phone that is off costs nothing: Apple and Google accept its pushes`() async throws {
+    @Test func `a device that is off does not count as failed: Apple and Google accept its pushes`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in

@@ -115,7 +115,7 @@ import Testing
         ]
     }
 
-    @Test("Each setting is in what gorush gets, and nothing else is", arguments: Example.all)
+    @Test("gorush gets each setting, and no other fields", arguments: Example.all)
     func bytes(_ example: Example) async throws {
         let notification = try #require(try await posted(example.yaml)[example.platform])
         let collapse =
@@ -127,7 +127,7 @@ import Testing
         #expect(notification == expected)
     }
 
-    @Test func `Two chats of one request are two notifications on a phone, and an attempt more is not`() {
+    @Test func `two chats of one request are two notifications on a device, and a retry adds none`() {
         func identifier(_ chat: [UInt8], message: Int64 = 1) -> String {
             var push = queued([iosPush(1)])[0]
             push.push.chatID = chat
@@ -175,7 +175,7 @@ import Testing
         #expect(error?.problems.count == 1 && error?.description.contains(place) == true, "\(error?.description ?? "")")
     }
 
-    @Test func `Another of Apple's environments is another gorush`() throws {
+    @Test func `another environment of Apple's has a gorush of its own`() throws {
         let configuration = try configuration("routes: { a: { apnTopics: [x], apnsEnvironment: sandbox, url: 'http://other' } }")
         #expect(configuration.routes[0].endpoint?.environment == .sandbox)
         #expect(configuration.endpoint.environment == .production)

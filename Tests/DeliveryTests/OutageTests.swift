@@ -16,8 +16,7 @@ import Wire
 /// The rate of pushes a second: by default 1, or `PUSHSERVER_OUTAGE_RATE`. A server is built for 200.
 private let rate = ProcessInfo.processInfo.environment["PUSHSERVER_OUTAGE_RATE"].flatMap { Int($0) } ?? 1
 
-/// An hour without gorush, as senders see it: from their requests to gorush, with engine, outbox and delivery in between, in simulated
-/// time.
+/// An hour without gorush, as senders see it: from their requests through engine, outbox and delivery to gorush, in simulated time.
 @Suite(.fewAtATime(minutes: 20 + rate / 2))
 struct OutageTests {
     private static let stepSeconds = 120

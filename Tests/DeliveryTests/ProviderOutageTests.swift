@@ -10,7 +10,7 @@ import Testing
 /// Outages in which Apple or Google rejects everything or does not respond, and recoveries (DELIVERY.md, rules 2 and 4).
 @Suite(.safetyNet) struct ProviderOutageTests {
     @Test(
-        "A gorush whose every push is refused is not ready, with Apple's or Google's words in the reason and in a warning of the log",
+        "A server whose every push is rejected is not ready, with Apple's or Google's words in the reason and in the log",
         arguments: [
             (1, "BadEnvironmentKeyIdInToken"), (1, "UnrelatedKeyIdInToken"), (1, "TooManyProviderTokenUpdates"),
             (2, "Firebase Cloud Messaging API has not been used in project 1 before or it is disabled."),
@@ -49,7 +49,7 @@ import Testing
     }
 
     /// Google's client waits as long as `Retry-After` says, and gorush with it, until the server's own time-out expires.
-    @Test func `While Google answers nothing in time, pushes end by their lifetime and not after three timeouts`() async throws {
+    @Test func `while Google does not respond in time, pushes expire by their lifetime and not after three timeouts`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             let url = await stub.url
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `After an outage thousands of pushes that waited for it go within seconds, each once`() async throws {
+    @Test func `after an outage, thousands of waiting pushes are sent within seconds, each once`() async throws {
         let count = 2_200
         let words = "The service is currently unavailable."
         let reason = FailureTaxonomy.classify(words).reason

@@ -11,7 +11,7 @@ import Testing
 /// Outages, crashes and clocks that jump (RELIABILITY.md I1, I2, I5, T6).
 @Suite(.safetyNet) struct RecoveryTests {
     @Test(
-        "An hour without gorush loses nothing, and its return is noticed within 5 seconds",
+        "An hour without gorush loses no push, and its return is detected within 5 seconds",
         arguments: [
             StubGorush.Misbehaviour.answer(status: 503), .reset,
         ])
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `A gorush that is not there yet is noticed when it comes`() async throws {
+    @Test func `a gorush that starts after the server is detected`() async throws {
         let port = try await withStubGorush { stub in try #require(URL(string: await stub.url)?.port) }
         let world = try World()
         try await world.withDelivery(to: "http://127.0.0.1:\(port)") { running in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `A gorush that comes back when every push has expired is noticed all the same`() async throws {
+    @Test func `the return of gorush is detected even after every push has expired`() async throws {
         let port = try await withStubGorush { stub in try #require(URL(string: await stub.url)?.port) }
         let world = try World()
         try await world.withDelivery(to: "http://127.0.0.1:\(port)", { $0.lifetime = .seconds(60) }) { running in
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(
-        "Words that no registration can cause are reported within 10 seconds, and what waited goes with the first success",
+        "Words that no registration can cause are reported within 10 seconds, and the first success releases the waiting pushes",
         arguments: [
             (1, "InvalidProviderToken"), (1, "BadEnvironmentKeyIdInToken"), (1, "UnrelatedKeyIdInToken"),
             (1, "TooManyProviderTokenUpdates"),
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(
-        "Three minutes without Apple or Google: not ready, one push at a time, and everything that waited goes with the first success",
+        "Without Apple or Google the server is not ready and posts one push at a time, until a success releases the waiting pushes",
         arguments: [
             (1, "ServiceUnavailable"), (1, #"Post "https://api.push.apple.com/3/device/a1": dial tcp: connection refused"#),
             (2, "The service is currently unavailable."), (2, "Quota exceeded for quota metric 'x'"),
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `A push that is never answered lives as long as others while nothing is delivered`() async throws {
+    @Test func `a push without any response keeps its lifetime while the route delivers no push`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url, { $0.timeout = .milliseconds(100) }) { running in
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `A gorush with other settings after a broken connection is noticed before the next push`() async throws {
+    @Test func `changed settings of gorush after a broken connection are detected before the next push`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `A crash after the answer posts nothing again`() async throws {
+    @Test func `a crash after the response causes no further post`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             let url = await stub.url
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `A shutdown waits for what is under way, up to a limit`() async throws {
+    @Test func `a shutdown waits for requests in flight, up to a limit`() async throws {
         for isPatient in [true, false] {
             try await withStubGorush { stub in
                 let world = try World()
@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test func `T6: a push expires by the wall clock, also while its route takes nothing`() async throws {
+    @Test func `T6: a push expires by the wall clock, also while gorush accepts no request`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -289,7 +289,7 @@ import Testing
         }
     }
 
-    @Test func `A delay that a clock gone wrong has set ends at the next start`() async throws {
+    @Test func `a delay that a wrong clock has set ends at the next start`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withStore { store in
@@ -333,7 +333,7 @@ import Testing
         }
     }
 
-    @Test func `Routes that have changed take over the pushes of those before`() async throws {
+    @Test func `changed routes take over the pushes of the earlier ones`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             let url = await stub.url

@@ -74,7 +74,7 @@ import Wire
         #expect(next()?.first == Int64(count + 1))
     }
 
-    @Test mutating func `a finished queue returns its remaining items, and then no more`() {
+    @Test mutating func `a finished queue returns its remaining items, and then none`() {
         add(registration(1, key: 1, byteCount: 2_000), other(2))
         queue.finish()
         add(other(3))

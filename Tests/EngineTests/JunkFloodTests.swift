@@ -45,7 +45,7 @@ import Wire
             _ = try await bystander.reply(1, from: harness)
             #expect(try await derivedCount(in: server.store) == 0)
 
-            // The queries wait behind the junk, in the lane of messages without a topic key.
+            // The queries wait behind the junk, in the queue of messages without a topic key.
             gate.open()
             for (number, owner) in owners.enumerated() {
                 try await server.publish(bystander.envelope(queryFor: [owner.keyHash], onTopicOf: owner.keyHash))

@@ -159,7 +159,7 @@ import Wire
         #expect(publishAll(at: .milliseconds(1_600)).sorted() == [1, 2, 3].filter { $0 != second.reply.id })
     }
 
-    @Test mutating func `a reply that is rejected for a reason of its own rests alone`() throws {
+    @Test mutating func `a reply that is rejected for a reason of its own delays no other`() throws {
         add([1, 2])
         fail(try take(at: .zero), .own, at: .zero)
         #expect(publishAll() == [1])

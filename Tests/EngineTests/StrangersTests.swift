@@ -61,7 +61,7 @@ import Wire
         }
     }
 
-    @Test func `five hundred untrusted senders ring one phone thirty times, and then once each five seconds`() async throws {
+    @Test func `five hundred untrusted senders cause thirty pushes to one device, and then one each five seconds`() async throws {
         try await harness.withServer { [harness, alice] server in
             try await server.publish(alice.envelope(alice.registration()))
             _ = try await alice.reply(1, from: harness)
@@ -103,7 +103,7 @@ import Wire
         }
     }
 
-    @Test func `a key that registers without end is refused, and nothing more of it is stored`() async throws {
+    @Test func `a key that registers without limit is rejected, and no more of its data is stored`() async throws {
         try await harness.withServer { [harness, mallory] server in
             func register(_ versions: ClosedRange<UInt64>) async throws -> [PushNotificationRegistrationResponse] {
                 let before = harness.replyCount(to: mallory)

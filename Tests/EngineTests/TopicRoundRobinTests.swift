@@ -32,7 +32,7 @@ import Testing
         let served = take(18)
         #expect(served.count { $0.hasPrefix("junk") } == 2)
         turns.recordResult(isJunk: false, on: "junk")
-        // The topic's next turn is already scheduled. After it, the topic has turns like the others.
+        // The topic's next message is already scheduled. After that, the topic alternates with the others.
         let next = [take(9), take(8)].map { $0.count { $0.hasPrefix("junk") } }
         #expect(next == [1, 4])
         #expect(take().count == 39 - 18 - 17)

@@ -51,7 +51,7 @@ import Wire
         #expect(throws: ApplicationMetadata.OpenError.unsigned) { try ApplicationMetadata.open(vector.wrapped.bytes) }
     }
 
-    @Test("The id is that of the bytes as received, not as we would write them")
+    @Test("The id is that of the received bytes, not of our encoding")
     func nonCanonical() throws {
         let vector = try #require(try File.load().wraps.first)
         let unknownField: [UInt8] = [0x78, 0x01]

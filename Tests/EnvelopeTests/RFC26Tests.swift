@@ -67,7 +67,7 @@ import Testing
         #expect(vector.encoded.bytes == steps.ephemeral_public_key.bytes + body + steps.mac.bytes)
     }
 
-    @Test("Made-up payloads are taken or rejected as by the reference", arguments: try RFC26Vectors.load().malformed)
+    @Test("Invented payloads are accepted or rejected as by the reference", arguments: try RFC26Vectors.load().malformed)
     func madeUp(_ vector: RFC26Vectors.Given) throws {
         guard let error = vector.expect.error else {
             let frame = try open(vector.encoded.bytes, vector.recipientPrivateKey, vector.symmetricKey)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("Another key opens nothing")
+    @Test("Another key opens no payload")
     func wrongKeys() throws {
         var random = SplitMix64(seed: 2)
         let recipient = PrivateKey.generate(using: &random)
@@ -156,12 +156,12 @@ import Testing
     }
 
     /// The sender of a frame chooses its bytes.
-    @Test("A frame of any bytes is read or rejected, and its content was in the bytes")
+    @Test("A frame of any bytes is rejected, or its content is in the bytes")
     func anyFrame() {
         var random = SplitMix64(seed: 5)
         for count in 0..<600 {
             var bytes = random.bytes(count)
-            // Use all eight values of the flags in turn, and short lengths, so that some frames are valid.
+            // Use each of the eight values of the flags, and short lengths, so that some frames are valid.
             if count > 0 { bytes[0] = UInt8(truncatingIfNeeded: count) }
             if count > 1 { bytes[1] &= 0x7F }
             guard let frame = try? RFC26.Frame(decoding: bytes) else { continue }

@@ -32,7 +32,7 @@ import Wire
         #expect(assembler.byteCount == byteCount)
     }
 
-    @Test func `A message of two signers is two sets`() throws {
+    @Test func `Equal segments of two signers are two sets`() throws {
         var assembler = SegmentAssembler()
         let signers = [nil, try Signers.key(1), try Signers.key(2)]
         for segment in segments.dropLast() {
@@ -47,7 +47,7 @@ import Wire
         }
     }
 
-    @Test func `A complete set is late for ten minutes, then the message may come again`() {
+    @Test func `Segments of a complete set are late for ten minutes, and then the message may come again`() {
         var assembler = SegmentAssembler()
         _ = assembler.add(segments)
         let almost = Timestamp.start.advanced(by: .seconds(599))
@@ -84,7 +84,7 @@ import Wire
         #expect(assembler.byteCount == 0)
     }
 
-    @Test func `A set whose hash does not match comes back whole and is forgotten`() {
+    @Test func `A set whose hash does not match is returned completely and forgotten`() {
         var assembler = SegmentAssembler()
         _ = assembler.add(.data(0, of: 2), id: 1)
         #expect(assembler.add(.data(1, of: 2), id: 2) == .invalid(.hashMismatch, ids: [1, 2]))

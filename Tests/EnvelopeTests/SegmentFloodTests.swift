@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// The memory for more segment sets than fit.
+/// The limits of memory for segment sets.
 @Suite(.fewAtATime)
 struct SegmentFloodTests {
     /// A generator of segments. Each belongs to another set, because the generator writes a number into the hash of an encoded segment.
@@ -94,7 +94,7 @@ struct SegmentFloodTests {
         #expect(assembler.setCount == 4)
     }
 
-    @Test func `A flood of many signers drives out the set that waited longest for a segment`() throws {
+    @Test func `A flood of many signers displaces the set that waited longest for a segment`() throws {
         var assembler = SegmentAssembler(limits: Self.smallLimits)
         let (first, second) = (try Signers.key(1), try Signers.key(2))
         _ = assembler.add(.data(0, of: 3), id: -1, signer: first)

@@ -12,7 +12,7 @@ struct SegmentRecoveryTests {
     }
 
     @Test(arguments: [(8, 1), (15, 1), (16, 2), (24, 3)])
-    func `Whichever segments are lost, as many as there is parity, the message is rebuilt`(dataCount: Int, parityCount: Int) {
+    func `The message is rebuilt whichever segments are lost, up to the number of parity segments`(dataCount: Int, parityCount: Int) {
         var random = SplitMix64(seed: UInt64(dataCount))
         // The last segment is shorter, and has zeros before its end.
         let message = random.message(4 * (dataCount - 1)) + [0, 0, 16]
@@ -52,7 +52,7 @@ struct SegmentRecoveryTests {
         }
     }
 
-    @Test func `A message of more segments than parity can serve needs them all`() {
+    @Test func `A message with too many segments for parity needs all of them`() {
         var random = SplitMix64(seed: 3)
         let message = random.message(4 * 257)
         let segments = Segmenter(segmentByteCount: 4).segment(message)
@@ -87,7 +87,7 @@ struct SegmentRecoveryTests {
     }
 
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func `Cut, shuffled, doubled and robbed of its parity's worth, a message comes back once`(seed: UInt64) {
+    func `A message with shuffled, repeated and lost segments is assembled once`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let segmentByteCount = Int.random(in: 1...40, using: &random)
         let message = random.message(Int.random(in: segmentByteCount + 1...min(2_000, 1_024 * segmentByteCount), using: &random))
@@ -101,7 +101,7 @@ struct SegmentRecoveryTests {
         #expect(assembler.setCount == 0)
     }
 
-    @Test func `Segments of the usual size, the last but one byte alone in its own`() {
+    @Test func `Segments of the usual size are assembled, also if the last one has a single byte`() {
         let segmenter = Segmenter()
         #expect(segmenter.segmentByteCount == 786_432)
         let message = [UInt8](repeating: 0, count: 786_432) + [16]

@@ -6,7 +6,7 @@ import Wire
 
 @Suite(.safetyNet) struct SegmentationVectorTests {
     @Test(arguments: try SegmentationVectors.load().cuts)
-    func `A message is cut as the reference cuts it`(_ vector: SegmentationVectors.Cut) {
+    func `A message is segmented as by the reference`(_ vector: SegmentationVectors.Cut) {
         let segments = Segmenter(segmentByteCount: vector.segmentByteCount).segment(vector.payload.bytes)
         #expect(segments == vector.segments.map(\.raw.bytes))
     }
@@ -20,7 +20,7 @@ import Wire
     }
 
     @Test(arguments: try SegmentationVectors.load().feedings)
-    func `Fed in any order, it delivers when the reference does`(_ vector: SegmentationVectors.Feeding) throws {
+    func `The assembler delivers when the reference does, in any order`(_ vector: SegmentationVectors.Feeding) throws {
         let signers = ["alice": try Signers.key(1), "bob": try Signers.key(2)]
         var assembler = SegmentAssembler()
         for (number, step) in vector.steps.enumerated() {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.safetyNet) struct TimestampTests {
-    @Test("A moment moves by a duration, to the nanosecond")
+    @Test("A timestamp advances by a duration, to the nanosecond")
     func advancing() {
         let moment = Timestamp(nanoseconds: 1_000)
         #expect(moment.advanced(by: .seconds(1)).nanoseconds == 1_000_001_000)

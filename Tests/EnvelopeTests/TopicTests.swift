@@ -67,7 +67,7 @@ import Testing
         vector.query_chat.check(.query(key.hash, .plain))
     }
 
-    @Test("The specification's query topic is another name, topic and key")
+    @Test("The specification's query topic has another name, topic and key")
     func prefixedQuery() {
         let hash = Digest64(repeating: 7)
         let plain = TopicName.query(hash, .plain)
@@ -77,7 +77,7 @@ import Testing
         #expect(prefixed.deriveSymmetricKey().exposed != plain.deriveSymmetricKey().exposed)
     }
 
-    @Test("Public chats, among them the empty name and one that is not ASCII", arguments: try File.load().publicChats)
+    @Test("Public chats have the reference's topics, also for empty and non-ASCII names", arguments: try File.load().publicChats)
     func publicChat(_ vector: NamedTopic) {
         vector.check(TopicName(vector.name))
     }

@@ -33,7 +33,7 @@ import Wire
         #expect(WakuEnvelope(pubsubTopic: vector.pubsub_topic, message: message).hash.bytes == vector.hash.bytes)
     }
 
-    @Test("Version and ephemeral do not count")
+    @Test("The message hash does not cover version and ephemeral")
     func notHashed() {
         var envelope = WakuEnvelope(pubsubTopic: "/waku/2/rs/16/32", message: WakuMessage())
         let hash = envelope.hash

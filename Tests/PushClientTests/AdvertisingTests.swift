@@ -44,7 +44,7 @@ struct AdvertisingTests {
         try await Set(client.devices(of: alice.publicKey, refreshes: true).map(\.server))
     }
 
-    @Test("a server that is not advertised any more is not used any more, whichever of the two had the higher version", arguments: [0, 1])
+    @Test("a client stops using a server that is no longer advertised, whichever server had the higher version", arguments: [0, 1])
     func droppedServer(kept: Int) async throws {
         let client = try await registering()
         _ = try await client.register(device, with: both)
@@ -66,7 +66,7 @@ struct AdvertisingTests {
         #expect(try await servers(sending()) == Set(both))
     }
 
-    @Test("who unregisters everywhere tells it once, and nobody asks any server any more")
+    @Test("a device that unregisters everywhere advertises it once, and senders stop querying its servers")
     func withdrawn() async throws {
         let client = try await registering()
         _ = try await client.register(device, with: both)
@@ -91,7 +91,7 @@ struct AdvertisingTests {
         #expect(try await servers(sender) == [first.identity])
     }
 
-    @Test("who unregisters one device of two does not take the other along")
+    @Test("the unregistration of one device leaves the other registered")
     func withdrawnDevice() async throws {
         let phone = try await registering("phone")
         _ = try await phone.register(device, with: both)
@@ -101,7 +101,7 @@ struct AdvertisingTests {
         #expect(try await sending().devices(of: alice.publicKey).map(\.installationID) == ["tablet", "tablet"])
     }
 
-    @Test("the end is advertised although the node was down when it came")
+    @Test("an unregistration is advertised later if the node was down")
     func withdrawnLater() async throws {
         let client = try await registering()
         _ = try await client.register(device, with: [first.identity])
@@ -113,7 +113,7 @@ struct AdvertisingTests {
         #expect(advertisements.count == 2)
     }
 
-    @Test("who never advertised has no end to advertise")
+    @Test("an unregistration is not advertised if the registration never was")
     func neverAdvertised() async throws {
         let client = try await registering()
         first.fault = .isSilent

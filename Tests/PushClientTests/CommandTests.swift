@@ -17,7 +17,7 @@ struct CommandTests {
         folder = try TemporaryFolder()
     }
 
-    @Test("a device registers, is asked for, notified and unregistered, and every result is JSON")
+    @Test("a device is registered, queried, notified and unregistered, and every result is JSON")
     func mainFlow() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let environment = ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
@@ -56,7 +56,7 @@ struct CommandTests {
         }
     }
 
-    @Test("a device is advertised, and what arrives for a key can be watched")
+    @Test("a device is advertised, and watch shows the messages for a key")
     func advertiseAndWatch() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let environment = ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
@@ -78,7 +78,7 @@ struct CommandTests {
         }
     }
 
-    @Test("what was registered is remembered: the next time with a higher version and the same access token, until a contact is missing")
+    @Test("a repeated registration has a higher version, and the same access token until a contact is removed")
     func remembering() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let contact = try Identity(privateKeyHex: String(repeating: "7a", count: 32)).publicKey.hex
@@ -154,7 +154,7 @@ struct CommandTests {
         }
     }
 
-    @Test("without a server being named, an owner is found and notified as by an app; contacts with their own key")
+    @Test("without a server option, an owner is found and notified as by an app, also by contacts with their own key")
     func anywhere() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let contact = String(repeating: "7a", count: 32)
@@ -175,7 +175,7 @@ struct CommandTests {
         }
     }
 
-    @Test("the doctor finds a healthy server healthy, and leaves nothing behind")
+    @Test("the doctor finds a healthy server healthy, and unregisters its test device")
     func doctor() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let ended = try await run(["doctor", "--node", url, "--server", server, "--json"])
@@ -187,7 +187,7 @@ struct CommandTests {
         }
     }
 
-    @Test("given a real device the doctor has it notified, once")
+    @Test("the doctor has a given device notified once")
     func doctorNotifies() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let token = String(repeating: "ab", count: 32)
@@ -213,7 +213,7 @@ struct CommandTests {
         }
     }
 
-    @Test("with --own-node watch shows all that is in the node's cache, and takes it")
+    @Test("with --own-node, watch takes and shows all messages in the node's cache")
     func watchOwnNode() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let environment = ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
@@ -230,7 +230,7 @@ struct CommandTests {
         }
     }
 
-    @Test("watch shows what arrives when it arrives", arguments: [[], ["--own-node"]])
+    @Test("watch shows a message when it arrives", arguments: [[], ["--own-node"]])
     func watchLive(options: [String]) async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let receipt = try await run(
@@ -247,7 +247,7 @@ struct CommandTests {
         }
     }
 
-    @Test("the doctor says in which step something is wrong, and what to try")
+    @Test("the doctor names the failed step and a remedy")
     func doctorFindsFault() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let arguments = ["doctor", "--node", url, "--server", server, "--timeout", "1ms"]
@@ -264,7 +264,7 @@ struct CommandTests {
         #expect(unreachable.exitCode == 69 && unreachable.error.contains("--rest=true"))
     }
 
-    @Test("keys are shown in all forms with their topics, private ones never")
+    @Test("public keys are shown in all forms with their topics, and private keys never")
     func keys() async throws {
         #expect(try await run(["keys", "--key-file", keyFile]).exitCode == 78)
         let made = try await run(["keys", "--key-file", keyFile, "--new"])
@@ -290,7 +290,7 @@ struct CommandTests {
     }
 
     @Test(
-        "wrong usage is 64",
+        "wrong usage exits with 64",
         arguments: [
             ["query"], ["query", "--owner", "zz"], ["nonsense"], ["register", "--token-type", "apn", "--device-token", "token"],
             ["unregister"], ["register", "--device-token", "token", "--token-type", "firebase"],
@@ -302,7 +302,7 @@ struct CommandTests {
         #expect(!ended.error.isEmpty && ended.output.isEmpty)
     }
 
-    @Test("a command that ends at once ends as it should each time, whether it got as far as the node or not")
+    @Test("a command that exits at once has the right exit code each time, whether it reached the node or not")
     func ending() async throws {
         // An exit while libcurl's thread started crashed two of three runs: twenty runs miss the crash once in 10^10 times.
         for _ in 0..<20 { #expect(try await run(["doctor"]).exitCode == 64) }
@@ -316,7 +316,7 @@ struct CommandTests {
         #expect(ended.error.contains("http://127.0.0.1:1"))
     }
 
-    @Test("a bad environment and an unusable key file are 78")
+    @Test("an invalid environment and an unusable key file exit with 78")
     func configuration() async throws {
         #expect(try await run(["query", "--owner", server], ["PUSHCTL_SERVER": "zz"]).exitCode == 78)
         #expect(try await run(["query", "--owner", server, "--server", server], ["PUSHCTL_NODE": "zz"]).exitCode == 78)

@@ -44,7 +44,7 @@ struct FlowTests {
         #expect(requests(to: first, of: .pushNotificationQuery) + requests(to: second, of: .pushNotificationQuery) == 0)
     }
 
-    @Test("what is not advertised is asked for, all servers answering, and then known")
+    @Test("devices without advertisement are queried at all servers, and then known for a day")
     func queried() async throws {
         _ = try await registering(advertises: false).register(device, with: both)
         let client = try sending()
@@ -58,14 +58,14 @@ struct FlowTests {
         #expect(requests(to: first, of: .pushNotificationQuery) == 2)
     }
 
-    @Test("a server that listens as the specification has it, and not as the reference, is found too")
+    @Test("a server that listens on the specification's topic, and not on the reference's, is found too")
     func prefixedForm() async throws {
         _ = try await registering(advertises: false).register(device, with: [first.identity])
         first.forgetTopics(.plain)
         #expect(try await sending().devices(of: alice.publicKey).count == 1)
     }
 
-    @Test("nobody is found where nobody is registered, and that is not asked for again at once")
+    @Test("an owner without registration is not found, and not queried again at once")
     func nobody() async throws {
         let client = try sending()
         #expect(try await client.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.unknown])
@@ -136,7 +136,7 @@ struct FlowTests {
         #expect(try await sending().devices(of: alice.publicKey).map(\.installationID) == ["phone"])
     }
 
-    @Test("the newest advertisement of an installation wins, whole")
+    @Test("the newest advertisement of an installation replaces the earlier one completely")
     func newestAdvertisement() async throws {
         let client = try await registering()
         _ = try await client.register(device, with: both)
@@ -161,7 +161,7 @@ struct FlowTests {
 
     // MARK: Contacts
 
-    @Test("for contacts only: the token is in no advertisement, contacts find it at the servers, nobody else does")
+    @Test("for contacts only: the token is in no advertisement, and only contacts find it at the servers")
     func contactsOnly() async throws {
         var device = device
         device.isForContactsOnly = true
@@ -174,7 +174,7 @@ struct FlowTests {
         #expect(pushCount == 1)
     }
 
-    @Test("an answer with hundreds of contacts comes in segments, and is put together")
+    @Test("a response with hundreds of contacts comes in segments, and is assembled")
     func segmentedAnswer() async throws {
         let network = FakeNetwork(serverCount: 1, segmenter: Segmenter(segmentByteCount: 1_000))
         var device = device
@@ -186,7 +186,7 @@ struct FlowTests {
         #expect(try await sender.query(alice.publicKey).map(\.encryptedTokenCount) == [231])
     }
 
-    @Test("a contact that was removed cannot notify any more, with the old token or a new one")
+    @Test("a removed contact cannot notify the device with the old token or a new one")
     func removedContact() async throws {
         let client = try await registering()
         var device = device
@@ -207,7 +207,7 @@ struct FlowTests {
 
     // MARK: Sending
 
-    @Test("a token that changed is looked up, and the push sent once, under the same message id")
+    @Test("a changed token is looked up, and the push is sent once, under the same message id")
     func wrongToken() async throws {
         let client = try await registering()
         var device = device
@@ -228,7 +228,7 @@ struct FlowTests {
         #expect((first.requests + second.requests).count { $0.type == .pushNotificationRequest } == 3)
     }
 
-    @Test("a silent server is followed by the other after 3 seconds")
+    @Test("the client tries another server after 3 seconds of silence")
     func silentServer() async throws {
         _ = try await registering().register(device, with: both)
         let client = try sending()
@@ -256,7 +256,7 @@ struct FlowTests {
         }
     }
 
-    @Test("with one server alone, trouble is waited out")
+    @Test("with a single server, the client retries after INTERNAL_ERROR")
     func internalError() async throws {
         _ = try await registering().register(device, with: [first.identity])
         first.refusePushes(with: [.internalError, .internalError])
@@ -265,7 +265,7 @@ struct FlowTests {
         #expect(pushCount == 1)
     }
 
-    @Test("of many devices the three that are wanted most are notified, in the order that the sender knows")
+    @Test("a push notifies three of many devices, in the order of the sender's preference")
     func choice() async throws {
         for index in 0..<5 {
             _ = try await registering(nil, "device \(index)", advertises: false).register(device, with: [first.identity])
@@ -289,7 +289,7 @@ struct FlowTests {
         #expect(pushCount == 2)
     }
 
-    @Test("a server that lost everything in between is followed by the other")
+    @Test("the client tries another server if one has lost its registrations")
     func serverThatForgot() async throws {
         _ = try await registering().register(device, with: both)
         let client = try sending()

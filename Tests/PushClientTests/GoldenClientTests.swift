@@ -40,7 +40,7 @@ struct GoldenClientTests {
     }
 
     @Test(
-        "a registering client takes the reference's confirmation",
+        "a registering client accepts the reference's confirmation",
         arguments: [
             "valid registration", "re-registration", "second installation", "register again with a higher version",
         ])
@@ -89,7 +89,7 @@ struct GoldenClientTests {
         return SendingClient(node: node.node(), state: MemoryState())
     }
 
-    @Test("a sending client finds both devices in the reference's answer, and takes its reports on a push to both")
+    @Test("a sending client finds both devices in the reference's response, and accepts its reports on a push to both")
     func accepted() async throws {
         let client = try sending("eph1", "eph1")
         let reports = try await client.push(
@@ -99,7 +99,7 @@ struct GoldenClientTests {
     }
 
     @Test(
-        "a sending client takes the reference's report on one device",
+        "a sending client accepts the reference's report on one device",
         arguments: [("same request content, other", "eph2", true), ("push request to the unregistered", "eph1", false)])
     func oneDevice(note: String, key: String, isAccepted: Bool) async throws {
         let client = try sending("eph1", key)
@@ -111,7 +111,7 @@ struct GoldenClientTests {
         #expect(known == (isAccepted ? [firstInstallation, secondInstallation] : [secondInstallation]))
     }
 
-    @Test("a device that unregistered is not in the reference's answer, and not found")
+    @Test("an unregistered device is not in the reference's response, and not found")
     func unregistered() async throws {
         let devices = try await sending("eph2").query(PushClient.PublicKey(alice.publicKey))
         #expect(devices.map(\.installationID) == [secondInstallation] && devices.allSatisfy { $0.authorization == .verified })

@@ -13,7 +13,7 @@ struct GoldenTests {
     init() throws { golden = try Golden.load() }
 
     @Test(
-        "a registration is sealed as the reference seals it, and its answer is understood",
+        "a registration is sealed as the reference seals it, and its response is understood",
         arguments: [
             ("valid registration", nil), ("re-registration", nil), ("same version", RegistrationError.versionMismatch),
             ("second installation", nil), ("unregister", nil), ("unregister with a version not higher", .versionMismatch),
@@ -34,7 +34,7 @@ struct GoldenTests {
         #expect(response.error == error ?? .unknown)
     }
 
-    @Test("a device is registered with the reference's bytes, grant and all")
+    @Test("a registration equals the reference's bytes, including the grant")
     func device() async throws {
         let step = try golden.step("valid registration")
         let server = FakeServer(key: try golden.key("server"))
@@ -46,7 +46,7 @@ struct GoldenTests {
         #expect(server.registrations.map { $0.encoded() } == [try #require(step.registration).bytes])
     }
 
-    @Test("no reply counts for another registration")
+    @Test("a reply does not count for another registration")
     func foreignRegistration() throws {
         let client = try golden.key("alice")
         var random = SecureRandom()
@@ -57,7 +57,7 @@ struct GoldenTests {
         }
     }
 
-    @Test("the reference's answer to a query is understood and its grants hold")
+    @Test("the reference's response to a query is understood, and its grants are valid")
     func query() throws {
         let step = try golden.step("query on the topic")
         let alice = try golden.key("alice").publicKey

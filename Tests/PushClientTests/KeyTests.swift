@@ -57,7 +57,7 @@ import Testing
         #expect(throws: InvalidKey.self) { try Identity(privateKeyHex: String(repeating: "0", count: 64)) }
     }
 
-    @Test("an identity never shows its private key, and neither does the refusal of one")
+    @Test("neither an identity nor the rejection of one shows a private key")
     func secrecy() throws {
         let secret = String(repeating: "7a", count: 32)
         let identity = try Identity(privateKeyHex: secret)
@@ -69,7 +69,7 @@ import Testing
         #expect(error?.description.contains(secret) == false)
     }
 
-    @Test("the derived installation id is a UUID that stays, another for each key")
+    @Test("the derived installation id is a constant UUID, and another one for each key")
     func derivedInstallationID() throws {
         let identity = try Identity(privateKeyHex: String(repeating: "7a", count: 32))
         let id = identity.derivedInstallationID

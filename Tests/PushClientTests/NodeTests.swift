@@ -13,7 +13,7 @@ import WakuREST
 @Suite(.safetyNet)
 struct NodeTests {
     @Test(
-        "everything goes through a node and back, by its store or by its cache, subscribed or not",
+        "requests and replies pass through a node, by its store or by its cache, subscribed or not",
         arguments: [RESTTransport.Reception.store, .relayCache], [[FakeServer.pubsubTopic], []])
     func roundTrip(reception: RESTTransport.Reception, subscriptions: [String]) async throws {
         try await withNode(subscribedTo: subscriptions) { url, server in
@@ -32,7 +32,7 @@ struct NodeTests {
         }
     }
 
-    @Test("who asks for several things at once at a relay cache gets all the answers, though reading empties it")
+    @Test("concurrent requests at a relay cache all get their replies, although reading empties the cache")
     func sharedCache() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, server in
             let node = Node(transport: RESTTransport(url: url, reception: .relayCache))
@@ -51,7 +51,7 @@ struct NodeTests {
         }
     }
 
-    @Test("waiting at the store leaves the relay cache to whom it belongs")
+    @Test("waiting at the store takes no messages from the relay cache")
     func leavesCache() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, server in
             let client = PushServer(server.identity, node: Node(url: url))

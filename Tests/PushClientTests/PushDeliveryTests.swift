@@ -23,7 +23,7 @@ import Testing
         DeviceReport(keyHash: owner.hash.hex, installationID: installation, outcome: outcome)
     }
 
-    @Test("devices of one server go into one request, and are asked for once")
+    @Test("devices of one server share one request, which is sent once")
     func oneRequest() {
         var delivery = delivery([first, second], installations: ["phone", "tablet"])
         #expect(delivery.next(at: .zero) == [request(first, ["phone", "tablet"])])
@@ -33,7 +33,7 @@ import Testing
         #expect(delivery.next(at: .seconds(100)) == [])
     }
 
-    @Test("after 3 seconds of silence another server is asked, and no third one once the first is known to have accepted")
+    @Test("after 3 seconds of silence another server gets the request, and no third one after a late success")
     func silence() {
         let third = PushDelivery.Route(server: PushClient.PublicKey(PrivateKey.test(3).publicKey), accessToken: "three")
         var delivery = delivery([first, second, third])
@@ -44,7 +44,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.accepted(by: first.server)])
     }
 
-    @Test("when no server answers, the last one is given 10 seconds")
+    @Test("when no server replies, the last one has 10 seconds")
     func noReply() {
         var delivery = delivery([first, second])
         _ = delivery.next(at: .zero)
@@ -54,7 +54,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.noReply])
     }
 
-    @Test("a wrong token is looked up once, and the same server asked again with the present one")
+    @Test("a wrong token is looked up once, and the same server gets the current one")
     func wrongToken() {
         var delivery = delivery([first, second])
         _ = delivery.next(at: .zero)
@@ -87,7 +87,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.accepted(by: first.server)])
     }
 
-    @Test("a present token that is wrong, too, is reported when the server's time is over")
+    @Test("a wrong current token is reported when the server's time is over")
     func wrongTwice() {
         var delivery = delivery([first])
         _ = delivery.next(at: .zero)
@@ -101,7 +101,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.rejected(.wrongToken)])
     }
 
-    @Test("a wrong token that is still the only known one is not shown again")
+    @Test("a wrong token that is still the only known one is not sent again")
     func stillWrong() {
         var delivery = delivery([first])
         _ = delivery.next(at: .zero)
@@ -112,7 +112,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.rejected(.wrongToken)])
     }
 
-    @Test("a server that has trouble is followed by another, or asked again after a while, twice")
+    @Test("after INTERNAL_ERROR another server gets the request, or the same one up to twice after a delay")
     func internalError() {
         var delivery = delivery([first, second])
         _ = delivery.next(at: .zero)
@@ -127,7 +127,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.rejected(.internalError)])
     }
 
-    @Test("a server that does not know the device is followed by another")
+    @Test("the client tries another server if one does not know the device")
     func notRegistered() {
         var delivery = delivery([first, second])
         _ = delivery.next(at: .zero)
@@ -135,7 +135,7 @@ import Testing
         #expect(delivery.next(at: .zero) == [request(second)])
     }
 
-    @Test("what a server says that was not asked, of a device that was not named, is not believed")
+    @Test("reports of a server without request, or about a device that was not named, are ignored")
     func unasked() {
         var delivery = delivery([first, second])
         _ = delivery.next(at: .zero)
@@ -144,7 +144,7 @@ import Testing
         #expect(delivery.reports == nil)
     }
 
-    @Test("a late refusal of a server that was given up changes nothing")
+    @Test("a late rejection by a server that was given up changes nothing")
     func lateRefusal() {
         var delivery = delivery([first, second])
         _ = delivery.next(at: .zero)

@@ -22,7 +22,7 @@ struct PushServerTests {
 
     // MARK: Registering
 
-    @Test("a registration arrives as it was asked for, and the receipt tells what was filled in")
+    @Test("a registration arrives as requested, and the receipt has the generated values")
     func register() async throws {
         let server = FakeServer()
         var device = device
@@ -56,7 +56,7 @@ struct PushServerTests {
 
     /// The limits of PROTOCOL.md §7 row 9a.
     @Test(
-        "as many contacts and chats as servers accept are registered, and one more is an error before sending", arguments: [0, 300, 3_900])
+        "contacts and chats up to the servers' limit are registered, and one more is an error before sending", arguments: [0, 300, 3_900])
     func registerManyContacts(chatCount: Int) async throws {
         let server = FakeServer()
         var device = device
@@ -97,7 +97,7 @@ struct PushServerTests {
         #expect(first.accessToken != second.accessToken)
     }
 
-    @Test("refusals come with their reason")
+    @Test("rejections have their reason")
     func refusals() async throws {
         let client = client(of: FakeServer())
         _ = try await client.register(device, installationID: "phone", as: identity)
@@ -109,7 +109,7 @@ struct PushServerTests {
         }
     }
 
-    @Test("unregistering makes the server forget, with a version that must be higher")
+    @Test("an unregistration removes the device, and needs a higher version")
     func unregister() async throws {
         let server = FakeServer()
         let client = client(of: server)
@@ -124,7 +124,7 @@ struct PushServerTests {
 
     // MARK: Querying
 
-    @Test("a query tells the devices, by key with the grant verified, by hash without")
+    @Test("a query returns the devices, by key with verified grants, by hash without")
     func query() async throws {
         let server = FakeServer()
         let client = client(of: server)
@@ -141,7 +141,7 @@ struct PushServerTests {
         #expect(byHash.devices.map(\.accessToken) == [receipt.accessToken])
     }
 
-    @Test("queries and pushes go out under new keys that are not the identity's")
+    @Test("queries and pushes are sent under new keys that are not the identity's")
     func ephemeralKeys() async throws {
         let server = FakeServer()
         let client = client(of: server)
@@ -152,7 +152,7 @@ struct PushServerTests {
         #expect(Set(server.requests.map(\.sender)).count == 4)
     }
 
-    @Test("a device whose grant is not the owner's for this server and token is not believed")
+    @Test("a device whose grant is not the owner's for this server and token is rejected")
     func disbelief() async throws {
         let server = FakeServer()
         func plant(_ installation: String, grantBy signer: PrivateKey, for granted: PrivateKey, _ token: AccessToken) {
@@ -198,7 +198,7 @@ struct PushServerTests {
 
     // MARK: Pushing
 
-    @Test("a push arrives as it was asked for")
+    @Test("a push arrives as requested")
     func push() async throws {
         let server = FakeServer()
         let receipt = try await client(of: server).register(device, installationID: "phone", as: identity)
@@ -239,7 +239,7 @@ struct PushServerTests {
 
     // MARK: Waiting
 
-    @Test("what is not the server's answer to this request counts as no answer", arguments: FakeServer.Fault.allCases)
+    @Test("other messages than the server's reply to this request count as no reply", arguments: FakeServer.Fault.allCases)
     func faults(fault: FakeServer.Fault) async throws {
         let server = FakeServer(fault: fault)
         await #expect(throws: PushClientError.noReply(after: .seconds(10))) {
@@ -248,7 +248,7 @@ struct PushServerTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test func `a reply within the timeout is taken, a later one is not`() async throws {
+    @Test func `a reply within the timeout is accepted, and a later one is not`() async throws {
         let network = FakeNetwork(serverCount: 1, time: time)
         let client = PushServer(network.servers[0].identity, node: network.node)
         network.delayReplies(of: network.servers[0], by: .milliseconds(9_900))
@@ -267,7 +267,7 @@ struct PushServerTests {
         #expect(pauses.dropLast().reduce(.zero, +) > PushServer.defaultTimeout)
     }
 
-    @Test("an unknown owner is answered with silence")
+    @Test("a query about an unknown owner gets no reply")
     func unknownPerson() async throws {
         await #expect(throws: PushClientError.noReply(after: .seconds(10))) {
             try await client(of: FakeServer()).query(.key(identity.publicKey))
@@ -283,7 +283,7 @@ struct PushServerTests {
         // Otherwise `publish` fails.
     }
 
-    @Test("what a node fails to publish is published again, byte for byte, and what it refuses is not", arguments: [500, 503])
+    @Test("a message that a node failed to publish is published again, byte for byte", arguments: [500, 503])
     func publishedAgain(status: Int) async throws {
         let node = PeerlessNode(status: status, failing: 3)
         _ = try await client(of: node).register(device, installationID: "phone", as: identity)
@@ -292,7 +292,7 @@ struct PushServerTests {
         #expect(time.wallClock.now() >= testTime.advanced(by: .milliseconds(3_500)))
     }
 
-    @Test("a node that goes on failing is given up after four times, and one that refuses at once", arguments: [(500, 4), (400, 1)])
+    @Test("the client gives up a failing node after four attempts, and a rejecting one after the first", arguments: [(500, 4), (400, 1)])
     func publishingGivenUp(status: Int, count: Int) async {
         let node = PeerlessNode(status: status, failing: 100)
         await #expect(throws: PushClientError.nodeRejected(status: status, text: "")) {

@@ -84,7 +84,7 @@ struct RealTroubleTests {
 
     private func message() -> PushMessage { PushMessage(kind: .message, messageID: PushMessage.randomMessageID()) }
 
-    @Test("a server that is silent is followed by the other; a token of before is looked up, and the push accepted in the end")
+    @Test("the client tries another server after silence, and looks an old token up, until a server accepts the push")
     func silenceAndWrongToken() async throws {
         try await RealNetwork.with { network in
             let node = Node(url: network.url)
@@ -112,7 +112,7 @@ struct RealTroubleTests {
         }
     }
 
-    @Test("a registration whose answer was lost is stored, and does not lock the device out")
+    @Test("a registration whose reply was lost is stored, and does not lock the device out")
     func lostReply() async throws {
         try await RealNetwork.with { network in
             let node = Node(url: network.url)

@@ -34,7 +34,7 @@ struct RegisteringTests {
 
     // MARK: Requests to servers
 
-    @Test("all servers know the same, each with its own grant")
+    @Test("all servers have the same registration, each with its own grant")
     func severalServers() async throws {
         let client = try await client()
         let statuses = try await client.register(device, with: both)
@@ -45,7 +45,7 @@ struct RegisteringTests {
         #expect(await client.accessToken == one.accessToken.text)
     }
 
-    @Test("what has not changed is not sent again, what has is sent with a higher version")
+    @Test("an unchanged registration is not sent again, and a changed one has a higher version")
     func onlyOnChange() async throws {
         let client = try await client()
         _ = try await client.register(device, with: both)
@@ -83,7 +83,7 @@ struct RegisteringTests {
         #expect(statuses.map(\.server) == [second.identity])
     }
 
-    @Test("one server forgets, or all do")
+    @Test("a device unregisters from one server or from all")
     func unregister() async throws {
         let client = try await client()
         _ = try await client.register(device, with: both)
@@ -160,7 +160,7 @@ struct RegisteringTests {
         #expect(try stored(first).version > version)
     }
 
-    @Test("versions rise although the clock stands still or goes back")
+    @Test("versions rise even if the clock stands still or goes back")
     func versions() async throws {
         let client = try await client()
         var versions: [UInt64] = []
@@ -188,7 +188,7 @@ struct RegisteringTests {
         #expect(try stored(first).accessToken.text == accessToken)
     }
 
-    @Test("a server that always finds the version too low is given up after four requests")
+    @Test("the client gives up after four requests if a server always finds the version too low")
     func endlessMismatch() async throws {
         let client = try await client()
         first.refuseRegistrations(with: Array(repeating: .versionMismatch, count: 100))
@@ -213,7 +213,7 @@ struct RegisteringTests {
         #expect(try await client.register(changed, with: [first.identity]).first?.phase == .registered)
     }
 
-    @Test("trouble is waited out, longer each time, until the server answers", arguments: [true, false])
+    @Test("failed registrations are retried after growing delays until the server replies", arguments: [true, false])
     func backOff(isSilent: Bool) async throws {
         let client = try await client(timeout: PollRhythm.first)
         if isSilent {
@@ -235,7 +235,7 @@ struct RegisteringTests {
         #expect(first.requests.count == 6)
     }
 
-    @Test("a server that never answers is given up, and tried again when asked to")
+    @Test("the client gives up a silent server after 20 requests, and tries it again on request")
     func givingUp() async throws {
         let client = try await client(timeout: PollRhythm.first)
         first.fault = .isSilent
@@ -253,7 +253,7 @@ struct RegisteringTests {
         #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.registered])
     }
 
-    @Test("the answer of a server that takes longer than it is waited for counts when it comes")
+    @Test("a reply after the timeout still counts")
     func slowServer() async throws {
         let client = try await client()
         network.delayReplies(of: first, by: .seconds(11))
@@ -268,7 +268,7 @@ struct RegisteringTests {
         #expect(first.requests.count == 1)
     }
 
-    @Test func `a late reply to an earlier request is not believed after the server has refused a newer one`() async throws {
+    @Test func `a late reply to an earlier request is ignored after the server has rejected a newer one`() async throws {
         let client = try await client()
         network.delayReplies(of: first, by: .seconds(12))
         #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.registering])
@@ -295,7 +295,7 @@ struct RegisteringTests {
         #expect(statuses.map(\.phase) == [.registering] && statuses.map(\.version) == [version])
     }
 
-    @Test func `a refusal of a change keeps the accepted version, and the change is sent again only when asked for`() async throws {
+    @Test func `a rejected change keeps the accepted version, and is sent again only on request`() async throws {
         let client = try await client()
         let version = try #require(await client.register(device, with: [first.identity]).first?.version)
         first.refuseRegistrations(with: [.malformedMessage])
@@ -338,7 +338,7 @@ struct RegisteringTests {
         await running.value
     }
 
-    @Test("a node that is down is waited for")
+    @Test("the client waits for a node that is down")
     func nodeDown() async throws {
         let client = try await client()
         network.setDown(true)
@@ -410,7 +410,7 @@ struct RegisteringTests {
 
     // MARK: register while run is active
 
-    @Test func `register beside run returns the result of the request that run has in progress`() async throws {
+    @Test func `register during run returns the result of the request that run has in progress`() async throws {
         let client = try await client()
         try await registerCancelled(client)
         network.time.hold()
@@ -442,7 +442,7 @@ struct RegisteringTests {
         await running.value
     }
 
-    @Test func `register beside run that is cancelled throws CancellationError, and one beside a cancelled run sends itself`() async throws
+    @Test func `a cancelled register during run throws CancellationError, and a register during a cancelled run sends itself`() async throws
     {
         let client = try await client()
         try await registerCancelled(client)
@@ -462,7 +462,7 @@ struct RegisteringTests {
 
     // MARK: Restarts
 
-    @Test("everything is kept in the state file, which is for its owner only")
+    @Test("the state file keeps the complete state, and only its owner may read it")
     func persistence() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("state.sqlite")
@@ -485,7 +485,7 @@ struct RegisteringTests {
         #expect(try stored(first).accessToken == stored(second).accessToken)
     }
 
-    @Test("two installations of one identity in one file are kept apart; the one that was new last is the default")
+    @Test("two installations of one identity in one file are kept apart; the newest one is the default")
     func installations() async throws {
         let state = MemoryState()
         func client(_ installationID: String?) async throws -> RegisteringClient {

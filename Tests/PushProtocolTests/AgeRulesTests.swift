@@ -9,7 +9,7 @@ import Wire
     static let now = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
 
     @Test(arguments: [MessageType.pushNotificationRequest, .pushNotificationQuery])
-    func `push requests and queries are of use for a day`(type: MessageType) {
+    func `push requests and queries are valid for a day`(type: MessageType) {
         #expect(!AgeRules.isTooOld(type, sentAt: Self.now.advanced(by: .zero - Self.day), now: Self.now))
         #expect(AgeRules.isTooOld(type, sentAt: Self.now.advanced(by: .nanoseconds(-1) - Self.day), now: Self.now))
     }
@@ -19,11 +19,11 @@ import Wire
     }
 
     @Test(arguments: [nil, Timestamp(nanoseconds: .max), Self.now.advanced(by: Self.day)])
-    func `a sender that does not say when, or claims the future, is not late`(sentAt: Timestamp?) {
+    func `a message without a time, or with a future one, is not late`(sentAt: Timestamp?) {
         #expect(!AgeRules.isTooOld(.pushNotificationRequest, sentAt: sentAt, now: Self.now))
     }
 
-    @Test func `a sender that claims the beginning of time is late, not a crash`() {
+    @Test func `a message with the earliest time is late, and causes no crash`() {
         #expect(AgeRules.isTooOld(.pushNotificationQuery, sentAt: Timestamp(nanoseconds: .min), now: Self.now))
     }
 }

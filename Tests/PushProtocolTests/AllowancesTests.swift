@@ -45,7 +45,7 @@ import Wire
         #expect(buckets.credits(of: 9_999, at: time(9_999)) == 2)
     }
 
-    @Test func `a part knows of its keys alone`() {
+    @Test func `restricted buckets contain only their keys`() {
         var buckets = buckets()
         for key in ["a", "b"] { buckets.spend(of: key, at: start) }
         let part = buckets.restricted(to: ["b", "c"])
@@ -58,7 +58,7 @@ import Wire
             ([1], [1], PushContent(chatID: [1], message: [8])), ([1], [2], PushContent(chatID: [], message: [])),
             ([], [2], PushContent(chatID: [], message: [])), ([], [], PushContent(chatID: [], message: [8])),
         ] as [([UInt8], [UInt8], PushContent)])
-    func `two pushes in one tell the newest of one chat, and nothing of two`(older: [UInt8], newer: [UInt8], expected: PushContent) {
+    func `coalesced pushes keep the newest message of one chat, or none of two`(older: [UInt8], newer: [UInt8], expected: PushContent) {
         #expect(PushContent(chatID: older, message: [7]).coalesced(with: PushContent(chatID: newer, message: [8])) == expected)
     }
 
@@ -118,7 +118,7 @@ import Wire
         #expect(allows(3, query, 7, at: 4))
     }
 
-    // MARK: Fair shares
+    // MARK: Fairness
 
     /// Returns the use of each key in some seconds, if each requests 1,000 a hundred times a second.
     private func uses(_ keyCount: Int, of shares: inout FairShares<Int>, seconds: Range<Int>) -> [Int] {
@@ -132,14 +132,14 @@ import Wire
         return uses
     }
 
-    @Test func `a single key gets four fifths of the budget, lastingly`() {
+    @Test func `a single key permanently gets four fifths of the budget`() {
         var shares = FairShares<Int>(capacity: 80_000, decay: .seconds(8))
         _ = uses(1, of: &shares, seconds: 0..<100)
         let lasting = uses(1, of: &shares, seconds: 100..<200)[0]
         #expect(750_000...850_000 ~= lasting)
     }
 
-    @Test func `keys that ask without end share the budget, and a key that has used nothing is served at once`() {
+    @Test func `keys that query without limit share the budget, and a new key is served at once`() {
         var shares = FairShares<Int>(capacity: 80_000, decay: .seconds(8))
         _ = uses(10, of: &shares, seconds: 0..<100)
         let lasting = uses(10, of: &shares, seconds: 100..<200)

@@ -8,7 +8,7 @@ import Wire
 /// The "main flow" of golden vectors 08, decided by the rules alone over dictionaries. Replies and pushes equal those of the reference
 /// implementation, except where PROTOCOL.md deviates.
 @Suite(.safetyNet) struct GoldenFlowTests {
-    @Test func `the main flow is answered as the reference does`() throws {
+    @Test func `the main flow has the reference's replies`() throws {
         let world = try GoldenFlow.load().mainFlow
         var server = try ServerInMemory(publicKey: PublicKey(uncompressed: world.serverPublicKey.bytes))
 

@@ -91,7 +91,7 @@ import Wire
     }
 
     @Test(arguments: [[], [0xFF], [0x0A, 0x05, 0x01]] as [[UInt8]])
-    func `content that is no registration keeps its version as a tombstone`(content: [UInt8]) {
+    func `content without a registration keeps its version as a tombstone`(content: [UInt8]) {
         let refusal: ImportRefusal = content.isEmpty ? .otherContent : .unreadable
         #expect(
             ImportRules.decide(row(of: content))
@@ -115,7 +115,7 @@ import Wire
         #expect(registration.content == Fixture.registration(change))
     }
 
-    @Test func `a row without key hash, installation id or version is left`() {
+    @Test func `a row without key hash, installation id or version is not imported`() {
         let registration = Fixture.registration().encoded()
         var damaged = row()
         damaged.keyHash = [1]

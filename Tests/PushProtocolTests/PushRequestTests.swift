@@ -109,7 +109,7 @@ import Wire
         #expect(decision.mergedCount == 2)
     }
 
-    @Test func `a push that is remembered is reported as success and not sent again`() throws {
+    @Test func `a push with a known deduplication key is reported as success and not sent again`() throws {
         let notifications = [Fixture.notification(), Fixture.notification { $0.installationID = "other" }]
         let decision = try decide(notifications, remembered: [deduplicationKey()])
         #expect(decision.response.reports.map(\.success) == [true, true])
@@ -163,7 +163,7 @@ import Wire
         #expect(decision.failureCounts[.internalError, default: 0] == count - 1_000)
     }
 
-    @Test func `a store that could not be reached is reported as INTERNAL_ERROR for each notification`() throws {
+    @Test func `an unreachable store is reported as INTERNAL_ERROR for each notification`() throws {
         let response = try #require(
             PushRules.internalErrorResponse(
                 to: request([Fixture.notification(), Fixture.notification(.unknown) { $0.installationID = "b" }])))

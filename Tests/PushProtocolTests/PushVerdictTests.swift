@@ -27,12 +27,12 @@ import Wire
     }
 
     @Test(arguments: ["", "B6AE4FDE-BB65-11EA-B3DE-0242AC130004", "b6ae4fdebb6511eab3de0242ac130004", Fixture.accessToken.text + "0"])
-    func `an access token counts as it was sent, byte for byte`(shown: String) {
+    func `access tokens are compared byte for byte`(shown: String) {
         let notification = Fixture.notification { $0.accessToken = AccessToken(shown) }
         #expect(PushRules.verdict(on: notification, target: Fixture.target()) == .failure(.wrongToken))
     }
 
-    @Test func `a registration whose dead device token was cleared is as good as none`() {
+    @Test func `a registration whose dead device token was cleared counts as not registered`() {
         #expect(PushRules.verdict(on: Fixture.notification(), target: Fixture.target { $0.deviceToken = "" }) == .failure(.notRegistered))
     }
 
@@ -82,7 +82,7 @@ import Wire
         #expect(PushRules.verdict(on: Fixture.notification(type), target: target) == (isFiltered ? .filtered : .push))
     }
 
-    @Test func `no allowed chat means no mentions at all`() {
+    @Test func `without allowed chats, no mention is delivered`() {
         let target = Fixture.target { $0.allowedMentionsChatList = [] }
         #expect(PushRules.verdict(on: Fixture.notification(.mention), target: target) == .filtered)
         #expect(PushRules.verdict(on: Fixture.notification(.message), target: target) == .push)

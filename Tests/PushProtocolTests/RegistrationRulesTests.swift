@@ -28,7 +28,7 @@ import Wire
     @Test(arguments: [
         (RegistrationInput.Content.undecryptable, RegistrationDecision.discard), (.malformed, .refuse(.malformedMessage)),
     ])
-    func `rows 1 and 2: what cannot be decrypted is discarded, what is no protobuf is malformed`(
+    func `rows 1 and 2: undecryptable messages are discarded, and other bytes than protobuf are malformed`(
         content: RegistrationInput.Content, expected: RegistrationDecision
     ) {
         let facts = RegistrationInput(content: content, grantIsValid: true, plaintextDigest: Digest32())
@@ -104,7 +104,7 @@ import Wire
         #expect(decide(message, stored: stored(5, isRegistered: false), policy: RegistrationPolicy()) == .unchanged)
     }
 
-    @Test func `row 6: unregistering needs nothing but a version and an installation, even if nothing was registered`() {
+    @Test func `row 6: an unregistration needs only a version and an installation, registered or not`() {
         var message = PushNotificationRegistration()
         message.version = 1
         message.installationID = Fixture.installationID
@@ -188,7 +188,7 @@ import Wire
         #expect(decide(message) == (isUsable ? .register : .refuse(.malformedMessage)))
     }
 
-    @Test func `row 11: only the apps that are named are served, if any are`() {
+    @Test func `row 11: only the named apps are served, if any is named`() {
         let policy = RegistrationPolicy(apnTopics: ["im.status.ethereum", "org.example"])
         #expect(decide(Fixture.registration(), policy: policy) == .register)
         #expect(decide(Fixture.registration { $0.apnTopic = "org.example.other" }, policy: policy) == .refuse(.malformedMessage))
@@ -200,7 +200,7 @@ import Wire
     }
 
     @Test(arguments: [0, 255, 256, 34_000])
-    func `row 11: what Firebase's devices say of a bundle id is never stored, however long`(byteCount: Int) {
+    func `row 11: a bundle id of a Firebase device is never stored, whatever its length`(byteCount: Int) {
         let content = Fixture.registration {
             $0.tokenType = .firebase
             $0.apnTopic = String(repeating: "t", count: byteCount)
@@ -217,13 +217,13 @@ import Wire
         #expect(decide(Fixture.registration(), stored: stored(4), key: key) == expected)
     }
 
-    @Test func `row 9a: a key has at most 256 rows, with those of installations that left`() {
+    @Test func `row 9a: a key has at most 256 rows, including tombstones`() {
         #expect(decide(Fixture.registration(), key: RegisteringKey(rowCount: 255)) == .register)
         #expect(decide(Fixture.registration(), key: RegisteringKey(rowCount: 256)) == .limit(.installations))
         #expect(decide(Fixture.registration(), stored: stored(4), key: RegisteringKey(rowCount: 256)) == .register)
     }
 
-    @Test func `row 9b: who has registered too often waits, and may leave at any time`() {
+    @Test func `row 9b: a key that registers too often must wait, but may unregister at any time`() {
         var key = RegisteringKey(isKnown: true)
         key.mayRegister = false
         #expect(decide(Fixture.registration(), key: key) == .limit(.rate))
@@ -277,7 +277,7 @@ import Wire
     }
 
     @Test(arguments: [(14_000, 0, true), (16 << 10, 0, false), (1_000, 16_000, false), (16 << 10, 16 << 10, false)])
-    func `row 9b: when the storage is full, a known key stores 16 KiB in all, and as much as ever once it is proven`(
+    func `row 9b: when the storage is full, a known key stores 16 KiB in all, and has no such limit once it is proven`(
         byteCount: Int, otherByteCount: Int, isAccepted: Bool
     ) {
         var key = RegisteringKey(liveInstallationCount: 1, listByteCount: otherByteCount, rowCount: 1, isKnown: true)
@@ -348,7 +348,7 @@ import Wire
         (.limit(.installations), false, .malformedMessage), (.limit(.rate), false, .internalError),
         (.limit(.storage), false, .internalError), (.limit(.newInstallations), false, .internalError),
     ])
-    func `a reply says what was decided and names the request`(
+    func `a reply has the decision and the id of the request`(
         decision: RegistrationDecision, success: Bool, error: RegistrationError
     ) throws {
         let response = try #require(RegistrationRules.response(to: decision, requestID: requestID))
@@ -357,11 +357,11 @@ import Wire
         #expect(response.requestID == requestID.bytes)
     }
 
-    @Test func `row 1: nothing is replied to what was discarded`() {
+    @Test func `row 1: a discarded message gets no reply`() {
         #expect(RegistrationRules.response(to: .discard, requestID: requestID) == nil)
     }
 
-    @Test func `row 12: a store that fails is reported as such`() {
+    @Test func `row 12: a failing store is reported as INTERNAL_ERROR`() {
         let response = RegistrationRules.internalErrorResponse(requestID: requestID)
         #expect(!response.success)
         #expect(response.error == .internalError)

@@ -18,7 +18,7 @@ enum Checks {
         try expect(audit.balances, "the ledger balances (I5): \(audit.lines.filter { !$0.balances })")
         try expect(
             facts.counts[.accepted, default: 0] == model.acceptedCount,
-            "what was accepted is written down, and nothing else (I1): \(facts.counts[.accepted, default: 0]), \(model.acceptedCount)")
+            "accepted pushes are recorded, and no others (I1): \(facts.counts[.accepted, default: 0]), \(model.acceptedCount)")
         let stored = try await database.phones()
         let pushCount = try await database.maximumPushCount(after: push)
         let owners = stored.filter { $0.key.keyHash != Party.hoarder.keyHash }
@@ -26,13 +26,13 @@ enum Checks {
 
         let liveCount = stored.count { $0.key.keyHash == Party.hoarder.keyHash && $0.value.isLive }
         let tombstoneCount = stored.count - owners.count - liveCount
-        try expect(liveCount <= ProtocolLimits.maximumInstallationsPerKey, "a key has so many installations at most: \(liveCount)")
-        try expect(tombstoneCount <= ProtocolLimits.maximumUnknownTombstonesPerKey, "and so many tombstones of nothing: \(tombstoneCount)")
+        try expect(liveCount <= ProtocolLimits.maximumInstallationsPerKey, "a key has at most 64 installations: \(liveCount)")
+        try expect(tombstoneCount <= ProtocolLimits.maximumUnknownTombstonesPerKey, "a key has at most 16 tombstones: \(tombstoneCount)")
         try expect(
-            facts.openCount <= 2 * Int64(Server.maximumQueueCount), "so many pushes wait for a route at most: \(facts.openCount)")
+            facts.openCount <= 2 * Int64(Server.maximumQueueCount), "the open pushes stay within the queues' capacity: \(facts.openCount)")
         // A deferred push may be one beyond the limit, and another one if the first finishes just then.
         let pushLimit = ProtocolLimits.pushCapacity + Int(elapsed / ProtocolLimits.pushInterval) + 3
-        try expect(pushCount <= pushLimit, "a phone is rung so often at most: \(pushCount) in \(elapsed)")
+        try expect(pushCount <= pushLimit, "a device's pushes stay within its rate limit: \(pushCount) in \(elapsed)")
     }
 
     /// Checks that each push that a sender has a report of is in the outbox, or was coalesced with one that is (I1).
@@ -50,6 +50,6 @@ enum Checks {
         let facts = try await store.auditFacts()
         let ends: [Milestone] = [.sent, .expired, .deadToken, .refused, .discarded, .withdrawn]
         let explained = facts.counts[.coalesced, default: 0] + ends.reduce(0) { $0 + facts.prunedCounts[$1, default: 0] }
-        try expect(lost.count <= explained, "what a sender was told of is in the outbox (I1): \(lost.count) are not, \(explained) may be")
+        try expect(lost.count <= explained, "reported pushes are in the outbox (I1): \(lost.count) are missing, \(explained) may be")
     }
 }

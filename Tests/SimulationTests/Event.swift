@@ -9,9 +9,9 @@ enum Event: CaseIterable {
     case testMessage
     /// A client publishes a message again, in another envelope.
     case repetition
-    /// A permitted sender pushes to an installation without end.
+    /// A permitted sender pushes to an installation without limit.
     case flood
-    /// A client registers installations without end.
+    /// A client registers installations without limit.
     case hoard
     /// Messages travel from the network into the node.
     case travel

@@ -27,7 +27,7 @@ struct Party: Hashable, Sendable {
     /// A client that knows all messages, but no other client's keys and access tokens.
     static let attacker = Party(12)
     static let server = Party(13)
-    /// An attacker that registers installations without end.
+    /// An attacker that registers installations without limit.
     static let hoarder = Party(14)
 
     func installation(_ number: Int) -> Installation { Installation(keyHash: keyHash, installationID: "phone \(number)") }

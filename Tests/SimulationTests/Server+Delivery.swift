@@ -152,7 +152,7 @@ extension Server {
             let ended = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit"), at: attempt.at) }
             routes[route].handle(.limited(limit, ended), at: elapsed)
         case .divide:
-            throw Violation(property: "what this gorush refuses is never one push's fault: \(answer)")
+            throw Violation(property: "this gorush rejects no single push: \(answer)")
         }
         routes[route].handle(.ended(batch.count), at: elapsed)
         return (pushes, route)

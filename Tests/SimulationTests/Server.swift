@@ -11,8 +11,8 @@ import Wire
 @testable import Engine
 @testable import Transport
 
-/// The memory of a server process, from its start to its crash. The real rules run over the real store. The simulation chooses steps in
-/// place of the server's tasks.
+/// The memory of a server process, from its start to its crash. The real rules run over the real store. The simulation chooses steps
+/// instead of the server's tasks.
 struct Server {
     /// A recorded, undecided message, and its plaintext.
     struct Undecided {

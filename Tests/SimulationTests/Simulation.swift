@@ -273,13 +273,13 @@ struct Simulation {
             model.told(testMessage)
             try expect(
                 !model.isSuperseded(testMessage, workload.testMessages[testMessage]),
-                "no phone hears of a registration after a newer one: message \(testMessage)")
+                "no reply to a registration follows that to a newer one: message \(testMessage)")
         case (.push, _):
             model.told(testMessage)
             let response = try PushNotificationResponse.decode(reply.payload)
             try expect(
                 response.reports.map(\.success) == model.reports[testMessage],
-                "a reply says what is so, and whether a push was filtered is not in it (I4): message \(testMessage)")
+                "a reply is correct, and does not reveal whether a push was filtered (I4): message \(testMessage)")
         }
     }
 
@@ -299,13 +299,13 @@ struct Simulation {
                 let target = push.push.target
                 try expect(
                     target.keyHash == Party.hoarder.keyHash || push.push.deviceToken == model.phones[target]?.deviceToken(of: target),
-                    "what is due goes to the device that is registered by now: push \(push.id)")
+                    "a due push goes to the currently registered device: push \(push.id)")
             }
         case .settled(let ends, let leased):
             note("ended \(ends.map(\.push.id)), leased \(leased.map(\.id))")
             for (push, outcome) in ends { try noteEnd(push, outcome) }
             for push in leased {
-                try expect(model.isLive(push.push.target), "nothing goes out to who has unregistered: push \(push.id)")
+                try expect(model.isLive(push.push.target), "no push is leased for an unregistered installation: push \(push.id)")
             }
             try await check()
         case .unwritten(let pushes):
@@ -319,13 +319,13 @@ struct Simulation {
         if server.routes[route].mustWake(at: steadily - server.startedSteadily) { routeDue[route] = .zero }
         for push in pushes {
             note("posted \(push.id)")
-            try expect(!model.sent.contains(push.id), "nothing is posted again that is known to be sent (I2): push \(push.id)")
+            try expect(!model.sent.contains(push.id), "no push is posted again after its outcome sent (I2): push \(push.id)")
         }
     }
 
     private mutating func noteEnd(_ push: QueuedPush, _ outcome: PushOutcome) throws {
         try expect(
-            outcome != .deadToken || gorush.isDead(push.push.deviceToken), "nobody is unregistered whose app is there: push \(push.id)")
+            outcome != .deadToken || gorush.isDead(push.push.deviceToken), "no installation with an app is unregistered: push \(push.id)")
         model.ended(push, as: outcome)
     }
 
@@ -403,19 +403,19 @@ struct Simulation {
         }
         try await check()
         try await Checks.invariants(of: model, in: server.store)
-        try expect(server.undecided.isEmpty, "everything is decided in the end")
+        try expect(server.undecided.isEmpty, "each message is decided in the end")
         let openCount = try await server.store.queuedPushCount()
-        try expect(openCount == 0, "each accepted push ends (I1): \(openCount) are open")
+        try expect(openCount == 0, "each accepted push finishes (I1): \(openCount) are open")
         for (number, testMessage) in workload.testMessages.enumerated() {
             if case .query = testMessage.body { continue }
             if refused.contains(number) { continue }
-            try expect(model.decided[number] != nil, "nothing is lost that the node's store has: message \(number)")
+            try expect(model.decided[number] != nil, "no message in the node's store is lost: message \(number)")
             try expect(
                 model.answered.contains(number) || model.mayBeSuperseded(number, testMessage),
-                "each sender hears what became of it: message \(number)")
+                "each message has a reply: message \(number)")
         }
         for push in model.sent {
-            try expect(gorush.deliveryCounts[push, default: 0] > 0, "what counts as sent has reached a phone: push \(push)")
+            try expect(gorush.deliveryCounts[push, default: 0] > 0, "each push with the outcome sent has reached a device: push \(push)")
         }
     }
 }

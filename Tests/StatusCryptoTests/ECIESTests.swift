@@ -22,7 +22,7 @@ import Testing
         #expect(throws: AuthenticationFailure.self) { try ECIES.open(sealed.span, with: other) }
     }
 
-    @Test("Cut anywhere, or with any byte changed, it does not open")
+    @Test("A truncated or changed message does not open")
     func damage() {
         for count in 0..<sealed.count {
             #expect(throws: AuthenticationFailure.self) { try ECIES.open(sealed.span.extracting(first: count), with: recipient) }

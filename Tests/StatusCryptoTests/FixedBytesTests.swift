@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.safetyNet) struct FixedBytesTests {
-    @Test("Only the exact length is taken")
+    @Test("Only the exact length is accepted")
     func length() {
         #expect(FixedBytes<3>([1, 2]) == nil)
         #expect(FixedBytes<3>([1, 2, 3, 4]) == nil)
@@ -29,7 +29,7 @@ import Testing
         #expect(FixedBytes<2>(hex: "abCD")?.description == "abcd")
     }
 
-    @Test("Anything else is no hex", arguments: ["0", "0g", "0x00", " 0", "0:", "/0", "é"])
+    @Test("Other texts are not hex", arguments: ["0", "0g", "0x00", " 0", "0:", "/0", "é"])
     func notHex(_ text: String) {
         #expect(Hex.decode(text) == nil)
     }

@@ -63,7 +63,7 @@ import Testing
         #expect(Set([key, try PublicKey(compressed: key.compressed)]).count == 1)
     }
 
-    @Test("Compressed keys are taken only when they are a point", arguments: try File.load().compressedPublicKeys)
+    @Test("Compressed keys are accepted only if they are a point", arguments: try File.load().compressedPublicKeys)
     func compressed(_ vector: Candidate) throws {
         if let uncompressed = vector.uncompressed {
             #expect(try PublicKey(compressed: vector.bytes.bytes).uncompressed.bytes == uncompressed.bytes)

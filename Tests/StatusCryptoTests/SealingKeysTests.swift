@@ -33,7 +33,7 @@ struct SealingKeysTests {
         #expect(try Self.keys(7).open(sealed, associatedData: Self.place) == Self.plaintext)
     }
 
-    @Test func `a value opens with its own key and in its own place only`() throws {
+    @Test func `a value opens only with its own key and in its own row and column`() throws {
         let sealed = try Self.keys(7).seal(Self.plaintext, associatedData: Self.place)
         #expect(try Self.keys(8, 7).open(sealed, associatedData: Self.place) == Self.plaintext)
         #expect(throws: AuthenticationFailure.self) { try Self.keys(8).open(sealed, associatedData: Self.place) }
@@ -65,7 +65,7 @@ struct SealingKeysTests {
         #expect(sealed.allSatisfy { $0.first == 8 } && keys.newest == 8)
     }
 
-    @Test func `no keys, or an id that is there twice, are no sealing keys`() {
+    @Test func `an empty list and a repeated id are not valid sealing keys`() {
         let secret = SecretBytes(FixedBytes())
         #expect(SealingKeys([]) == nil)
         #expect(SealingKeys([(1, secret), (2, secret), (1, secret)]) == nil)

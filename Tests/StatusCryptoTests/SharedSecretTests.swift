@@ -64,7 +64,7 @@ import Testing
         #expect(try AESGCM.open(sealed.span, key: key, nonce: nonce) == vector.plaintext.bytes)
     }
 
-    @Test("AES-256-GCM opens what is whole and nothing else", arguments: try File.load().decrypt)
+    @Test("AES-256-GCM opens only unchanged ciphertexts", arguments: try File.load().decrypt)
     func decryption(_ vector: Decryption) throws {
         guard let keyBytes = FixedBytes<32>(vector.key.bytes) else {
             // Our key type fixes the length.

@@ -41,18 +41,18 @@ extension Mutant {
         Mutant("takes the signer of the frame if the message is unsigned", .departs, "envelope.unsigned-message") {
             $0.identifies = { frame, source in Behaviour().identifies(frame, source) ?? frame.unsigned(source) }
         },
-        Mutant("takes the signer of the frame for the sender", .fails, "envelope.forged-message", "envelope.foreign-frame") {
+        Mutant("mistakes the signer of the frame for the sender", .fails, "envelope.forged-message", "envelope.foreign-frame") {
             $0.identifies = { frame, source in frame.unsigned(source) ?? Behaviour().identifies(frame, source) }
         },
-        Mutant("takes every type for a request", .fails, "envelope.other-types") {
+        Mutant("reads every type as a request", .fails, "envelope.other-types") {
             $0.changes = { request in
                 if !(16...20).contains(request.type.rawValue) { request.type = .pushNotificationRequest }
             }
         },
-        Mutant("answers its own responses", .fails, "envelope.other-types") {
+        Mutant("replies to its own responses", .fails, "envelope.other-types") {
             $0.changes = { if $0.type == .pushNotificationResponse { $0.type = .pushNotificationRequest } }
         },
-        Mutant("answers requests that it cannot read", .fails, "envelope.truncated-request") { $0.answersMalformedRequests = true },
+        Mutant("replies to requests that it cannot read", .fails, "envelope.truncated-request") { $0.answersMalformedRequests = true },
         Mutant("is deaf to queries after a long one", .fails, "envelope.many-entries") { $0.isStunned = .manyEntries },
         Mutant("handles copies", .fails, "envelope.repeated") {
             $0.handlesCopies = true
@@ -72,7 +72,7 @@ extension Mutant {
         Mutant("forgets segments when another message arrives", .fails, "segment.incomplete") { $0.assembly = .wrong(.forgetsBetween) },
         Mutant("checks no hash of segments", .fails, "segment.hash") { $0.assembly = .wrong(.ignoresHash) },
         Mutant("mixes segments of signers", .fails, "segment.signers-apart") { $0.assembly = .wrong(.mixesSigners) },
-        Mutant("answers invalid segments", .fails, "segment.invalid") {
+        Mutant("replies to invalid segments", .fails, "segment.invalid") {
             $0.identifies = { frame, source in
                 guard SegmentMessage.isSegment(frame.data), let signer = frame.signer else { return Behaviour().identifies(frame, source) }
                 return Request(sender: signer, type: .pushNotificationRequest, payload: [0xFF], messageID: [], source: source)

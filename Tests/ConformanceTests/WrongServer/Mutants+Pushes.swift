@@ -8,7 +8,7 @@ extension Mutant {
         Mutant("reports no installation", .fails, "push.accepted") {
             $0.answersPush = { response, _ in for index in response.reports.indices { response.reports[index].installationID = "" } }
         },
-        Mutant("reports an error beside success", .fails, "push.accepted") {
+        Mutant("reports an error together with success", .fails, "push.accepted") {
             $0.answersPush = { response, _ in
                 for index in response.reports.indices where response.reports[index].success {
                     response.reports[index].error = .internalError
@@ -34,7 +34,7 @@ extension Mutant {
                 }
             }
         },
-        Mutant("reports strangers as accepted", .fails, "push.not-registered") {
+        Mutant("reports unknown installations as accepted", .fails, "push.not-registered") {
             $0.answersPush = { response, _ in
                 for index in response.reports.indices where response.reports[index].error == .notRegistered {
                     response.reports[index].error = .unknown
@@ -62,13 +62,13 @@ extension Mutant {
         Mutant("refuses unknown types", .fails, "push.type-later") {
             $0.judgesNotification = { notification, _ in if notification.type.rawValue > 3 { notification.type = .unknown } }
         },
-        Mutant("answers requests without message id", .fails, "push.no-message-id") { $0.answersRequestsWithoutID = true },
-        Mutant("does not answer repeated requests", .departs, "push.repeated") { $0.answersRepeatedRequests = false },
-        Mutant("answers from memory by message id", .fails, "push.corrected", "delivery.corrected") {
+        Mutant("replies to requests without message id", .fails, "push.no-message-id") { $0.answersRequestsWithoutID = true },
+        Mutant("does not reply to repeated requests", .departs, "push.repeated") { $0.answersRepeatedRequests = false },
+        Mutant("repeats its reply by message id", .fails, "push.corrected", "delivery.corrected") {
             $0.remembers = { _, request in request.messageID }
             $0.repeatsFailures = true
         },
-        Mutant("tells senders of filters", .fails, "push.filtered-success") {
+        Mutant("reveals filters to senders", .fails, "push.filtered-success") {
             $0.judgesNotification = { notification, target in
                 if let target, !target.enabled || target.blockedChatList.contains(notification.chatID) { notification.type = .unknown }
             }
@@ -127,7 +127,7 @@ extension Mutant {
                 notifications = [first]
             }
         },
-        Mutant("posts what it refuses", .fails, "delivery.wrong-token") { $0.postsRefused = true },
+        Mutant("posts rejected pushes", .fails, "delivery.wrong-token") { $0.postsRefused = true },
         Mutant("posts to the first device token", .fails, "delivery.new-device-token") {
             $0.keeps = { old, new in
                 var kept = new
@@ -143,14 +143,14 @@ extension Mutant {
         Mutant("deduplicates by sender", .fails, "delivery.repeated-message") {
             $0.deduplicates = { push, request in push.deduplicationKey.bytes + request.sender.compressed.bytes }
         },
-        Mutant("posts a device as often as it is named", .fails, "delivery.named-twice") {
+        Mutant("posts to a device each time that it is named", .fails, "delivery.named-twice") {
             $0.posts = { pushes, request in
                 pushes = pushes.flatMap { push in
                     request.requests.filter { $0.installation == push.target }.map { _ in push }
                 }
             }
         },
-        Mutant("deduplicates what it has refused", .fails, "delivery.corrected") { $0.deduplicatesRefused = true },
+        Mutant("deduplicates rejected pushes", .fails, "delivery.corrected") { $0.deduplicatesRefused = true },
         Mutant("deduplicates by device", .fails, "delivery.other-message") {
             $0.deduplicates = { push, _ in Array(push.deviceToken.text.utf8) }
         },
@@ -170,18 +170,18 @@ extension Mutant {
         Mutant("ignores muted chats", .fails, "filter.muted-chat") { $0.aims = { $0.mutedChatList = [] } },
         Mutant("notifies devices that are not enabled", .fails, "filter.disabled") { $0.aims = { $0.enabled = true } },
         Mutant("ignores block_mentions", .fails, "filter.block-mentions") { $0.aims = { $0.blockMentions = false } },
-        Mutant("takes mentions for messages", .fails, "filter.mention-not-allowed", "filter.block-mentions") {
+        Mutant("treats mentions as messages", .fails, "filter.mention-not-allowed", "filter.block-mentions") {
             $0.judgesNotification = { notification, _ in if notification.type == .mention { notification.type = .message } }
         },
         Mutant("posts no mentions", .fails, "filter.mention-allowed") {
             $0.posts = { pushes, _ in pushes = pushes.filter { $0.type != .mention } }
         },
-        Mutant("takes messages for mentions", .fails, "filter.message-block-mentions") {
+        Mutant("treats messages as mentions", .fails, "filter.message-block-mentions") {
             $0.judgesNotification = { notification, target in
                 if notification.type == .message, target?.blockMentions == true { notification.type = .mention }
             }
         },
-        Mutant("takes join requests for messages", .fails, "filter.join-request") {
+        Mutant("treats join requests as messages", .fails, "filter.join-request") {
             $0.judgesNotification = { notification, _ in if notification.type == .requestToJoinCommunity { notification.type = .message } }
         },
     ]

@@ -10,11 +10,11 @@ private let strangersKey: PrivateKey = {
 
 extension Mutant {
     static let replies: [Mutant] = [
-        Mutant("answers with another request id", .fails, "reply.request-id") { $0.answersRegistration = { $0.requestID = [1, 2, 3] } },
-        Mutant("answers refusals without request id", .fails, "reply.request-id") {
+        Mutant("replies with another request id", .fails, "reply.request-id") { $0.answersRegistration = { $0.requestID = [1, 2, 3] } },
+        Mutant("rejects without request id", .fails, "reply.request-id") {
             $0.answersRegistration = { if !$0.success { $0.requestID = [] } }
         },
-        Mutant("answers queries with another id", .fails, "reply.query-id") {
+        Mutant("replies to queries with another id", .fails, "reply.query-id") {
             $0.answersQuery = { $0.messageID = Array($0.messageID.reversed()) }
         },
         Mutant("pads message ids", .fails, "reply.push-id") {
@@ -30,43 +30,43 @@ extension Mutant {
     ]
 
     static let queries: [Mutant] = [
-        Mutant("tells another hash", .fails, "query.info") { $0.tells = { info, _ in info.publicKey = Array(info.publicKey.prefix(32)) } },
-        Mutant("tells a damaged grant", .fails, "query.info") { $0.tells = { info, _ in info.grant[5] ^= 1 } },
-        Mutant("tells no installation id", .fails, "query.info") { $0.tells = { info, _ in info.installationID = "" } },
-        Mutant("tells version 1 always", .fails, "query.info") { $0.tells = { info, _ in info.version = 1 } },
-        Mutant("tells nobody the token", .fails, "query.access-token") { $0.tells = { info, _ in info.accessToken = "" } },
-        Mutant("tells everybody the token beside a list", .fails, "query.allowed-keys", "query.contacts-only-list") {
+        Mutant("shows another hash", .fails, "query.info") { $0.tells = { info, _ in info.publicKey = Array(info.publicKey.prefix(32)) } },
+        Mutant("shows a damaged grant", .fails, "query.info") { $0.tells = { info, _ in info.grant[5] ^= 1 } },
+        Mutant("shows no installation id", .fails, "query.info") { $0.tells = { info, _ in info.installationID = "" } },
+        Mutant("always shows version 1", .fails, "query.info") { $0.tells = { info, _ in info.version = 1 } },
+        Mutant("shows no client the token", .fails, "query.access-token") { $0.tells = { info, _ in info.accessToken = "" } },
+        Mutant("shows every client the token despite a list", .fails, "query.allowed-keys", "query.contacts-only-list") {
             $0.tells = { $0.accessToken = $1.accessToken }
         },
         Mutant("sorts the list of allowed keys", .fails, "query.allowed-keys") {
             $0.tells = { info, _ in info.allowedKeyList.sort { $0.lexicographicallyPrecedes($1) } }
         },
-        Mutant("tells everybody the token of a device for contacts", .fails, "query.contacts-only") {
+        Mutant("shows every client the token of a device for contacts", .fails, "query.contacts-only") {
             $0.tells = { if $1.allowedKeyList.isEmpty { $0.accessToken = $1.accessToken } }
         },
-        Mutant("tells no list of a device for contacts", .fails, "query.contacts-only-list") {
+        Mutant("shows no list of a device for contacts", .fails, "query.contacts-only-list") {
             $0.tells = { if $1.allowFromContactsOnly { $0.allowedKeyList = [] } }
         },
-        Mutant("tells no server key", .departs, "query.server-key") { $0.tells = { info, _ in info.serverPublicKey = [] } },
-        Mutant("tells another server key", .fails, "query.server-key") {
+        Mutant("shows no server key", .departs, "query.server-key") { $0.tells = { info, _ in info.serverPublicKey = [] } },
+        Mutant("shows another server key", .fails, "query.server-key") {
             $0.tells = { info, _ in info.serverPublicKey = strangersKey.publicKey.compressed.bytes }
         },
         Mutant("reads the topic of the reference alone", .departs, "query.topic") { $0.listens = { $0 != .query(.prefixed) } },
         Mutant("reads the topic of 71 alone", .fails, "query.reference-topic") { $0.listens = { $0 != .query(.plain) } },
-        Mutant("answers no query on the topics of its key", .fails, "query.own-topic") {
+        Mutant("replies to no query on the topics of its key", .fails, "query.own-topic") {
             $0.changes = { request in
                 if request.type == .pushNotificationQuery, [.personal, .partitioned].contains(request.source) { request.type = .unknown }
             }
         },
-        Mutant("answers with an empty list", .departs, "query.unknown", "unregister.no-query") { $0.answersUnknownKeys = true },
-        Mutant("answers unknown keys with a made-up info", .fails, "query.unknown", "unregister.no-query") {
+        Mutant("replies with an empty list", .departs, "query.unknown", "unregister.no-query") { $0.answersUnknownKeys = true },
+        Mutant("replies to unknown keys with an invented info", .fails, "query.unknown", "unregister.no-query") {
             $0.answersUnknownKeys = true
             $0.answersQuery = { if $0.info.isEmpty { $0.info = [PushNotificationQueryInfo()] } }
         },
         Mutant("reads the first key of a query", .fails, "query.several-keys") {
             $0.readsQuery = { $0.publicKeys = Array($0.publicKeys.prefix(1)) }
         },
-        Mutant("tells one installation", .fails, "query.installations") { $0.findsRegistrations = { Array($0.prefix(1)) } },
+        Mutant("shows one installation", .fails, "query.installations") { $0.findsRegistrations = { Array($0.prefix(1)) } },
         Mutant("mixes the tokens of installations", .fails, "query.installations") {
             $0.findsRegistrations = { registrations in
                 registrations.map { registration in
@@ -80,7 +80,7 @@ extension Mutant {
         Mutant("drops queries with a malformed key", .fails, "query.malformed-keys") {
             $0.readsQuery = { if $0.publicKeys.contains(where: { $0.count != 64 }) { $0.publicKeys = [] } }
         },
-        Mutant("answers each query once", .fails, "query.repeated") { $0.answersRepeatedQueries = false },
+        Mutant("replies to each query once", .fails, "query.repeated") { $0.answersRepeatedQueries = false },
         Mutant("hides devices that are not enabled", .fails, "query.disabled") { $0.findsRegistrations = { $0.filter(\.enabled) } },
     ]
 }

@@ -6,7 +6,7 @@ private let otherToken: AccessToken = "b6ae4fde-bb65-11ea-b3de-0242ac130004"
 
 extension Mutant {
     static let registrations: [Mutant] = [
-        Mutant("refuses iOS", .fails, "register.ios") {
+        Mutant("rejects iOS", .fails, "register.ios") {
             $0.decides = { decision, message, _ in if message.tokenType == .apn { decision = .refuse(.unsupportedTokenType) } }
         },
         Mutant("wants an apn_topic for Android", .fails, "register.android") {
@@ -52,13 +52,13 @@ extension Mutant {
                 return kept
             }
         },
-        Mutant("answers what it cannot decrypt with MALFORMED_MESSAGE", .departs, "refusal.undecryptable") {
+        Mutant("rejects undecryptable registrations with MALFORMED_MESSAGE", .departs, "refusal.undecryptable") {
             $0.answerToUndecryptable = .malformedMessage
         },
-        Mutant("answers what it cannot decrypt with INTERNAL_ERROR", .fails, "refusal.undecryptable") {
+        Mutant("rejects undecryptable registrations with INTERNAL_ERROR", .fails, "refusal.undecryptable") {
             $0.answerToUndecryptable = .internalError
         },
-        Mutant("takes an unreadable registration for an empty one of version 0 and another type", .fails, "refusal.no-protobuf") {
+        Mutant("reads an unreadable registration as an empty one of version 0 and another type", .fails, "refusal.no-protobuf") {
             $0.decides = { decision, message, _ in
                 if decision == .refuse(.malformedMessage), message.version == 0 { decision = .refuse(.unsupportedTokenType) }
             }
@@ -98,7 +98,7 @@ extension Mutant {
                 if message.grant.count == 65, message.grant[64] >= 27 { message.grant[64] -= 27 }
             }
         },
-        Mutant("accepts a grant with bytes behind it", .fails, "refusal.grant-form") {
+        Mutant("accepts a grant with trailing bytes", .fails, "refusal.grant-form") {
             $0.receives = { message, _ in message.grant = Array(message.grant.prefix(65)) }
         },
         Mutant("verifies no grant", .fails, "refusal.grant-signer", "refusal.grant-server", "refusal.grant-token") {
@@ -140,13 +140,13 @@ extension Mutant {
         Mutant("accepts any version", .fails, "version.equal", "version.lower", "version.replay", "version.64-bit") {
             $0.findsVersion = { _, _ in nil }
         },
-        Mutant("answers a lower version with success and keeps the old one", .fails, "version.lower") {
+        Mutant("accepts a lower version and keeps the old one", .fails, "version.lower") {
             $0.decides = { decision, message, stored in if let stored, message.version < stored.version { decision = .unchanged } }
         },
-        Mutant("answers a retransmission with INTERNAL_ERROR", .fails, "version.retransmission") {
+        Mutant("rejects a retransmission with INTERNAL_ERROR", .fails, "version.retransmission") {
             $0.decides = { decision, _, _ in if decision == .unchanged { decision = .refuse(.internalError) } }
         },
-        Mutant("forgets what is retransmitted", .fails, "version.retransmission") {
+        Mutant("forgets retransmitted registrations", .fails, "version.retransmission") {
             $0.decides = { decision, _, _ in if decision == .unchanged { decision = .unregister } }
         },
         Mutant("compares versions as signed numbers", .fails, "version.64-bit") {
@@ -156,7 +156,7 @@ extension Mutant {
             $0.comparesVersions { UInt32(truncatingIfNeeded: $0) > UInt32(truncatingIfNeeded: $1) }
         },
         Mutant("compares versions as floating-point numbers", .fails, "version.64-bit") { $0.comparesVersions { Double($0) > Double($1) } },
-        Mutant("tells versions of 63 bits", .fails, "version.in-query") {
+        Mutant("shows versions of 63 bits", .fails, "version.in-query") {
             $0.tells = { info, _ in info.version &= UInt64(Int64.max) }
         },
         Mutant("wants versions without gaps", .fails, "version.gap") {
@@ -170,11 +170,11 @@ extension Mutant {
             }
         },
         Mutant(
-            "keeps what is unregistered", .fails, "unregister.no-query", "unregister.no-push", "delivery.unregistered"
+            "keeps unregistered installations", .fails, "unregister.no-query", "unregister.no-push", "delivery.unregistered"
         ) {
             $0.removes = { _, _ in [] }
         },
-        Mutant("reports WRONG_TOKEN for what is unregistered", .fails, "unregister.no-push", "push.not-registered") {
+        Mutant("reports WRONG_TOKEN for unregistered installations", .fails, "unregister.no-push", "push.not-registered") {
             $0.answersPush = { response, _ in
                 for index in response.reports.indices where response.reports[index].error == .notRegistered {
                     response.reports[index].error = .wrongToken
@@ -182,7 +182,7 @@ extension Mutant {
             }
         },
         Mutant("keeps no tombstone", .fails, "unregister.tombstone") { $0.keepsVersion = { decision, _, _ in decision == .register } },
-        Mutant("accepts nobody who has left", .fails, "unregister.return") {
+        Mutant("rejects registrations after an unregistration", .fails, "unregister.return") {
             $0.decides = { decision, _, stored in
                 if decision == .register, stored?.isRegistered == false { decision = .refuse(.versionMismatch) }
             }
@@ -191,10 +191,10 @@ extension Mutant {
             $0.findsVersion = { stored, message in message.unregister ? nil : stored }
         },
         Mutant("unregisters all installations of a key", .fails, "unregister.one-of-two") { $0.removes = { _, all in all } },
-        Mutant("keeps nothing of an unregistration of nothing", .departs, "unregister.unknown") {
+        Mutant("keeps no tombstone of an unknown installation", .departs, "unregister.unknown") {
             $0.keepsVersion = { decision, _, stored in decision == .register || decision == .unregister && stored != nil }
         },
-        Mutant("refuses an unregistration of nothing", .fails, "unregister.unknown") {
+        Mutant("rejects the unregistration of an unknown installation", .fails, "unregister.unknown") {
             $0.decides = { decision, _, stored in if decision == .unregister, stored == nil { decision = .refuse(.malformedMessage) } }
         },
     ]

@@ -4,7 +4,7 @@ import Testing
 
 /// The number of times that the tests of several servers repeat each fault, and the seed that repeats their choices.
 enum ClusterCampaign {
-    /// `CLUSTER_TEST_ROUNDS` sets how many there are; `Scripts/cluster-test` runs a hundred.
+    /// `CLUSTER_TEST_ROUNDS` sets the number of rounds; `Scripts/cluster-test` runs a hundred.
     static let rounds = 1...(ProcessInfo.processInfo.environment["CLUSTER_TEST_ROUNDS"].flatMap { Int($0) } ?? 1)
     private static let seed = ProcessInfo.processInfo.environment["CLUSTER_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
 

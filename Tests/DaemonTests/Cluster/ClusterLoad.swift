@@ -52,7 +52,7 @@ final class ClusterLoad: BusListener {
         }
     }
 
-    /// Returns when so many more messages have a reply.
+    /// Returns when `count` more messages have a reply.
     func waitForAnswers(_ count: Int) async {
         let goal = workload.read(\.answerCount) + count
         await workload.wait { $0.answerCount >= goal }
@@ -61,7 +61,7 @@ final class ClusterLoad: BusListener {
     /// Waits until each accepted push is finished, stops the servers, and checks the invariants I1, I2, I3 and I5 of RELIABILITY.md.
     ///
     /// - Parameters:
-    ///   - mayFail: Whether the database was away for so long that a message may have an INTERNAL_ERROR.
+    ///   - mayFail: Whether the outage of the database may cause an INTERNAL_ERROR.
     ///   - context: The seed of the test, for a failure.
     func check(_ world: ClusterWorld, _ servers: [ServerProcess], mayFail: Bool = false, context: Comment? = nil) async throws {
         let workload = workload.value

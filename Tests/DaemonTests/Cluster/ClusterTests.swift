@@ -4,17 +4,17 @@ import Testing
 
 /// Two servers with one identity on one PostgreSQL database, each at a node of its own, while clients write.
 @Suite(.fewAtATime) struct ClusterTests {
-    /// The end of one of the servers.
+    /// The interruption of one of the servers.
     enum Interruption: CaseIterable {
         /// An update stops the server.
         case drained
         case killed
-        /// SIGSTOP, for so long that the other server takes over its work, and then SIGCONT.
+        /// SIGSTOP until the other server has taken over the work, and then SIGCONT.
         case frozen
     }
 
     @Test(arguments: Interruption.allCases)
-    func `two servers answer and deliver everything while one of them ends and returns`(interruption: Interruption) async throws {
+    func `two servers reply to all messages and deliver all pushes while one stops and returns`(interruption: Interruption) async throws {
         try await withClusterWorld(["one", "two"]) { world in
             let gorush = world.gorush
             var one = try await world.start("one")
@@ -36,7 +36,7 @@ import Testing
                 try await world.waitForCluster { $0.contains("one (1): fenced") }
                 try await ClusterCampaign.prolongInterruption()
                 one.signal(SIGCONT)
-                // Its number is another one once it has joined again.
+                // The server has another number once it has joined again.
                 try await world.waitForCluster { $0.contains("one (3): alive") }
             } else {
                 one = try await world.start("one")

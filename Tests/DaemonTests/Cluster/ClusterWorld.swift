@@ -52,7 +52,7 @@ struct ClusterWorld: Sendable {
         return await server.exitCode
     }
 
-    /// Returns when `pushctl cluster` shows it.
+    /// Returns when `pushctl cluster` shows the text.
     func waitForCluster(_ isSo: (String) -> Bool) async throws {
         while true {
             let cluster = try await ChildProcess.run("pushctl", ["cluster", "--database", url])

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: Outage.allCases, ClusterCampaign.rounds)
-    func `two servers keep everything, and go on by themselves, when PostgreSQL returns`(outage: Outage, round: Int) async throws {
+    func `two servers lose no message or push, and recover by themselves when PostgreSQL returns`(outage: Outage, round: Int) async throws {
         var random = ClusterCampaign.random(round)
         let postgres = try await PostgreSQLProcess.start()
         try await withClusterWorld(["one", "two"], database: postgres.serverSettings) { world in
@@ -48,7 +48,7 @@ import Testing
         await postgres.stop()
     }
 
-    @Test func `a full disk of PostgreSQL makes the servers not ready until there is space again`() async throws {
+    @Test func `a full disk of PostgreSQL makes the servers unready until it has space again`() async throws {
         let postgres = try await PostgreSQLProcess.start()
         try await withClusterWorld(["one", "two"], database: postgres.serverSettings) { world in
             let servers = [try await world.start("one"), try await world.start("two")]

@@ -4,7 +4,7 @@ import Testing
 /// Two servers on a PostgreSQL with a synchronous standby, whose primary is killed under load.
 @Suite(.fewAtATime) struct FailoverTests {
     @Test(arguments: ClusterCampaign.rounds)
-    func `servers keep everything, and go on by themselves, when the standby is promoted`(round: Int) async throws {
+    func `servers lose no message or push, and recover by themselves when the standby is promoted`(round: Int) async throws {
         let primary = try await PostgreSQLProcess.start()
         let standby = try await primary.startStandby()
         let database = PostgreSQLProcess.serverSettings(sockets: [primary.socket, standby.socket])

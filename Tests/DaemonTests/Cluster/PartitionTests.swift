@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Two servers on one database under load, of which one loses its node or its database.
+/// Two servers on one database under load. The test takes the node or the database from one of them.
 @Suite(.fewAtATime) struct PartitionTests {
     @Test func `a server without its node is not ready, and hands its messages over until the node is back`() async throws {
         try await withClusterWorld(["one", "two"]) { world in
@@ -13,7 +13,7 @@ import Testing
                 try await one.waitUntilNotReady(because: "node \(world.nodes[0].name)")
                 try await world.waitForCluster { $0.contains("one (1): leaving") }
             }
-            // The other server has answered everything.
+            // The other server has replied to all messages.
             try await two.expectReadiness(200)
             await world.nodes[0].start()
             #expect(await one.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `a server without its database is fenced, and joins again when it has one`() async throws {
+    @Test func `a server without its database is fenced, and joins again when the database is back`() async throws {
         let postgres = try await PostgreSQLProcess.start()
         let gate = try SocketGate(to: postgres.socket)
         try await withClusterWorld(["one", "two"], database: postgres.serverSettings) { world in
@@ -36,11 +36,11 @@ import Testing
                 try await one.waitUntilNotReady(because: "the store could not be written")
                 try await two.expectReadiness(200)
             }
-            // The other server has answered everything.
+            // The other server has replied to all messages.
             try await world.waitForCluster { $0.contains("one (1): fenced") }
             try await ClusterCampaign.prolongInterruption()
             gate.open()
-            // Its number is another one once it has joined again.
+            // The server has another number once it has joined again.
             try await world.waitForCluster { $0.contains("one (3): alive") }
             #expect(await one.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
             try await load.run { await load.waitForAnswers(40) }

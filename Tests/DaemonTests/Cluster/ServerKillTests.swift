@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// Three servers on one database, of which SIGKILL ends any two under load (RELIABILITY.md T1).
+/// Three servers on one database under load. SIGKILL ends any two of them (RELIABILITY.md T1).
 @Suite(.fewAtATime) struct ServerKillTests {
     @Test(arguments: ClusterCampaign.rounds)
-    func `three servers keep everything while any two of them are killed and started again`(round: Int) async throws {
+    func `three servers lose no message or push while any two of them are killed and restarted`(round: Int) async throws {
         let names = ["one", "two", "three"]
         var random = ClusterCampaign.random(round)
         try await withClusterWorld(names) { world in

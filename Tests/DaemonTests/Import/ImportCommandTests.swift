@@ -8,7 +8,7 @@ import Wire
 /// `pushctl import status-go` as operators use it: the imported rows, and the reasons to stop.
 @Suite(.fewAtATime)
 struct ImportCommandTests {
-    @Test func `rows are taken, kept as tombstones or left, by reason, and the source stays as it is`() async throws {
+    @Test func `rows are imported, kept as tombstones or skipped, by reason, and the source stays unchanged`() async throws {
         let world = try ImportWorld()
         let fixture = try world.fixture()
         func client() -> ProtocolClient { ProtocolClient(server: world.server) }
@@ -102,7 +102,7 @@ struct ImportCommandTests {
                 """)
     }
 
-    @Test func `the newest handled requests are taken`() async throws {
+    @Test func `the newest handled requests are imported`() async throws {
         let world = try ImportWorld()
         let fixture = try world.fixture()
         let client = ProtocolClient(server: world.server)
@@ -243,7 +243,7 @@ struct ImportCommandTests {
         #expect(try world.files() == ["push.sqlite"])
     }
 
-    @Test func `no server may run: neither on the source nor on the database`() async throws {
+    @Test func `no server may run on the source or on the database`() async throws {
         let world = try ImportWorld()
         let fixture = try world.fixture()
         let client = ProtocolClient(server: world.server)

@@ -10,7 +10,7 @@ import Wire
 
 /// The posted JSON (PROTOCOL.md §10), compared with the reference's.
 @Suite(.safetyNet) struct GorushBodyTests {
-    @Test func `The body of RFC 71, with all that delivery adds`() throws {
+    @Test func `the body has the fields of RFC 71 and those that delivery adds`() throws {
         let ios = GorushNotification(
             identifier: "n", tokens: ["a", "b"], platform: .ios, topic: "im.status.ethereum", text: "You have a new message",
             data: .rfc71(chatID: "0x01", message: "0x02", installationIDs: ["i", "j"]), collapseIdentifier: "c",
@@ -77,7 +77,7 @@ import Wire
             message: try bytes("encryptedMessage"))
     }
 
-    @Test func `Bodies are written as the reference writes them, whatever is in a token`() throws {
+    @Test func `bodies equal those of the reference for any token`() throws {
         let bodies = try GoldenFlow.load().gorushBodies
         #expect(!bodies.isEmpty)
         for body in bodies {

@@ -9,7 +9,7 @@ import Testing
 
 /// The client with a gorush that is as strict as the real one.
 @Suite(.safetyNet) struct GorushClientTests {
-    @Test("A batch arrives as it was meant", arguments: ["", "/", "//"])
+    @Test("A batch arrives with its fields, whatever slashes end the URL", arguments: ["", "/", "//"])
     func batch(suffix: String) async throws {
         try await withStubGorush { stub in
             let client = await GorushClient(stub, prefix: suffix)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("A path in front of gorush's and further headers are sent")
+    @Test("A request has the URL's path prefix and the further headers")
     func prefixAndHeaders() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("A failed push is known by its identifier, with tokens hidden or not", arguments: [true, false])
+    @Test("A failure has the push's notification id, with tokens hidden or not", arguments: [true, false])
     func failedPush(hidesTokens: Bool) async throws {
         try await withStubGorush(.init(hidesTokens: hidesTokens)) { stub in
             stub.fail(token: "dead", with: "Unregistered")
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("A gorush that works asynchronously tells no failures")
+    @Test("A gorush in asynchronous mode reports no failures")
     func asynchronous() async throws {
         try await withStubGorush(.init(isSync: false)) { stub in
             stub.fail(token: "dead", with: "Unregistered")
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("A disabled platform is noticed")
+    @Test("A disabled platform is detected")
     func disabledPlatform() async throws {
         try await withStubGorush(.init(enabledPlatforms: [2])) { stub in
             #expect(await GorushClient(stub).post([.ios(), .android()]) == .short(expected: 2, counted: 1))
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("A batch that is too large for that gorush")
+    @Test("A batch beyond gorush's limit is rejected with the limit")
     func overLimit() async throws {
         try await withStubGorush(.init(maximumNotificationCount: 2)) { stub in
             #expect(await GorushClient(stub).post([.ios(), .ios(), .ios()]) == .overLimit(2))
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        "Misbehaviour",
+        "Each misbehaviour has its response, and the client recovers",
         arguments: [
             (StubGorush.Misbehaviour.answer(status: 500), GorushResponse.unknown), (.reset, .unknown), (.breakOff, .unknown),
             (.answer(status: 200, body: #"{"counts":"#), .unknown),
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("A gorush that hangs")
+    @Test("A request to a hanging gorush times out")
     func hang() async throws {
         try await withStubGorush { stub in
             stub.next(.hang)
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("A gorush is known by its configuration, or by its answer to no notification at all", arguments: [true, false])
+    @Test("A gorush is recognised by its configuration, or by its response to an empty batch", arguments: [true, false])
     func probe(isBehindProxy: Bool) async throws {
         try await withStubGorush(.init(isBehindProxy: isBehindProxy)) { stub in
             let probe = await GorushClient(stub).probe()
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(
-        "a server that is no usable gorush is reported as such",
+        "a server that is not a usable gorush is reported with the reason",
         arguments: [
             (401, "", GorushClient.Probe.unusable(issue: "gorush cannot be used: it responded with 401")),
             (200, "<html>", .unusable(issue: "gorush cannot be used: it responded with 200")),
@@ -162,7 +162,7 @@ import Testing
         #expect(await GorushClient(.init(url: server.url)).probe() == probe)
     }
 
-    @Test("A gorush that is not there")
+    @Test("An absent gorush is unavailable")
     func absent() async throws {
         // Port 1 has no listener, and the system never assigns it.
         let client = GorushClient(.init(url: "http://127.0.0.1:1"))

@@ -27,7 +27,7 @@ import Yams
         return try String(contentsOf: file, encoding: .utf8)
     }
 
-    @Test func `Every key is one of gorush's`() throws {
+    @Test func `every key is a setting of gorush`() throws {
         let root = try #require(try Yams.load(yaml: text()) as? [String: [String: Any]])
         #expect(Set(root.keys).isSuperset(of: ["core", "ios", "android", "log"]))
         for (section, settings) in root {
@@ -37,7 +37,7 @@ import Yams
     }
 
     @Test(arguments: [GorushPlatform.ios, .android])
-    func `A route that meets such a gorush has nothing to warn of`(platform: GorushPlatform) throws {
+    func `a route has no warning about such a gorush`(platform: GorushPlatform) throws {
         let instance = try #require(GorushInstance(yaml: Array(try text().utf8)))
         #expect(instance.core.sync == true)
         let workerCount = GorushProfile.wantedWorkerCount(routes: 2, maximumRequestsInFlight: 256)

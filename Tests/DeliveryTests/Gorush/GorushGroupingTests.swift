@@ -84,7 +84,7 @@ import Wire
         #expect(groups.map(\.notification.tokens) == [["token-a", "token-c"], ["token-b", "token-d"]])
     }
 
-    @Test func `topics that Firebase does not use do not keep devices apart`() {
+    @Test func `Android devices with different topics are grouped`() {
         let firebase = ["x", "y"].map { topic in
             push(topic) {
                 $0.tokenType = .firebase
@@ -94,7 +94,7 @@ import Wire
         #expect(make(firebase).map(\.indexes) == [[0, 1]])
     }
 
-    @Test func `one token each, where delivery needs it`() {
+    @Test func `notifications have one token each if delivery needs it`() {
         let groups = make([push("a"), push("b")], oneTokenEach: true)
         #expect(groups.map(\.indexes) == [[0], [1]])
         #expect(groups.map(\.notification.tokens) == [["token-a"], ["token-b"]])
@@ -107,7 +107,7 @@ import Wire
         (.requestToJoinCommunity, "Someone requested to join a community you are an admin of"),
         (PushNotificationType(rawValue: 77), "You have a new message"),
     ])
-    func `each type has its text, a later type that of a message`(type: PushNotificationType, text: String) {
+    func `each type has its text, and an unknown type has that of a message`(type: PushNotificationType, text: String) {
         #expect(make([push("a") { $0.type = type }])[0].notification.text == .literal(text))
     }
 
@@ -125,7 +125,7 @@ import Wire
     }
 
     @Test(arguments: GorushDataFormat.allCases)
-    func `a thousand devices are split so that no payload is refused, and each is in exactly one`(format: GorushDataFormat) throws {
+    func `a thousand devices are split into notifications of valid size, each device in exactly one`(format: GorushDataFormat) throws {
         let pushes = (0..<1_000).map { number in push("c6ae4fde-bb65-11ea-b3de-0242ac130004" + "-\(number)") }
         let groups = make(pushes, format)
         #expect(groups.flatMap(\.indexes).sorted() == Array(0..<1_000))
@@ -142,7 +142,7 @@ import Wire
     }
 
     @Test(arguments: GorushDataFormat.allCases, ["plain", String(repeating: "<", count: 128)])
-    func `a ciphertext that no payload holds is left out`(format: GorushDataFormat, installationID: String) throws {
+    func `a ciphertext that exceeds any payload is omitted`(format: GorushDataFormat, installationID: String) throws {
         func message(_ byteCount: Int) throws -> String {
             let group = make([push(installationID) { $0.message = Array(repeating: 0xEE, count: byteCount) }], format)[0]
             #expect(try payloadByteCount(group) <= 4_096)
@@ -226,7 +226,7 @@ private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> Acce
     private static let digits = String(repeating: "aF09", count: 16)
 
     @Test(
-        "Device tokens and topics",
+        "A push with an invalid device token, topic or platform has an obstacle",
         arguments: [
             (TokenType.apn, digits, "im.status-1.Ethereum", UnsendablePush?.none), (.apn, digits, "", nil),
             (.apn, digits + digits, "a", nil), (.apn, String(digits.dropLast()), "a", .deviceToken),
@@ -249,7 +249,7 @@ private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> Acce
     }
 
     @Test(arguments: GorushDataFormat.allCases)
-    func `No payload is too long: the ciphertext goes first, then the chat id`(format: GorushDataFormat) throws {
+    func `no payload is too long: the ciphertext is omitted first, then the chat id`(format: GorushDataFormat) throws {
         for (chatByteCount, messageByteCount) in [(64, 100), (64, 4_000), (1_500, 1_500), (1_800, 10), (3_000, 10), (1 << 20, 1 << 20)] {
             let push = somePush {
                 $0.chatID = [UInt8](repeating: 1, count: chatByteCount)
@@ -266,7 +266,7 @@ private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> Acce
     }
 
     @Test(arguments: GorushDataFormat.allCases)
-    func `No key is one that Apple or Google keeps to itself`(format: GorushDataFormat) throws {
+    func `no key is one that Apple or Google reserves`(format: GorushDataFormat) throws {
         let made = GorushGroup.make(from: queued([somePush()]), format: format, template: NotificationTemplate(), oneTokenEach: true)
         guard case .object(let data)? = made[0].notification.members["data"] else {
             Issue.record()

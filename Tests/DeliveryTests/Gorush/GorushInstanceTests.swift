@@ -6,7 +6,7 @@ import Testing
 @Suite(.safetyNet) struct GorushInstanceTests {
     private func read(_ yaml: String) -> GorushInstance? { GorushInstance(yaml: Array(yaml.utf8)) }
 
-    @Test func `Its configuration is read`() throws {
+    @Test func `the configuration of a gorush is read`() throws {
         let yaml = """
             core:
               sync: true
@@ -31,7 +31,7 @@ import Testing
         #expect(instance.warnings(for: .init(platform: .android, workerCount: 16)).count == 2)
     }
 
-    @Test("What is no configuration says nothing", arguments: ["", "404 page not found", "{", "[]", "core: 1", "ios: {}", "\u{0}", "- a"])
+    @Test("Other texts are no configuration", arguments: ["", "404 page not found", "{", "[]", "core: 1", "ios: {}", "\u{0}", "- a"])
     func junk(text: String) {
         #expect(read(text) == nil)
     }
@@ -66,13 +66,13 @@ import Testing
     }
 
     @Test(arguments: [GorushPlatform.ios, .android])
-    func `A platform that nobody uses may be disabled`(platform: GorushPlatform) throws {
+    func `an unused platform may be disabled`(platform: GorushPlatform) throws {
         let instance = try #require(read("core: {sync: true}\nios: {enabled: false}\nandroid: {enabled: false}"))
         #expect(instance.warnings(for: .init(platform: platform, hasPushes: false)) == [])
         #expect(instance.warnings(for: .init(platform: platform)).count == 1)
     }
 
-    @Test func `Apple's sandbox is right where it is wanted`() throws {
+    @Test func `an environment of Apple's causes no warning if the route expects it`() throws {
         for (isProduction, environment) in [(true, DeliveryConfiguration.APNsEnvironment.sandbox), (false, .production)] {
             let instance = try #require(read("core: {sync: true}\nios: {enabled: true, production: \(isProduction)}"))
             #expect(instance.warnings(for: .init(platform: .ios, environment: environment)).count == 1)

@@ -9,7 +9,7 @@ import Wire
 
 @testable import Delivery
 
-/// The payload that gorush makes of a notification (GORUSH.md §4, §5), byte for byte.
+/// The payload that gorush makes from a notification (GORUSH.md §4, §5), byte for byte.
 @Suite(.safetyNet) struct GorushPayloadTests {
     private static let chatID = [UInt8](repeating: 0xC4, count: 64)
     private static let chat = "0x" + String(repeating: "c4", count: 64)
@@ -49,7 +49,7 @@ import Wire
             payload: #"{"aps":{"alert":"You have a new message"},"#
                 + #""chat_id":"\#(chat)","installation_ids":["\u003c\"é\n\u003e"],"message":"0x"}"#),
         Example(
-            name: "iOS with all that an operator may set",
+            name: "iOS with all settings of an operator",
             template: template { template in
                 template.fields.set(.text("T & Co"), at: "title")
                 template.fields.set(.text("S"), at: "alert", "subtitle")
@@ -85,7 +85,7 @@ import Wire
     ]
 
     @Test(arguments: examples)
-    func `A ciphertext stays up to the last byte that fits into 4,096, and is left out above`(example: Example) {
+    func `a ciphertext is kept in payloads of up to 4,096 bytes, and omitted above`(example: Example) {
         func ciphertext(_ byteCount: Int) -> String {
             let push = AcceptedPush(
                 target: Installation(keyHash: Digest64(repeating: 0x77), installationID: example.installationID),
@@ -107,7 +107,7 @@ import Wire
     }
 
     @Test(arguments: [TokenType.apn, .firebase])
-    func `Devices share a notification up to the last one that fits into 4,096 bytes`(platform: TokenType) throws {
+    func `devices share a notification while its payload fits into 4,096 bytes`(platform: TokenType) throws {
         let pushes = (0..<300).map { number in
             AcceptedPush(
                 target: Installation(keyHash: Digest64(repeating: 0x77), installationID: "installation-\(100 + number)"),

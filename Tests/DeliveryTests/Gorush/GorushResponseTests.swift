@@ -8,13 +8,13 @@ import Testing
 
 /// The meaning of a response from gorush, or from a proxy before it, for the batch (GORUSH.md §2).
 @Suite(.safetyNet) struct GorushResponseTests {
-    @Test("As many targets as expected are a batch taken")
+    @Test("A response with the expected number of targets is an accepted batch")
     func accepted() {
         let answer = GorushResponse(HTTPResponse(200, #"{"counts":3,"logs":[],"success":"ok"}"#), expectedCount: 3)
         #expect(answer == .accepted(failures: []))
     }
 
-    @Test("Failures are told by identifier and reason")
+    @Test("Each failure has its identifier and reason")
     func failures() {
         let body = #"""
             {"counts":2,"logs":[
@@ -49,7 +49,7 @@ import Testing
         #expect(GorushResponse(HTTPResponse(200, body), expectedCount: 3) == .unknown)
     }
 
-    @Test("No beginning of an answer is taken for a whole one")
+    @Test("A truncated response is not mistaken for a complete one")
     func truncated() {
         let body = #"{"counts":1,"logs":[{"notif_id":"n-1","error":"Unregistered"}],"success":"ok"}"#
         for length in 0..<body.utf8.count {
@@ -71,7 +71,7 @@ import Testing
         #expect(GorushResponse(HTTPResponse(400, #"{"code":400,"message":"\#(message)"}"#), expectedCount: 1) == answer)
     }
 
-    @Test("The words of others are not repeated: they could echo what was sent")
+    @Test("Texts of gorush and the providers are not printed, because they may contain tokens")
     func foreignWords() {
         let response = HTTPResponse(400, #"{"code":400,"message":"bad token a1a1a1"}"#)
         #expect(GorushResponse(response, expectedCount: 1) == .misconfigured(status: 400))
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(
-        "Statuses",
+        "Each HTTP status has its meaning",
         arguments: [
             (301, GorushResponse.misconfigured(status: 301)), (307, .misconfigured(status: 307)), (401, .misconfigured(status: 401)),
             (403, .misconfigured(status: 403)), (404, .misconfigured(status: 404)), (400, .misconfigured(status: 400)),
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(
-        "A gorush that speaks TLS says so in the clear",
+        "A TLS server's response in plain HTTP is recognised",
         arguments: [
             "Client sent an HTTP request to an HTTPS server.", "<center>The plain HTTP request was sent to HTTPS port</center>",
         ])
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("Without an answer it matters whether the request may have arrived")
+    @Test("A request without a response has an unknown result only if it may have arrived")
     func errors() {
         let kinds: [HTTPError.Kind] = [
             .invalidURL, .invalidHeader, .couldNotConnect, .tls, .timedOut, .connectionLost, .malformedResponse, .responseTooLarge,

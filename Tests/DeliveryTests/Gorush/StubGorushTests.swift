@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "Batches and their counts",
+        "The response counts the notifications of a batch",
         arguments: [
             (#"{"notifications":[{"tokens":["a"],"platform":1}]}"#, 1),
             (#"{"notifications":[{"tokens":["a"],"platform":1,"topic":"t"}]}"#, 2),
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("No notification, and one too many")
+    @Test("An empty batch and one beyond the limit are rejected")
     func limits() async throws {
         try await withStubGorush { stub in
             let empty = try await send(stub, .post, "/api/push", #"{"notifications":[]}"#)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("Failures are written as Go writes them, the token hidden or not")
+    @Test("Failures are written as Go writes them, with the token hidden or not")
     func logs() async throws {
         try await withStubGorush { stub in
             let token = "0123456789abcdefghijABCDEFGHIJ"
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("The other paths")
+    @Test("Other paths respond as those of gorush do")
     func paths() async throws {
         try await withStubGorush(.init(isSync: false, maximumNotificationCount: 7)) { stub in
             let health = try await send(stub, .get, "/healthz")
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("Misbehaviour comes in the order in which it was asked for, and then no more")
+    @Test("Misbehaviour comes in the requested order, and then ends")
     func script() async throws {
         try await withStubGorush { stub in
             stub.next(.answer(status: 503))
@@ -132,7 +132,7 @@ import Testing
 }
 
 @Suite(.safetyNet) struct StubGorushServiceTests {
-    @Test("As a service it ends when told to, though a request hangs")
+    @Test("The service stops on request although a request hangs")
     func shutdown() async throws {
         let stub = StubGorush()
         let group = ServiceGroup(services: [stub], logger: quietLogger)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.safetyNet) struct FailureTaxonomyTests {
     @Test(
-        "Every text of GORUSH.md §6, and what stands around it",
+        "Every text of GORUSH.md §6 has its kind, also within other words",
         arguments: [
             ("Unregistered", FailureKind.deadToken), ("ExpiredToken", .deadToken), ("Requested entity was not found.", .ambiguous),
             ("NotRegistered", .ambiguous), ("unregistered device", .ambiguous),
@@ -52,7 +52,7 @@ import Testing
         #expect(FailureTaxonomy.classify(text).kind == kind)
     }
 
-    @Test func `Each row is reached by its own text, and reasons are fit to be printed`() {
+    @Test func `each row is found by its own text, and its reason needs no quoting`() {
         for row in FailureTaxonomy.rows {
             #expect(FailureTaxonomy.classify(row.text).reason == row.reason)
             #expect(!row.reason.contains("\""))

@@ -17,7 +17,7 @@ import Testing
             batches: pushes.map { [DeliveryItem(identifier: FixedBytes(repeating: UInt8($0.id)), notification: .android(), pushes: [$0])] })
     }
 
-    @Test("What became of pushes is written also when one of the next has ended since it was read", arguments: [false, true])
+    @Test("Outcomes are recorded even if a push of the next lease has finished since it was read", arguments: [false, true])
     func settleAndLease(hasEnded: Bool) async throws {
         let world = try World()
         try await world.withStore { store in

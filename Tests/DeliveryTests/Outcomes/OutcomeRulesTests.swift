@@ -32,7 +32,7 @@ import Testing
 
     private func failed(_ kind: FailureKind) -> AttemptOutcome { .failed(Failure(kind: kind, reason: "r")) }
 
-    @Test func `Every kind of failure has its consequence`() {
+    @Test func `every kind of failure has its consequence`() {
         #expect(decide(.sent) == PushDecision(disposition: .finish(.sent), token: .works))
         #expect(decide(failed(.deadToken)) == PushDecision(disposition: .finish(.deadToken), reason: "r", token: .unregister))
         #expect(decide(failed(.ourFault)) == PushDecision(disposition: .finish(.refused), reason: "r"))
@@ -51,7 +51,7 @@ import Testing
     // MARK: Rule 3
 
     @Test
-    func `An ambiguous verdict is a suspicion first, tried again after ten minutes, and believed then if somebody else was delivered to`() {
+    func `an ambiguous verdict causes a suspicion, and counts after ten minutes if another device got a delivery`() {
         let first = decide(failed(.ambiguous))
         #expect(first.token == .suspect && first.disposition == .retry(after: OutcomeRules.confirmationInterval, isUnknown: false))
         let soon = decide(failed(.ambiguous), suspectedFor: OutcomeRules.confirmationInterval - .nanoseconds(1))
@@ -62,13 +62,13 @@ import Testing
         #expect(decide(failed(.ambiguous), attempts: 99, isWitnessed: false, suspectedFor: .seconds(80_000)) == first)
     }
 
-    @Test func `While verdicts are not believed nothing is suspected, and a 410 is believed all the same`() {
+    @Test func `while verdicts are not believed, no token is suspected, but a 410 still counts`() {
         let decision = decide(failed(.ambiguous), fails: true, believes: false, suspectedFor: .seconds(9_999))
         #expect(decision == PushDecision(disposition: .retry(after: OutcomeRules.outageInterval, isUnknown: false), reason: "r"))
         #expect(decide(failed(.deadToken), fails: true, believes: false).token == .unregister)
     }
 
-    @Test("A target that never worked is given up after ten attempts", arguments: [FailureKind.ambiguous, .topic])
+    @Test("A push to an unproven target expires after ten attempts", arguments: [FailureKind.ambiguous, .topic])
     func givenUp(kind: FailureKind) {
         func decision(_ attempts: Int) -> PushDecision {
             decide(failed(kind), attempts: attempts, isWitnessed: false, tokenHasWorked: false, topicHasWorked: false)
@@ -88,13 +88,13 @@ import Testing
     // MARK: Rule 4
 
     @Test(arguments: 0...2)
-    func `An attempt without a response is repeated after 150 s as long as fewer than three count`(count: Int) {
+    func `an attempt without a response is retried after 150 s while fewer than three count`(count: Int) {
         let decision = decide(.timedOut(count: count), attempts: 1)
         #expect(decision.disposition == .retry(after: OutcomeRules.outageInterval, isUnknown: true))
         #expect(decide(.timedOut(count: 3)).disposition == .finish(.expired))
     }
 
-    @Test func `While the route fails no push is tried twice within 150 s, and nothing is final but a success and a 410`() {
+    @Test func `while the route fails, no push is attempted twice within 150 s, and only a success and a 410 are final`() {
         for outcome in [failed(.transient), .unknown(reason: "x"), failed(.ourFault), failed(.credentials), .refused(reason: "x")] {
             guard case .retry(let delay, _) = decide(outcome, fails: true, believes: false, jitter: 0).disposition else {
                 Issue.record("\(outcome)")
@@ -110,7 +110,7 @@ import Testing
         #expect(decide(failed(.tooLong), hasCiphertext: false).disposition == .finish(.refused))
     }
 
-    @Test func `Each attempt that fails makes the delay longer, and chance makes it shorter`() {
+    @Test func `each failed attempt lengthens the delay, and jitter shortens it`() {
         #expect(decide(failed(.transient), attempts: 3).disposition == .retry(after: .seconds(8), isUnknown: false))
         #expect(decide(failed(.operatorFault), attempts: 9).disposition == .retry(after: .seconds(600), isUnknown: false))
         #expect(decide(.unknown(reason: "x"), attempts: 2, jitter: 0.25).disposition == .retry(after: .seconds(1), isUnknown: true))

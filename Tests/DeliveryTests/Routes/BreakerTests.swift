@@ -12,7 +12,7 @@ import Testing
 
     private struct Unexpected: Error {}
 
-    @Test func `One failure opens it, one attempt closes it`() throws {
+    @Test func `one failure opens the breaker, and one successful attempt closes it`() throws {
         var breaker = Breaker()
         #expect(breaker.permits(at: .zero) == .max)
         breaker.begin()
@@ -28,7 +28,7 @@ import Testing
         #expect(breaker.state == .closed)
     }
 
-    @Test func `Failures in a row make the pauses longer, up to a bound`() throws {
+    @Test func `consecutive failures lengthen the pauses, up to a bound`() throws {
         var breaker = Breaker()
         var now = Duration.zero
         for failures in 1...30 {
@@ -41,13 +41,13 @@ import Testing
         }
     }
 
-    @Test func `Many requests that fail together count as one failure`() throws {
+    @Test func `many requests that fail together count as one failure`() throws {
         var breaker = Breaker()
         for _ in 1...32 { breaker.fail(at: .zero, retryAfter: nil, jitter: 1) }
         #expect(breaker.state == .open(until: try open(breaker), failures: 1))
     }
 
-    @Test func `A success of a request that went out before does not close it`() throws {
+    @Test func `the success of an earlier request does not close the breaker`() throws {
         var breaker = Breaker()
         breaker.fail(at: .zero, retryAfter: nil, jitter: 1)
         let state = breaker.state
@@ -64,11 +64,11 @@ import Testing
         #expect(try open(breaker) == .seconds(92))
     }
 
-    @Test func `A route is tried again within 5 seconds, with time to spare for the attempt`() {
+    @Test func `an open breaker permits an attempt within 4 seconds`() {
         #expect(BackOff.route.longest <= .seconds(4))
     }
 
-    @Test func `Pauses are drawn by chance down to nothing, so that routes keep out of step`() throws {
+    @Test func `pauses are jittered down to zero, so that routes do not synchronise`() throws {
         var breaker = Breaker()
         breaker.fail(at: .seconds(1), retryAfter: nil, jitter: 0)
         #expect(try open(breaker) == .seconds(1))

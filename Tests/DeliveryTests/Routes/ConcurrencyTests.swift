@@ -29,7 +29,7 @@ import Testing
         for _ in batches { concurrency.ended(1) }
     }
 
-    @Test func `A full window grows by four each round up to the maximum, and one that is not full stays`() {
+    @Test func `a full window grows by four each round up to the maximum, and one that is not full stays`() {
         var concurrency = concurrency { $0.maximumRequestsInFlight = 42 }
         #expect(concurrency.window == 32)
         succeed(&concurrency, isFull: false)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `A request that gorush does not take halves the window, of many that fail together one, and never below four`() {
+    @Test func `a failed request halves the window, many that fail together halve it once, and it stays at four or more`() {
         var concurrency = concurrency()
         concurrency.posted([Int](repeating: 1, count: 32))
         for _ in 0..<32 { concurrency.failed() }
@@ -53,7 +53,7 @@ import Testing
         #expect(concurrency.window == 8)
     }
 
-    @Test func `No more requests and notifications are in flight than are allowed`() {
+    @Test func `requests and notifications in flight stay within their limits`() {
         var few = concurrency { $0.maximumRequestsInFlight = 3 }
         #expect(few.capacity(batch: nil, profile: profile()) == 3)
         few.posted([1, 1, 1])
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(
-        "Half of gorush's queue is shared by its routes, and each route leaves workers for the others",
+        "Routes share half of gorush's queue, and each leaves workers for the others",
         arguments: [
             ("{queue_num: 60}", 3, nil, 10), ("{queue_num: 1}", 3, nil, 1), ("{worker_num: 40}", 2, nil, 30),
             ("{worker_num: 2}", 2, nil, 1),
@@ -79,7 +79,7 @@ import Testing
         #expect(concurrency().capacity(batch: batch, profile: profile("core: \(core)", routes: routes)) == capacity)
     }
 
-    @Test func `After a failure batches are small, and grow with each success`() {
+    @Test func `after a failure, batches are small, and grow with each success`() {
         var concurrency = concurrency()
         #expect(concurrency.batch(workers: nil) == 100 && concurrency.batch(workers: 30) == 30)
         concurrency.failed()

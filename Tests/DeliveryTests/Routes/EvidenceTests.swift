@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "A route fails after a minute in which two devices that had worked got nothing, whatever the words",
+        "A route fails after a minute in which two proven devices got no delivery, whatever the words",
         arguments: [
             AttemptOutcome.failed(FailureTaxonomy.classify("BadDeviceToken")), .failed(FailureTaxonomy.classify("ServiceUnavailable")),
             .failed(FailureTaxonomy.classify("TopicDisallowed")), .failed(FailureTaxonomy.classify("words of tomorrow")),
@@ -43,7 +43,7 @@ import Testing
         #expect(!evidence.fails(at: .seconds(61)))
     }
 
-    @Test func `The provider's last words are in the reason, and a delivery to anybody ends it`() {
+    @Test func `the reason has the provider's last words, and a delivery to any device ends the failure`() {
         var evidence = evidence()
         _ = evidence.record(failed(1, "BadDeviceToken"), at: .zero)
         _ = evidence.record(failed(2, "ServiceUnavailable"), at: .seconds(60))
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: ["Unregistered", "ExpiredToken"])
-    func `Apple's 410 is an answer about a device and counts for nothing`(words: String) {
+    func `Apple's 410 is a verdict on a device and does not count against the route`(words: String) {
         var evidence = evidence()
         for second in 0..<300 { _ = evidence.record(failed(second % 12, words), at: .seconds(second)) }
         #expect(evidence.issue(at: .seconds(300)) == nil && evidence.warnings(at: .seconds(300)) == [])
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `One device that has worked is a warning, and so is a route that never delivered`() {
+    @Test func `a single failing device is a warning, and so is a route that never delivered`() {
         var one = evidence()
         for second in stride(from: 0, through: 600, by: 60) { _ = one.record(failed(1, "BadDeviceToken"), at: .seconds(second)) }
         #expect(one.issue(at: .seconds(600)) == nil)
@@ -80,7 +80,7 @@ import Testing
             fresh.warnings(at: .seconds(600)) == ["no push was ever delivered here, and all attempts were rejected: SenderId mismatch"])
     }
 
-    @Test func `An idle route with one push an hour does not fail for two failures an hour apart`() {
+    @Test func `an idle route with one push an hour does not fail for two failures an hour apart`() {
         var evidence = evidence()
         for hour in 0..<24 {
             _ = evidence.record(failed(hour, "ServiceUnavailable"), at: .seconds(3_600 * hour))
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `Invented tokens neither make a route fail nor heal it`() {
+    @Test func `invented tokens make a route neither fail nor recover`() {
         var evidence = evidence()
         for second in 0..<120 { _ = evidence.record(failed(second, "BadDeviceToken", isProven: false), at: .seconds(second)) }
         #expect(!evidence.fails(at: .seconds(120)))
@@ -101,7 +101,7 @@ import Testing
     // MARK: Words that no registration can cause
 
     @Test(
-        "Words that no registration can cause are reported after 5 s without a delivery, whoever's push it was",
+        "Words that no registration can cause are reported after 5 s without a delivery, even for an unproven device",
         arguments: [
             "InvalidProviderToken", "BadEnvironmentKeyIdInToken", "UnrelatedKeyIdInToken", "TooManyProviderTokenUpdates",
             "The caller does not have permission", "oauth2: cannot fetch token: 400 Bad Request",
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(
-        "Words that a token or a bundle id can cause never do",
+        "Words that a token or a bundle id can cause are not reported",
         arguments: [
             "BadDeviceToken", "DeviceTokenNotForTopic", "SenderId mismatch", "Auth error from APNS or Web Push Service", "TopicDisallowed",
         ])
@@ -129,7 +129,7 @@ import Testing
         #expect(evidence.issue(at: .seconds(600)) == nil && evidence.topicIssues(at: .seconds(600)) == [])
     }
 
-    @Test func `A single refusal between deliveries is nobody's fault, and without news there is none`() {
+    @Test func `a single rejection between deliveries is no issue, and an issue ends without further attempts`() {
         var evidence = evidence()
         for second in 0..<60 {
             _ = evidence.record(second.isMultiple(of: 4) ? attempt(1, .sent) : failed(1, "Forbidden"), at: .seconds(second))
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(
-        "A bundle id that Apple refuses is an issue if it is configured, or was delivered to",
+        "A bundle id that Apple rejects is an issue if it is configured or proven",
         arguments: [(["app"], false, true), ([], true, true), ([], false, false)] as [(Set<String>, Bool, Bool)])
     func topics(configured: Set<String>, hasWorked: Bool, isIssue: Bool) {
         var evidence = evidence(configured: configured)
@@ -153,7 +153,7 @@ import Testing
 
     // MARK: Waiting pushes
 
-    @Test func `Waiting pushes become due with the delivery that ends an outage of a minute, and with the first one for a bundle id`() {
+    @Test func `waiting pushes become due with the delivery that ends an outage of a minute, and with the first for a bundle id`() {
         var evidence = evidence()
         do { let result = evidence.record(attempt(1, .sent), at: .zero); #expect(result) }
         do { let result = evidence.record(attempt(1, .sent), at: .seconds(1)); #expect(!result) }
@@ -170,7 +170,7 @@ import Testing
     // MARK: Witnesses
 
     @Test(
-        "A witness is a device that had worked before the first verdict and was delivered to after it",
+        "A witness is a device that was proven before the first verdict and got a delivery after it",
         arguments: [(0, 200, true), (100, 200, true), (101, 200, false), (0, 100, false), (0, 99, false)])
     func witness(provenAt: Int, deliveredAt: Int, confirms: Bool) {
         var witnesses = Witnesses()
@@ -179,7 +179,7 @@ import Testing
         #expect(!witnesses.confirm(topic: "other", since: time(100)))
     }
 
-    @Test func `Newer devices do not push a witness out`() {
+    @Test func `newer devices do not displace a witness`() {
         var witnesses = Witnesses()
         witnesses.record(topic: "app", provenAt: time(0), deliveredAt: time(110))
         for second in 120..<150 { witnesses.record(topic: "app", provenAt: time(second), deliveredAt: time(second + 1)) }

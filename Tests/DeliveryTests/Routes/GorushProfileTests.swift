@@ -16,7 +16,7 @@ import Testing
         GorushInstance(yaml: Array(yaml.utf8)).map(GorushClient.Probe.instance) ?? .unreachable
     }
 
-    @Test func `Before the first probe nothing is known, and after a broken connection no longer`() {
+    @Test func `the profile is not current before the first probe and after a broken connection`() {
         var profile = profile()
         #expect(!profile.wasAsked && !profile.isCurrent)
         profile.probed(.silent)
@@ -29,7 +29,7 @@ import Testing
         #expect(profile.issue == nil)
     }
 
-    @Test func `A gorush that is away is what it last was, and one that hides its configuration counts as sync`() {
+    @Test func `an unreachable gorush keeps its last mode, and one that hides its configuration counts as in sync mode`() {
         var profile = profile()
         profile.probed(instance("core: {sync: false}"))
         #expect(profile.configurationFault != nil)
@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: [
         ("{enabled: true, production: false}", true), ("{enabled: true, production: true}", false), ("{enabled: false}", false),
     ])
-    func `Another environment of Apple's is a contradiction for a route of iOS alone`(ios: String, contradicts: Bool) {
+    func `another environment of Apple's contradicts only a route of iOS`(ios: String, contradicts: Bool) {
         for (pushes, isMeant) in [(DeliveryConfiguration.Route.Pushes.platform(.ios), true), (.platform(.android), false)] {
             var profile = profile(pushes)
             profile.probed(instance("core: {sync: true}\nios: \(ios)"))
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "A disabled platform is a warning once somebody uses it",
+        "A disabled platform is a warning once it is used",
         arguments: [
             (DeliveryConfiguration.Route.Pushes.platform(.ios), "ios.enabled"), (.apnTopics(["a"]), "ios.enabled"),
             (.platform(.android), "android.enabled"),

@@ -7,7 +7,7 @@ import Testing
 @testable import Delivery
 
 @Suite(.safetyNet) struct NotificationNamesTests {
-    @Test func `A name is a UUID of version 7: time first, the rest random`() {
+    @Test func `a notification id is a UUID of version 7: the time first, the rest random`() {
         var random = SecureRandom()
         // The time of RFC 9562's example, appendix A.6.
         let now = Timestamp(nanoseconds: 0x017F_22E2_79B0 * 1_000_000 + 999_999)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `Later names are greater, and no clock makes a crash`() {
+    @Test func `later notification ids are greater, and no time causes a crash`() {
         var random = SecureRandom()
         let times = [Int64.min, 0, 1_000_000, 1_800_000_000_000_000_000, .max].map { Timestamp(nanoseconds: $0) }
         let prefixes = times.map { Array(NotificationID(at: $0, using: &random).bytes.prefix(6)) }

@@ -7,7 +7,7 @@ import Wire
 @testable import Delivery
 
 @Suite(.safetyNet) struct RouteAssignmentTests {
-    @Test func `Every push has one route, whatever the names and topics`() {
+    @Test func `every push has one route, whatever the names and topics`() {
         var configuration = DeliveryConfiguration(endpoint: .init(url: "http://x"))
         #expect(configuration.allRoutes.map(\.name) == ["ios", "android"])
         configuration.routes = [

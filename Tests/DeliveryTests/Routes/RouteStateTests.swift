@@ -27,13 +27,13 @@ import Testing
     }
 
     @Test(arguments: [(nil, false), ("{}", true), ("core: {sync: true}", true), ("core: {sync: false}", false)])
-    func `Deliveries are proven by a gorush that does not say otherwise`(core: String?, isConfirmed: Bool) {
+    func `a route posts after the first probe unless gorush reports asynchronous mode`(core: String?, isConfirmed: Bool) {
         var route = route()
         if let core { route.handle(.probed(instance(core)), at: .zero) }
         #expect(RouteStatus(route, at: .zero).mayPost == isConfirmed)
     }
 
-    @Test func `A queue is looked at until nothing is due, and then when the next is due`() {
+    @Test func `a route polls its queue until no push is due, and then at the due time of the next`() {
         var route = started()
         #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
         route.handle(.posting([1, 1]), at: .zero)
@@ -43,7 +43,7 @@ import Testing
         #expect(route.next(at: .seconds(7)) == .postDue(requests: 30, batchSize: nil))
     }
 
-    @Test("However quiet, it is looked at again", arguments: [nil, Duration.seconds(3_600)])
+    @Test("A route polls a quiet queue every 30 s", arguments: [nil, Duration.seconds(3_600)])
     func quiet(next: Duration?) {
         var route = started()
         #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
@@ -80,7 +80,7 @@ import Testing
         #expect(broken.next(at: .seconds(30)) == .wait(until: .seconds(31)))
     }
 
-    @Test func `A store that fails rests for a second, whatever comes, and then what is too old is looked for first`() {
+    @Test func `a route leaves a failed store alone for a second, and then looks for expired pushes first`() {
         var route = started()
         #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
         route.handle(.storeFailed("full"), at: .seconds(1))
@@ -94,7 +94,7 @@ import Testing
         #expect(RouteStatus(route, at: .seconds(2)).healthIssues == [])
     }
 
-    @Test func `A route that stops begins nothing`() {
+    @Test func `a stopping route begins no work`() {
         var route = started()
         route.handle(.stopping, at: .zero)
         route.handle(.woken, at: .zero)
@@ -103,7 +103,7 @@ import Testing
 
     // MARK: Batch sizes and the window
 
-    @Test func `No more requests are under way than are allowed`() {
+    @Test func `the requests in flight stay within the limit`() {
         var route = started { $0.maximumRequestsInFlight = 3 }
         #expect(route.next(at: .zero) == .postDue(requests: 3, batchSize: nil))
         route.handle(.posting([1, 1, 1]), at: .zero)
@@ -112,7 +112,7 @@ import Testing
         #expect(route.next(at: .zero) == .postDue(requests: 1, batchSize: nil))
     }
 
-    @Test func `A limit that gorush names is kept until it says otherwise`() {
+    @Test func `a limit that gorush names applies until the next probe`() {
         var route = started(instance("core: {sync: true}")) { $0.batchMode = .batch }
         route.handle(.limited(7, []), at: .zero)
         #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: 7))
@@ -126,7 +126,7 @@ import Testing
 
     // MARK: Outages
 
-    @Test func `A route in trouble gets one request at a time, at growing intervals, until one is taken`() {
+    @Test func `a failing route posts one request at a time, at growing intervals, until one succeeds`() {
         var route = started()
         route.handle(.posting([1, 1]), at: .zero)
         route.handle(answered(Self.failing), at: .zero)
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `One request that is taken lets all go again, half as many as before`() {
+    @Test func `one successful request ends the outage, with half of the earlier window`() {
         var route = retrying()
         route.handle(.posting([1]), at: .seconds(4))
         route.handle(answered(.healthy), at: .seconds(4))
@@ -158,7 +158,7 @@ import Testing
         #expect(route.requestRoom(at: .seconds(4)) == 16)
     }
 
-    @Test func `A success of a request that went out before a failure ends no trouble`() {
+    @Test func `the success of a request posted before a failure does not end the outage`() {
         var route = started()
         route.handle(.posting([1, 1]), at: .zero)
         route.handle(answered(Self.failing), at: .zero)
@@ -182,7 +182,7 @@ import Testing
         #expect(route.requestRoom(at: .zero) == 0)
     }
 
-    @Test func `While gorush works and the route fails, one push at a time is tried, and invented tokens delay no other`() {
+    @Test func `while gorush works and the route fails, one push at a time is attempted, and invented tokens delay no other`() {
         var route = started()
         for (second, number) in [(0, 1), (60, 2)] {
             route.handle(.posting([1]), at: .seconds(second))
@@ -214,14 +214,14 @@ import Testing
         #expect(route.next(at: .seconds(62)) == .retryNow(after: 0))
     }
 
-    @Test func `Verdicts are not believed while gorush sends to the other one of Apple's environments`() {
+    @Test func `verdicts are not believed while gorush sends to Apple's other environment`() {
         var route = route(.platform(.ios))
         #expect(route.next(at: .zero) == .probe)
         route.handle(.probed(instance("core: {sync: true}\nios: {enabled: true, production: false}")), at: .zero)
         #expect(!route.rules(at: .zero).believesVerdicts)
     }
 
-    @Test func `After a broken connection gorush is probed before anything goes out`() {
+    @Test func `after a broken connection, gorush is probed before the next post`() {
         var route = started()
         route.handle(.posting([1]), at: .zero)
         route.handle(answered(Self.failing), at: .zero)
@@ -235,7 +235,7 @@ import Testing
 
     // MARK: Unproven bundle ids
 
-    @Test func `Attempts with bundle ids that never worked are few, until one works or is known`() {
+    @Test func `attempts with unproven bundle ids are limited until one is proven or known`() {
         let pushes = queued((0..<200).map { iosPush($0, topic: "invented-\($0)") })
         var route = started()
         func admittedCount(at now: Duration) -> Int { route.admitted(pushes, at: now).count }
@@ -263,7 +263,7 @@ import Testing
 
     // MARK: Idleness
 
-    @Test func `A route is idle when only time can bring something`() {
+    @Test func `a route is idle when only the clock can cause events`() {
         var route = route()
         #expect(route.idleUntil(at: .zero) == nil)
         _ = route.next(at: .zero)
@@ -299,7 +299,7 @@ import Testing
 
     // MARK: Outcomes of pushes
 
-    @Test func `outcomes are written with the next leases, and alone if there are none`() {
+    @Test func `outcomes are recorded with the next leases, and alone without leases`() {
         var route = started()
         route.unrecordedOutcomes = [unknown(1)]
         // The transaction that leases the due pushes records the outcome.
@@ -315,7 +315,7 @@ import Testing
         #expect(route.next(at: Schedule.gatheringTime) == .wait(until: .seconds(30)))
     }
 
-    @Test func `A route that stops waits for what is under way, and writes what became of it as it comes`() {
+    @Test func `a stopping route waits for requests in flight, and records each outcome as it arrives`() {
         var route = started()
         route.handle(.posting([1, 1]), at: .zero)
         route.handle(.stopping, at: .zero)

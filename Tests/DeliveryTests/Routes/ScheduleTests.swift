@@ -5,7 +5,7 @@ import Testing
 
 /// The times of a route's actions.
 @Suite(.safetyNet) struct ScheduleTests {
-    @Test func `A queue is read until nothing is due, then when the next push is due, and after 30 s at the latest`() {
+    @Test func `a queue is read until no push is due, then when the next one is due, and after at most 30 s`() {
         for (due, next) in [(Duration?.none, 30), (.seconds(7), 7), (.seconds(3_600), 30)] as [(Duration?, Int)] {
             var schedule = Schedule()
             #expect(schedule.mayRead(at: .zero))
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `A push that comes while the queue is read is not missed`() {
+    @Test func `a push that arrives while the queue is read is not missed`() {
         var schedule = Schedule()
         schedule.read(32)
         schedule.wake()
@@ -23,7 +23,7 @@ import Testing
         #expect(schedule.mayRead(at: .zero) && !schedule.isQuiet)
     }
 
-    @Test func `While more is due than may go out, slots for a quarter of the window are collected for 5 ms`() {
+    @Test func `while more pushes are due than may be posted, slots for a quarter of the window are collected for 5 ms`() {
         var schedule = Schedule()
         schedule.read(32)
         schedule.posted(32, at: .zero)
@@ -35,7 +35,7 @@ import Testing
         #expect(schedule.gathering(for: 1, of: 32, at: .zero) == nil)
     }
 
-    @Test func `gorush is probed once at a time, every 30 s, every 4 s in trouble, and at once when a connection broke`() {
+    @Test func `gorush is probed once at a time, every 30 s, every 4 s during an outage, and at once after a broken connection`() {
         var schedule = Schedule()
         var probes = [schedule.mustProbe(at: .zero), schedule.mustProbe(at: .seconds(9))]
         #expect(probes == [true, false] && schedule.isProbing)

@@ -11,7 +11,7 @@ import Testing
         Outbox.Attempt(push: pushes[0], outcome: outcome, at: World.start)
     }
 
-    @Test func `Each attempt that was not answered doubles the time for the next, whether it counts or not`() {
+    @Test func `each attempt without a response doubles the timeout of the next, whether it counts or not`() {
         var timeouts = TimeoutPolicy()
         var limits: [Duration] = []
         for _ in 0...3 {
@@ -23,7 +23,7 @@ import Testing
         #expect(timeouts[pushes[0]] == 0)
     }
 
-    @Test func `Attempts during which the route delivered are counted, and nothing is kept after the third`() {
+    @Test func `attempts during which the route delivered are counted, and the count ends with the third`() {
         var timeouts = TimeoutPolicy()
         for count in [1, 1, 2] {
             timeouts.record(attempt(.timedOut(count: count)))

@@ -9,9 +9,9 @@ import Wire
 
 /// A PostgreSQL database of one simulated cluster, whose clock and partitions the simulation sets.
 ///
-/// PostgreSQL finds a function by the search path, so the functions of this database stand in place of those that the stores' statements
+/// PostgreSQL finds a function by the search path, so the functions of this database replace those that the stores' statements
 /// name: `now()` is the simulated time, and `pg_current_xact_id()`, which begins each writing transaction, fails for a partitioned server.
-/// The simulation writes before a server has created the tables, so it has a table for its own marks.
+/// The simulation writes before a server has created the tables, so it has a table of its own.
 struct ClusterDatabase: Sendable {
     private let socket: String
     private let name: String

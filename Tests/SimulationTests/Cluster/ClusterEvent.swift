@@ -8,7 +8,7 @@ enum ClusterEvent: CaseIterable {
     case repetition
     /// Messages reach some nodes.
     case arrival
-    /// A server does one of the things that wait.
+    /// A server does one piece of its waiting work.
     case work
     case time
     /// A server is killed, and starts again later.
@@ -42,7 +42,7 @@ enum ClusterEvent: CaseIterable {
         }
     }
 
-    /// Whether each world has it.
+    /// Whether each world has the event.
     private var isEssential: Bool {
         switch self {
         case .message, .arrival, .work, .time: true

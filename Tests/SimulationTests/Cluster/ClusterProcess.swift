@@ -48,28 +48,28 @@ struct ClusterProcess {
 
     /// The envelopes of the last GET that are not recorded yet.
     var batch: [WakuEnvelope] = []
-    /// Rows of undecided messages that it has taken over and not read.
+    /// Rows of undecided messages that the process has taken over and not read.
     var unread: [Int64] = []
-    /// Rows of replies that it has taken over and not read.
+    /// Rows of replies that the process has taken over and not read.
     var unreadReplies: [Int64] = []
     var unopened: [Unopened] = []
     /// The segments of incomplete messages, and their rows.
     var segments = SegmentAssembler()
     var incomplete: Set<Int64> = []
-    /// Whether members have come or gone since it last reviewed its segments.
+    /// Whether the members have changed since the process last reviewed its segments.
     var hasSegmentsToReview = false
     var undecided: [Undecided] = []
     var replies: [PendingReply] = []
     /// Published replies without publication mark.
     var unmarked: [PendingReply] = []
     var allowances = Allowances()
-    /// Pushes that it has read and not leased.
+    /// Pushes that the process has read and not leased.
     var due: [QueuedPush] = []
-    /// Pushes that it has leased and not posted, and its number before the lease.
+    /// Pushes that the process has leased and not posted, and its number before the lease.
     var leased: [(push: QueuedPush, member: Int64)] = []
     /// Changes of attempted pushes that are not recorded.
     var outcomes: [Outcome] = []
-    /// The time of its own clock when it last took part.
+    /// The time of the process's clock when it last took part.
     var lastPart = Duration.zero
 
     /// Joins the cluster.
@@ -82,9 +82,9 @@ struct ClusterProcess {
             clock: clock, logger: quietLogger)
     }
 
-    /// The time since the start by its own clock.
+    /// The time since the start by the process's clock.
     var elapsed: Duration { clock.now.offset }
-    /// The monotonic time, by which delays are kept.
+    /// The monotonic time, in which delays are measured.
     var steadyNow: Timestamp { startedAt.advanced(by: elapsed) }
 
     var isIdle: Bool {
@@ -92,9 +92,9 @@ struct ClusterProcess {
             && replies.isEmpty && unmarked.isEmpty && due.isEmpty && leased.isEmpty && outcomes.isEmpty
     }
 
-    /// Whether it has a message in memory, so that the message gets its decision, or its reply is published.
+    /// Whether the process has a message in memory, so that the message gets its decision, or its reply is published.
     func knows(message: Int64, isDecided: Bool) -> Bool {
-        // A call that failed half-way leaves what it has taken to the next one.
+        // A call that failed half-way leaves the rows that it has taken to the next call.
         let taken = store.taken.withLock { isDecided ? $0.unreplied : $0.undecided }
         let isUnread = (isDecided ? unreadReplies : unread).contains(message) || taken.contains(message)
         let isUnpublished = (replies + unmarked).contains { $0.id == message || $0.segments.contains(message) }
@@ -104,6 +104,6 @@ struct ClusterProcess {
         return isUnread || isUnpublished || !isDecided && isUndecided
     }
 
-    /// Whether it has an attempt of a push in memory.
+    /// Whether the process has an attempt of a push in memory.
     func attempts(push: Int64) -> Bool { leased.contains { $0.push.id == push } || outcomes.contains { $0.push.id == push } }
 }

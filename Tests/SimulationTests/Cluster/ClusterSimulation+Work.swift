@@ -14,7 +14,7 @@ extension ClusterSimulation {
         case poll, record, read, open, review, decide, reply, mark, look, lease, post, settle
     }
 
-    /// Does one of the things that wait in a server.
+    /// Does one piece of a server's waiting work.
     mutating func work(_ index: Int) async throws {
         guard isRunning(index), let process = members[index].process else { return }
         let steps = Step.allCases.filter { isWaiting($0, in: process, of: members[index]) }
@@ -22,9 +22,9 @@ extension ClusterSimulation {
         try await perform(steps[pick(0..<steps.count)], index)
     }
 
-    /// Does everything that waits in a server.
+    /// Does all waiting work of a server.
     mutating func workOff(_ index: Int) async throws {
-        // Reading and attempting pushes in turn ends when none is due.
+        // Alternate reads and attempts of pushes end when no push is due.
         for _ in 0..<20 {
             for step in Step.allCases {
                 guard let process = members[index].process else { return }
@@ -191,7 +191,7 @@ extension ClusterSimulation {
         replyCounts[number, default: 0] += 1
         guard case .push = workload.testMessages[number].body else { return }
         let response = try PushNotificationResponse.decode(reply.payload)
-        try expect(response.reports.map(\.success) == model.reports[number], "a reply is the one that was decided: message \(number)")
+        try expect(response.reports.map(\.success) == model.reports[number], "a published reply is the decided one: message \(number)")
     }
 
     private mutating func mark(_ index: Int) async throws {
@@ -289,8 +289,8 @@ extension ClusterSimulation {
 
     // MARK: Pruning
 
-    /// Deletes old rows. Now and then more than two days are taken to have passed, if no unpublished reply would expire. Nodes do not keep
-    /// messages that long.
+    /// Deletes old rows. Now and then it assumes that more than two days have passed, if no unpublished reply would expire. Nodes do not
+    /// keep messages that long.
     mutating func prune(_ index: Int) async throws {
         guard isRunning(index) else { return }
         let isLate = chance(2) && !rows.messages.values.contains { $0.state != .recorded && $0.isUnfinished }

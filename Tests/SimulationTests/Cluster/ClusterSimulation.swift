@@ -15,7 +15,7 @@ struct ClusterSimulation {
         let name: String
         /// The envelopes that the node keeps until the next GET.
         var node: [WakuEnvelope] = []
-        /// nil while the server is down.
+        /// The running process; nil while the server is down.
         var process: ClusterProcess?
         /// The time at which a killed or closed server starts again.
         var downUntil = Duration.zero
@@ -89,7 +89,7 @@ struct ClusterSimulation {
         if !trace.isEmpty { trace[trace.count - 1] += text + " " }
     }
 
-    /// Runs so many events, ends all faults, and runs until no work is left.
+    /// Runs `steps` events, ends all faults, and runs until no work is left.
     mutating func run(steps: Int) async throws {
         do {
             trace.append("start: ")
@@ -144,7 +144,7 @@ struct ClusterSimulation {
         case .gorushFault:
             gorushIsBusy = chance(3)
             gorushLosesAnswers = chance(3)
-            note("gorush is busy: \(gorushIsBusy), loses answers: \(gorushLosesAnswers)")
+            note("gorush is busy: \(gorushIsBusy), loses responses: \(gorushLosesAnswers)")
         case .deletion:
             let installation = Self.owners[pick(0..<Self.owners.count)].installation(pick(0..<2))
             if let token = model.phones[installation]?.deviceToken(of: installation) { deadTokens.insert(token) }
@@ -155,7 +155,7 @@ struct ClusterSimulation {
     /// The duration of a fault. Half of them end soon after the lease, while others take over the work.
     private mutating func duration() -> Duration { .milliseconds(chance(2) ? pick(15_000..<25_000) : pick(100..<40_000)) }
 
-    /// The server that has most to lose: above all attempts in flight.
+    /// The server with most work in memory: above all attempts in flight.
     private var busiest: Int {
         func load(_ process: ClusterProcess) -> Int {
             process.unopened.count + process.undecided.count + process.replies.count + 4 * (process.leased.count + process.outcomes.count)
@@ -200,7 +200,7 @@ struct ClusterSimulation {
         }
     }
 
-    /// Returns the number of the message in an envelope, or of which a segment is in it.
+    /// Returns the number of the message that an envelope contains as a whole or as a segment.
     func number(of envelope: WakuEnvelope) -> Int { testMessages[envelope.hash] ?? -1 }
 
     private mutating func arrive(all: Bool = false) {
@@ -285,7 +285,7 @@ struct ClusterSimulation {
                 note("\(members[index].name) reaches the database")
                 try await database.heal(members[index].name)
                 members[index].partitionedUntil = nil
-                // A member whose clock is slow renews a lease that has just ended as if it had not.
+                // A member with a slow clock renews a lease that has just ended.
                 let isOutage = rows.servers.values.allSatisfy { $0.isFenced || $0.leaseEnd + 2_000 <= databaseNow }
                 if isOutage { renewableSince = elapsed }
             }
@@ -350,7 +350,7 @@ struct ClusterSimulation {
         for push in uncertain { uncertainCounts[push, default: 0] += 1 }
     }
 
-    /// Checks what must hold after each event.
+    /// Checks the invariants after each event.
     private mutating func check() async throws {
         guard isUnchecked else { return }
         isUnchecked = false
@@ -359,10 +359,10 @@ struct ClusterSimulation {
             for (id, message) in rows.messages where message.server == number && message.isTaken && message.isUnfinished {
                 try expect(
                     process.knows(message: id, isDecided: message.state != .recorded),
-                    "nothing recorded is lost: \(process.name) owns row \(id) and does not know it")
+                    "no recorded message is lost: \(process.name) owns row \(id) and does not know it")
             }
             for (id, push) in rows.pushes where push.server == number && push.is(.leased) {
-                try expect(process.attempts(push: id), "each push ends: \(process.name) has leased push \(id) and does not know it")
+                try expect(process.attempts(push: id), "each push finishes: \(process.name) has leased push \(id) and does not know it")
             }
         }
         try expect(model.agrees(with: rows.phones), "only their owners change registrations, and only forward")
@@ -376,7 +376,7 @@ struct ClusterSimulation {
         try check(try await store.members())
     }
 
-    /// Checks what operators see of the members.
+    /// Checks the operators' view of the members.
     private func check(_ found: [ClusterMember]) throws {
         try expect(found.map(\.number) == rows.servers.keys.sorted(), "each member is listed")
         for member in found {
@@ -384,14 +384,14 @@ struct ClusterSimulation {
             let messages = rows.messages.values.filter { $0.server == member.number && $0.isUnfinished }
             let state: ClusterMember.State =
                 server.isFenced ? .fenced : server.leaseEnd <= databaseNow ? .expired : server.isLeaving ? .leaving : .alive
-            try expect(member.name == server.name && member.state == state, "the state of a member is right: number \(member.number)")
+            try expect(member.name == server.name && member.state == state, "operators see the state of a member: number \(member.number)")
             try expect(
                 member.undecidedCount == messages.count { $0.state == .recorded }
                     && member.unrepliedCount == messages.count { $0.state != .recorded }
                     && member.openPushCount == rows.pushes.values.count { $0.server == member.number && $0.isOpen },
-                "the work of a member is counted: number \(member.number)")
+                "operators see the work of a member: number \(member.number)")
             let jobs = rows.jobs.filter { $0.value.server == member.number && $0.value.leaseEnd > databaseNow }
-            try expect(member.jobs == jobs.keys.sorted(), "the jobs of a member are listed: number \(member.number)")
+            try expect(member.jobs == jobs.keys.sorted(), "operators see the jobs of a member: number \(member.number)")
         }
     }
 
@@ -430,7 +430,7 @@ struct ClusterSimulation {
             let testMessage = workload.testMessages[number]
             // A query about a key without registrations has no reply.
             if case .query = testMessage.body { continue }
-            // Segments wait only so long for the others.
+            // Segments wait only for a limited time for the others.
             if let first = times.values.min(), let last = times.values.max(), last - first > Self.segmentAge { continue }
             try expect(
                 replyCounts[number, default: 0] > 0 || model.mayBeSuperseded(number, testMessage),

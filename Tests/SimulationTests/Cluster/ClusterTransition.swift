@@ -1,6 +1,6 @@
 import Store
 
-/// The change that one call of one server has made to the shared rows, and the rules for it.
+/// The change that one call of one server has made to the shared rows, and its rules.
 struct ClusterTransition {
     /// The calls that change rows.
     enum Call {
@@ -10,9 +10,9 @@ struct ClusterTransition {
     var call: Call
     /// The name of the server that made the call.
     var name: String
-    /// Its number before the call; nil before it has joined.
+    /// The server's number before the call; nil before it has joined.
     var earlierNumber: Int64?
-    /// Its number after the call.
+    /// The server's number after the call.
     var number: Int64
     var before: ClusterRows
     var after: ClusterRows
@@ -27,7 +27,7 @@ struct ClusterTransition {
 
     /// Checks the rules.
     ///
-    /// - Returns: The pushes of which an attempt became uncertain.
+    /// - Returns: The pushes with an attempt that became uncertain.
     func check() throws -> [Int64] {
         for (number, server) in after.servers { try check(server, number, before: before.servers[number]) }
         for (id, message) in before.messages where after.messages[id] == nil {
@@ -57,7 +57,7 @@ struct ClusterTransition {
         if before.isFenced {
             try expect(server.isFenced && server.leaseEnd == before.leaseEnd, "a fenced number stays fenced: number \(number)")
         } else if server.isFenced {
-            try expect(mayBeFenced(before, number), "a server is fenced only when it had its time to renew its lease: number \(number)")
+            try expect(mayBeFenced(before, number), "a server is fenced only after it had time to renew its lease: number \(number)")
         }
         if server.leaseEnd != before.leaseEnd {
             let isOwn = call == .takePart && number == earlierNumber

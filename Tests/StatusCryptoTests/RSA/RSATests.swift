@@ -57,13 +57,13 @@ struct RSATests {
         }
     }
 
-    @Test func `a key of 4,096 bits is one`() throws {
+    @Test func `a key of 4,096 bits is accepted`() throws {
         let key = try #require(RSAPublicKey(pem: TestKeys.rsa4096))
         #expect(key.blockByteCount == 512)
     }
 
     @Test(arguments: GatewayVectors.all.sessions.keys.sorted())
-    func `an identifier is signed as the digest that it is`(name: String) throws {
+    func `an identifier is signed as a digest`(name: String) throws {
         let session = GatewayVectors.session(name)
         let digest = SHA512.hash(Array(session.preimage_json.utf8))
         let key = GatewayVectors.privateKey(session.userKey)
@@ -89,7 +89,7 @@ struct RSATests {
     }
 
     @Test(arguments: RSAPadding.allCases)
-    func `a block takes what fits and no byte more`(padding: RSAPadding) throws {
+    func `a block encrypts data up to its capacity, and no byte more`(padding: RSAPadding) throws {
         let device = GatewayVectors.privateKey("device_ios")
         let longest = padding.maximumByteCount(blockByteCount: 256)
         #expect(longest == (padding == .oaep ? 214 : 245))

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a server takes a message whose owner does not come for it`() async throws {
+    @Test func `a server takes a message that its owner does not take`() async throws {
         try await Cluster.with { cluster in
             let hash = cluster.hashes(of: cluster.two, count: 1)[0]
             _ = try await cluster.one.record([(hash, envelope())], at: start)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `after an outage that ended every lease, no server fences another before that could renew its own`() async throws {
+    @Test func `after an outage that ended every lease, no server fences another before it could renew its own`() async throws {
         try await Cluster.with { cluster in
             try await cluster.endLeases(of: cluster.one, cluster.two)
             for clock in cluster.clocks { clock.advance(by: ClusterLimits.lease * 2) }
@@ -147,7 +147,7 @@ import Testing
             let hashes = cluster.hashes(of: cluster.one, count: 3)
             let rows = try await cluster.one.record(hashes[..<2].map { ($0, envelope()) }, at: start).compactMap(\.self)
             try await cluster.one.decide([rows[0]], as: .answered(reply()))
-            // However slow the test is, the second server counts as living.
+            // The second server counts as living, however slow the test is.
             try await cluster.run("UPDATE server SET lease_ends = now() + interval '1 h' WHERE number = \(cluster.two.number)")
             #expect(try await cluster.one.takePart(isReceiving: false).undecided == [])
             let taken = try await cluster.two.takePart()

@@ -30,7 +30,7 @@ struct ImportTests {
         }
     }
 
-    @Test func `all imported tombstones of a key stay, with live installations beside them`() async throws {
+    @Test func `all imported tombstones of a key stay, together with live installations`() async throws {
         try await withSQLiteStore { store in
             let count = ProtocolLimits.maximumUnknownTombstonesPerKey + 4
             let tombstones = (1...count).map {

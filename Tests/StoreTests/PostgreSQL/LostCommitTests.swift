@@ -5,9 +5,9 @@ import Testing
 
 @testable import PostgreSQLStore
 
-/// Commits of which the server does not get the result.
+/// Commits whose result does not reach the server.
 @Suite(.fewAtATime) struct LostCommitTests {
-    /// PostgreSQL forgets the numbers of transactions that it has not written to the disk when it is killed, and gives them away again.
+    /// A killed PostgreSQL forgets the numbers of transactions that it has not written to the disk, and uses these numbers again.
     @Test func `a lost commit is not mistaken for a later transaction with the same number`() async throws {
         // The transaction of the test reaches the disk with its commit, and not before.
         let postgres = try await PostgreSQLProcess.start(["wal_writer_delay=10s"])
@@ -60,7 +60,7 @@ import Testing
         await postgres.stop()
     }
 
-    /// Returns when there is such a row.
+    /// Returns when a query finds a row.
     private static func wait(for rows: String, in postgres: PostgreSQLProcess) async throws {
         while try await postgres.query("SELECT count(*) FROM \(rows)") == "0" { try Task.checkCancellation() }
     }

@@ -23,7 +23,7 @@ import Testing
         for number in numbers { #expect(abs((counts[number] ?? 0) - 3_000 / count) < 150) }
     }
 
-    @Test func `only the messages of a member that has gone get another owner`() {
+    @Test func `only the messages of a departed member get another owner`() {
         var before = Membership(number: 1, at: .zero)
         _ = before.update(owners: [1, 2, 3], memberCount: 3)
         var after = before

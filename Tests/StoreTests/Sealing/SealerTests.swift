@@ -10,7 +10,7 @@ struct SealerTests {
         return Sealer(keys, secret: FixedBytes(repeating: 9))
     }
 
-    /// Places that differ in one part each.
+    /// Locations of a value that differ in one part each.
     private static let places: [SealedPlace] = [
         .databaseSecret(of: identity, key: 1), .databaseSecret(of: identity, key: 2), .databaseSecret(of: FixedBytes(repeating: 3), key: 1),
         .registration(installation(1), version: 1), .registration(installation(1), version: 2),
@@ -26,7 +26,7 @@ struct SealerTests {
         .originPush(to: "bob", tokenID: 1),
     ]
 
-    @Test func `a value opens in no other place, column or version`() throws {
+    @Test func `a value does not open in another row, column or version`() throws {
         let sealer = try Self.sealer(1)
         for (index, place) in Self.places.enumerated() {
             let sealed = sealer.seal([[1, 2], nil, []], in: place)
