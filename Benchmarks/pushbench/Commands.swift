@@ -54,7 +54,7 @@ struct TopicFilterCommand: AsyncParsableCommand {
 struct DeliveryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delivery",
-        abstract: "Measure the delivery of a full queue to the stub gorush in both modes, and to a real one at GORUSH_URL if set.")
+        abstract: "Measure the delivery of a full queue to the stub gorush, and to a real one at GORUSH_URL if set.")
 
     @OptionGroup var shared: SharedOptions
 

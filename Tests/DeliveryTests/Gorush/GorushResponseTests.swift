@@ -37,7 +37,6 @@ import Testing
     }
 
     @Test(
-        "an unreadable response says nothing about its pushes",
         arguments: [
             "", "ok", "{", "null", "[]", "{}", #"{"success":"ok"}"#, #"{"counts":"3","logs":[],"success":"ok"}"#,
             #"{"counts":3,"logs":[],"success":"no"}"#, #"{"counts":3,"logs":{},"success":"ok"}"#,
@@ -45,7 +44,7 @@ import Testing
             #"{"counts":99999999999999999999999,"logs":[],"success":"ok"}"#, #"{"counts":3,"logs":[],"success":"ok"#,
             String(repeating: "[", count: 100_000), "<html>captive portal</html>", "\u{0}\u{FFFD}",
         ])
-    func unreadable(body: String) {
+    func `an unreadable response has an unknown result for all its pushes`(body: String) {
         #expect(GorushResponse(HTTPResponse(200, body), expectedCount: 3) == .unknown)
     }
 
