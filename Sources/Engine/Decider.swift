@@ -141,7 +141,7 @@ struct Decider: Sendable {
             batch.decide(id, as: .silent)
             return Outcome(category: answer.isCut ? .queryLimited : .queryUnknown)
         }
-        let digest = payload.hashValue
+        let digest = RecentQueries.digest(of: payload)
         guard batch.facts.allowances.mayRespond(id, to: origin.messageID, digest: digest) else {
             batch.decide(id, as: .silent)
             return Outcome(category: .queryRepeated)

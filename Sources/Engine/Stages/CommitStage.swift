@@ -122,20 +122,28 @@ final class CommitStage: Sendable {
             }
             return nil
         }
-        let results = zip(batch, committed.outcomes)
-        if results.allSatisfy({ $1.error == nil }), results.contains(where: { $0.work.hasWritten(try? $1.get()) }) {
-            context.storeHealth.succeeded()
+        var durable: [Item] = []
+        var outcomes: [Decider.Outcome] = []
+        var failures: [(item: Item, error: any Error)] = []
+        var hasWritten = false
+        for (item, result) in zip(batch, committed.outcomes) {
+            switch result {
+            case .success(let outcome):
+                durable.append(item)
+                if let outcome { outcomes.append(outcome) }
+                if item.work.hasWritten(outcome) { hasWritten = true }
+            case .failure(let error):
+                failures.append((item, error))
+            }
         }
-        let durable = results.compactMap { item, outcome in outcome.error == nil ? item : nil }
-        let outcomes = results.compactMap { try? $1.get() }
+        if failures.isEmpty, hasWritten { context.storeHealth.succeeded() }
         let listening = DurableBatch(
             topicChanges: committed.topicChanges, replies: outcomes.compactMap(\.reply) + durable.compactMap(\.refusal),
             supersededReplies: committed.supersededReplies, permits: durable.compactMap(\.permit)
         ).listen(directory)
         account(for: outcomes)
         listening.reply(replies)
-        for (item, outcome) in results {
-            guard let error = outcome.error else { continue }
+        for (item, error) in failures {
             if !error.isTaken {
                 retry(item, triedAt: start, in: &retries)
             } else if let message = item.work.message, !message.segments.isEmpty {
