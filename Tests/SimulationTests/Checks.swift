@@ -26,8 +26,10 @@ enum Checks {
 
         let liveCount = stored.count { $0.key.keyHash == Party.hoarder.keyHash && $0.value.isLive }
         let tombstoneCount = stored.count - owners.count - liveCount
-        try expect(liveCount <= ProtocolLimits.maximumInstallationsPerKey, "a key has at most 64 installations: \(liveCount)")
-        try expect(tombstoneCount <= ProtocolLimits.maximumUnknownTombstonesPerKey, "a key has at most 16 tombstones: \(tombstoneCount)")
+        try expect(liveCount <= ProtocolLimits.maximumInstallationsPerKey, "a key's installations stay within the limit: \(liveCount)")
+        try expect(
+            tombstoneCount <= ProtocolLimits.maximumUnknownTombstonesPerKey,
+            "a key's tombstones of unknown installations stay within the limit: \(tombstoneCount)")
         try expect(
             facts.openCount <= 2 * Int64(Server.maximumQueueCount), "the open pushes stay within the queues' capacity: \(facts.openCount)")
         // A deferred push may be one beyond the limit, and another one if the first finishes just then.
