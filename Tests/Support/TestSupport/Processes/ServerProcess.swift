@@ -83,7 +83,7 @@ package final class ServerProcess: Sendable {
 
     /// The exit code, or the negated number of the signal that ended the server, once it has exited.
     package var exitCode: Int32 {
-        get async { await launched.process.exitCode }
+        get async { await launched.exitCode }
     }
 }
 
@@ -130,18 +130,21 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
 
     package func signal(_ number: Int32) { process.signal(number) }
 
-    /// The exit code, or the negated number of the signal that ended the program, once it has exited.
+    /// The exit code, or the negated number of the signal that ended the program, once it has exited and the log is complete.
     package var exitCode: Int32 {
-        get async { await process.exitCode }
+        get async {
+            await log.waitForEnd()
+            return await process.exitCode
+        }
     }
 
     package func terminate() async -> Int32 {
         process.signal(SIGTERM)
-        return await process.exitCode
+        return await exitCode
     }
 
     package func kill() async {
         process.signal(SIGKILL)
-        _ = await process.exitCode
+        _ = await exitCode
     }
 }
