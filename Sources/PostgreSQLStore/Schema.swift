@@ -6,10 +6,11 @@ import Store
 /// Texts are `bytea`, because a peer's text may contain U+0000. Times are nanoseconds since 1970, as peers and the server's clock give
 /// them.
 enum Schema {
-    /// The version of the tables, which the database stores. A program refuses a database of a newer version.
-    private static let version: Int64 = 1
+    /// The version of the tables, which the database stores. A program refuses a database of a newer version. The columns of older ones are
+    /// the same, so that tools can use them, too.
+    private static let version: Int64 = 2
 
-    /// Creates the tables if there are none.
+    /// Creates the tables if there are none, and brings older ones up to date.
     ///
     /// - Parameter newListKey: The secret of ``ListFingerprints`` for a new database; nil for one that is sealed from the beginning.
     /// - Returns: Whether the database is new.
@@ -23,6 +24,7 @@ enum Schema {
             insertIdentity(transaction, identity: identity, listKey: newListKey?.bytes ?? [])
         }
         guard try self.identity(transaction) == identity else { throw StoreError.otherIdentity }
+        if try transaction.count("SELECT schema_version FROM identity") < version { updateTables(transaction) }
         return isNew
     }
 
@@ -36,10 +38,20 @@ enum Schema {
         guard try transaction.count("SELECT count(*) FROM identity") == 0 else { throw StoreError.otherIdentity }
         let tables = CopiedTable.all.map(\.name) + ["owner", "server", "sealing"]
         transaction.add("TRUNCATE \(tables.joined(separator: ", "))")
+        updateTables(transaction)
     }
 
-    private static func createTables(_ transaction: Transaction) {
-        for statement in tables.split(separator: ";\n") { transaction.add(String(statement)) }
+    private static func createTables(_ transaction: Transaction) { add(tables, to: transaction) }
+
+    /// Brings the tables of version 1 up to date, which had one condition for all indexes of open pushes. Other servers wait meanwhile.
+    private static func updateTables(_ transaction: Transaction) {
+        add("DROP INDEX push_due, push_open, push_open_by_target, push_open_by_registration;\n" + openPushIndexes, to: transaction)
+        for queue in ["message", "push"] { transaction.add("ALTER TABLE \(queue) SET (\(freshStatistics))") }
+        transaction.add("UPDATE identity SET schema_version = $1", version)
+    }
+
+    private static func add(_ statements: String, to transaction: Transaction) {
+        for statement in statements.split(separator: ";\n") { transaction.add(String(statement)) }
     }
 
     static func insertIdentity(_ transaction: Transaction, identity: FixedBytes<33>, listKey: [UInt8]) {
@@ -56,7 +68,7 @@ enum Schema {
             (owner: try row.next(FixedBytes<33>.self), version: try row.next(Int64.self))
         }
         guard let row else { throw StoreError.incompleteCopy }
-        guard row.version == version else { throw StoreError.unknownSchema }
+        guard row.version <= version else { throw StoreError.unknownSchema }
         return row.owner
     }
 
@@ -66,6 +78,18 @@ enum Schema {
 
     /// The name of the lock: `push` in ASCII.
     private static let lock = 0x7075_7368
+
+    /// The storage parameters of the queues. PostgreSQL renews their statistics after 1,000 changes, at most once a minute. By default it
+    /// waits for changes of a tenth of the rows. Beside two days of finished rows it would still expect an empty queue when 100,000
+    /// pushes wait, and read all of them in statements about a few.
+    private static let freshStatistics = "autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000"
+
+    private static let openPushIndexes = """
+        CREATE INDEX push_due ON push (server, route, trust, next_attempt_at, id) WHERE \(OpenPushes.due);
+        CREATE INDEX push_open ON push (id) WHERE \(OpenPushes.inOrder);
+        CREATE INDEX push_open_by_target ON push (key_hash, installation_id, id) WHERE \(OpenPushes.ofTarget);
+        CREATE INDEX push_open_by_registration ON push (registration) WHERE \(OpenPushes.ofTarget) AND registration IS NOT NULL
+        """
 
     private static let tables = """
         CREATE TABLE identity (
@@ -181,7 +205,7 @@ enum Schema {
             reply bytea,
             sealed_reply bytea,
             envelope bytea                          -- protobuf; NULL after the decision
-        );
+        ) WITH (\(freshStatistics));
         CREATE INDEX message_unfinished ON message (server, is_taken) WHERE is_unfinished;
         CREATE INDEX message_unpublished ON message (recipient) WHERE is_unfinished AND recipient IS NOT NULL;
         CREATE INDEX message_decided ON message (decided_at) WHERE decided_at IS NOT NULL;
@@ -217,12 +241,9 @@ enum Schema {
             notification bytea,                     -- a gateway's notification in JSON
             secrets bytea,                          -- those four, sealed
             registration int8
-        );
+        ) WITH (\(freshStatistics));
         CREATE INDEX push_by_deduplication_key ON push (deduplication_key);
-        CREATE INDEX push_due ON push (server, route, trust, next_attempt_at, id) WHERE finished_at IS NULL;
-        CREATE INDEX push_open ON push (id) WHERE finished_at IS NULL;
-        CREATE INDEX push_open_by_target ON push (key_hash, installation_id, id) WHERE finished_at IS NULL;
-        CREATE INDEX push_open_by_registration ON push (registration) WHERE finished_at IS NULL;
+        \(openPushIndexes);
         CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
         CREATE TABLE route (
             token_type int8 NOT NULL,

@@ -85,7 +85,7 @@ extension PostgreSQLStore: ClusterStore {
                 """
                 SELECT number, name, version, is_leaving, is_fenced, lease_ends > now(),
                     (extract(epoch FROM lease_ends - now()) * 1000)::int8, undecided, unreplied, oldest,
-                    (SELECT count(*) FROM push WHERE push.server = server.number AND finished_at IS NULL),
+                    (SELECT count(*) FROM push WHERE push.server = server.number AND \(OpenPushes.due)),
                     (SELECT convert_to(coalesce(string_agg(convert_from(job.name, 'UTF8'), ',' ORDER BY job.name), ''), 'UTF8')
                         FROM job WHERE job.server = server.number AND job.lease_ends > now())
                 FROM server, LATERAL (
@@ -119,8 +119,8 @@ extension PostgreSQLStore: ClusterStore {
         let start = time.elapsed()
         let (number, mayFence) = membership.withLock { ($0.number, $0.mayFence(at: start)) }
         let renewal = try await pool.perform(.writing) { [self] database in
-            // `stopReceiving` sets its flag before it writes this row. The flag is read while the row is locked, so that no renewal can undo
-            // what that function wrote.
+            // `stopReceiving` sets its flag before it writes this row. The flag is read while the row is locked, so that no renewal undoes
+            // the write of that function.
             let isMember =
                 try database.first(
                     "SELECT NOT is_fenced FROM server WHERE number = $1 FOR UPDATE", number, read: { try $0.next(Bool.self) }) ?? false
@@ -161,16 +161,17 @@ extension PostgreSQLStore: ClusterStore {
     }
 
     /// Takes the messages of fenced members, and those that their owner has not taken: this server's own at once, others' after a time.
+    ///
+    /// The array makes one condition of the index from both cases, so that the statement does not read a backlog that is taken.
     func takeMessages() async throws -> TakenWork {
         let number = number
         return try await pool.perform(.writing) { database in
             let rows = try database.all(
                 """
-                UPDATE message SET server = $1, is_taken = true
-                WHERE is_unfinished AND (
-                    server IN (SELECT number FROM server WHERE is_fenced)
-                    OR NOT is_taken AND (server = $1 OR recorded_at < now() - \(Member.takingTime)))
-                RETURNING id, state
+                UPDATE message SET server = $1, is_taken = true FROM server AS owner
+                WHERE message.server = owner.number AND message.is_unfinished AND message.is_taken = ANY(ARRAY[false, owner.is_fenced])
+                    AND (owner.is_fenced OR owner.number = $1 OR message.recorded_at < now() - \(Member.takingTime))
+                RETURNING message.id, message.state
                 """,
                 number
             ) { (id: try $0.next(Int64.self), state: try $0.next(MessageState.self)) }
@@ -209,7 +210,7 @@ extension WriteTransaction {
         let taken = try database.first(
             """
             WITH taken AS MATERIALIZED (
-                SELECT id, state FROM push WHERE finished_at IS NULL AND server = ANY($2) LIMIT $3 FOR UPDATE SKIP LOCKED
+                SELECT id, state FROM push WHERE \(OpenPushes.due) AND server = ANY($2) LIMIT $3 FOR UPDATE SKIP LOCKED
             ), moved AS (
                 UPDATE push SET
                     server = $1, state = CASE WHEN push.state = \(leased) THEN \(OpenPushState.unknown.rawValue) ELSE push.state END,

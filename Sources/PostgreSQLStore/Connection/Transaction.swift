@@ -74,6 +74,18 @@ final class Transaction {
 
     /// Runs the statements that wait and these, in one round trip.
     ///
+    /// - Parameter commands: The statements. Those that are not needed do not run. For a statement about no keys, PostgreSQL may read a
+    ///   whole index to find that no row has one of them.
+    /// - Returns: The rows of each statement; nil for those that are not needed.
+    func fetch(ifNeeded commands: [(isNeeded: Bool, command: Command)]) throws(PostgreSQLError) -> [Rows?] {
+        let needed = commands.filter(\.isNeeded).map(\.command)
+        guard !needed.isEmpty else { return commands.map { _ in nil } }
+        var results = try fetch(needed).makeIterator()
+        return commands.map { $0.isNeeded ? results.next() : nil }
+    }
+
+    /// Runs the statements that wait and these, in one round trip.
+    ///
     /// - Returns: The results of `commands`.
     func fetch(_ commands: [Command]) throws(PostgreSQLError) -> [Rows] {
         let beginning = hasBegun ? [] : self.beginning

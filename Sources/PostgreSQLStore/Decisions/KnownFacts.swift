@@ -21,66 +21,77 @@ struct KnownFacts {
         let targeted = Set(lookups.targets.keys.map(\.keyHash))
         let queried = Set(lookups.queries.joined())
         let limited = InstallationColumns(lookups.rateLimitedTargets)
-        let locks = Command.lockOwners(targeted, adding: registering)
-        let results = try transaction.database.fetch(
-            locks + [
-                Command.installations(of: registering),
-                Command.targets(lookups.targets.keys),
+        for lock in Command.lockOwners(targeted, adding: registering) { transaction.database.add(lock) }
+        var results = try transaction.database.fetch(ifNeeded: [
+            (isNeeded: !registering.isEmpty, Command.installations(of: registering)),
+            (!lookups.targets.isEmpty, Command.targets(lookups.targets.keys)),
+            (
+                !lookups.deduplicationKeys.isEmpty,
                 Command(
                     "SELECT deduplication_key FROM push WHERE deduplication_key = ANY($1) AND accepted_at >= $2",
-                    SQLArray(lookups.deduplicationKeys), now.advanced(by: .zero - ProtocolLimits.deduplicationLifetime)),
+                    SQLArray(lookups.deduplicationKeys), now.advanced(by: .zero - ProtocolLimits.deduplicationLifetime))
+            ),
+            (
+                !lookups.rateLimitedTargets.isEmpty,
                 Command(
                     """
                     SELECT push.* FROM unnest($1::bytea[], $2::bytea[]) AS wanted (key_hash, installation_id), LATERAL (
                         SELECT key_hash, installation_id, deduplication_key, id, type, \(RowCursor.pushSecretColumns) FROM (
                             SELECT * FROM push
                             WHERE push.key_hash = wanted.key_hash AND push.installation_id = wanted.installation_id
-                                AND finished_at IS NULL
+                                AND \(OpenPushes.ofTarget)
                             ORDER BY id DESC LIMIT 8
                         ) AS push
                         WHERE attempts = 0 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at > $3
                     ) AS push
                     """,
-                    limited.keyHashes, limited.installationIDs, lookups.allowances.now.advanced(by: DeferredPush.closingTime)),
+                    limited.keyHashes, limited.installationIDs, lookups.allowances.now.advanced(by: DeferredPush.closingTime))
+            ),
+            (
+                !lookups.requests.isEmpty,
                 Command(
                     """
                     SELECT DISTINCT ON (status_message_id) status_message_id, recipient, id, reply, sealed_reply FROM message
                     WHERE status_message_id = ANY($1) AND reply_type = $2 ORDER BY status_message_id, id DESC
                     """,
-                    SQLArray(lookups.requests), MessageType.pushNotificationResponse),
+                    SQLArray(lookups.requests), MessageType.pushNotificationResponse)
+            ),
+            (
+                !queried.isEmpty,
                 Command(
                     """
                     SELECT key_hash, id, \(ListColumn.byteCount("allowed_keys")) FROM registration
                     WHERE key_hash = ANY($1) AND is_live ORDER BY id
                     """,
-                    SQLArray(queried)),
-            ])[locks.count...]
-        var rows = results.makeIterator()
-        for (installation, stored, state) in try rows.next()?.map({ try $0.nextInstallationState() }) ?? [] {
+                    SQLArray(queried))
+            ),
+        ]).makeIterator()
+        func nextRows() -> Rows? { results.next() ?? nil }
+        for (installation, stored, state) in try nextRows()?.map({ try $0.nextInstallationState() }) ?? [] {
             installations[installation] = stored
             facts.installations[installation.keyHash, default: [:]][installation] = state
             if lookups.registrations.contains(installation) { facts.versions[installation] = stored.version }
         }
         for keyHash in registering where facts.installations[keyHash] == nil { facts.installations[keyHash] = [:] }
-        let found = try rows.next()?.map { row in
+        let found = try nextRows()?.map { row in
             try row.nextTarget(loading: { lookups.targets[$0] ?? [] }, transaction.secrets)
         }
         for (installation, row, target) in found ?? [] {
             targets[installation] = row
             facts.targets[installation] = target
         }
-        facts.recentDeduplicationKeys = Set(try rows.next()?.map { try $0.next(Digest32.self) } ?? [])
-        for (slot, deferred) in try rows.next()?.map({ try $0.nextDeferredPush(transaction.sealing) }) ?? [] {
+        facts.recentDeduplicationKeys = Set(try nextRows()?.map { try $0.next(Digest32.self) } ?? [])
+        for (slot, deferred) in try nextRows()?.map({ try $0.nextDeferredPush(transaction.sealing) }) ?? [] {
             // The newest push of a type comes first.
             facts.deferredPushes[slot] = facts.deferredPushes[slot] ?? deferred
         }
-        let responses = try rows.next()?.map { row in
+        let responses = try nextRows()?.map { row in
             let (request, recipient) = (try row.next(Digest32.self), try row.next(FixedBytes<33>.self))
             let place = SealedPlace.reply(to: recipient, message: try row.next())
             return (request: request, reply: try row.nextValue(transaction.sealing, in: place))
         }
         for (request, reply) in responses ?? [] { facts.responses[request] = reply }
-        let sizes = try rows.next()?.map { row in
+        let sizes = try nextRows()?.map { row in
             (keyHash: try row.next(Digest64.self), row: try row.next(Int64.self), byteCount: try row.next(Int.self))
         }
         try readQueries(Dictionary(grouping: sizes ?? [], by: \.keyHash).mapValues { $0.map { ($0.row, $0.byteCount) } }, transaction)

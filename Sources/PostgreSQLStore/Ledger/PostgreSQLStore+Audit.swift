@@ -17,7 +17,7 @@ extension PostgreSQLStore {
                     """
                     SELECT name, (SELECT count(*) FROM message WHERE message.server = number AND is_unfinished
                             AND state = \(MessageState.recorded.rawValue)),
-                        (SELECT count(*) FROM push WHERE push.server = number AND finished_at IS NULL)
+                        (SELECT count(*) FROM push WHERE push.server = number AND \(OpenPushes.due))
                     FROM server
                     """),
             ])

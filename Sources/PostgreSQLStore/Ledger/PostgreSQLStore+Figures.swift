@@ -16,7 +16,7 @@ extension PostgreSQLStore {
                     """
                     SELECT count(*), count(*) FILTER (WHERE next_attempt_at >= \(OutboxFairQueue.roundLimit)),
                         count(*) FILTER (WHERE next_attempt_at = \(Int64.max)), min(accepted_at)
-                    FROM push WHERE finished_at IS NULL
+                    FROM push WHERE \(OpenPushes.due)
                     """),
                 Command("SELECT count(*) FROM registration WHERE is_live"),
                 Command("SELECT count(*) FROM suspect_token"),

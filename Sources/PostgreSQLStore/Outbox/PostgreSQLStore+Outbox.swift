@@ -9,21 +9,22 @@ extension PostgreSQLStore {
     package func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int {
         try await write { [outbox] transaction in
             let (database, server) = (transaction.database, transaction.server)
-            database.add("UPDATE push SET server = $1 WHERE server IN (SELECT number FROM server WHERE is_fenced)", server)
+            database.add(
+                "UPDATE push SET server = $1 WHERE \(OpenPushes.due) AND server IN (SELECT number FROM server WHERE is_fenced)", server)
             let leaseCount = try database.run(
                 """
                 UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = 0
-                WHERE server = $1 AND finished_at IS NULL AND state = \(OpenPushState.leased.rawValue)
+                WHERE server = $1 AND \(OpenPushes.due) AND state = \(OpenPushState.leased.rawValue)
                 """,
                 server)
             transaction.count(.uncertain, by: leaseCount)
             database.add(
-                "UPDATE push SET next_attempt_at = 0 WHERE server = $1 AND finished_at IS NULL AND next_attempt_at > $2", server, latest)
+                "UPDATE push SET next_attempt_at = 0 WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at > $2", server, latest)
             try transaction.assign(routes)
             let rounds = try database.all(
                 """
                 SELECT route, trust, min(next_attempt_at) FROM push
-                WHERE server = $1 AND finished_at IS NULL AND next_attempt_at BETWEEN 1 AND \(OutboxFairQueue.roundLimit)
+                WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at BETWEEN 1 AND \(OutboxFairQueue.roundLimit)
                 GROUP BY route, trust
                 """,
                 server
@@ -56,7 +57,7 @@ extension PostgreSQLStore {
         SELECT push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type,
             push.apn_topic, push.type, push.accepted_at, push.state, push.attempts, push.registration, \(RowCursor.pushSecretColumns),
             target.device_token, target.version, target.secrets, target.delivered_at
-        FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number) JOIN push ON push.id = chosen.id AND \(WriteTransaction.isOpen)
+        FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number) JOIN push ON push.id = chosen.id AND \(OpenPushes.byRow)
         LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live AND target.token_type = push.token_type
             AND (target.apn_topic = push.apn_topic OR push.token_type <> \(TokenType.apn.rawValue))
         ORDER BY chosen.number
@@ -67,9 +68,12 @@ extension PostgreSQLStore {
         return try await read { database in
             let next = try database.first(
                 """
-                SELECT min(next_attempt_at) FROM push
-                WHERE server = $1 AND route = $2 AND finished_at IS NULL AND next_attempt_at < \(Int64.max)
-                """, server, route
+                SELECT min(first.next_attempt_at) FROM unnest($3::int8[]) AS level (trust), LATERAL (
+                    SELECT next_attempt_at FROM push
+                    WHERE server = $1 AND route = $2 AND trust = level.trust AND \(OpenPushes.due) AND next_attempt_at < \(Int64.max)
+                    ORDER BY next_attempt_at LIMIT 1
+                ) AS first
+                """, server, route, SQLArray(PushTrust.allCases)
             ) { try $0.next(Timestamp?.self) }
             return next ?? nil
         }
@@ -78,12 +82,12 @@ extension PostgreSQLStore {
     package func retryNow(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64? {
         try await write { transaction in
             let examined = try transaction.database.all(
-                "SELECT id FROM push WHERE finished_at IS NULL AND id > $1 ORDER BY id LIMIT $2", row, OutboxLimits.retryNowCount
+                "SELECT id FROM push WHERE \(OpenPushes.inOrder) AND id > $1 ORDER BY id LIMIT $2", row, OutboxLimits.retryNowCount
             ) { try $0.next(Int64.self) }
             transaction.database.add(
                 """
                 UPDATE push SET next_attempt_at = $1
-                WHERE id = ANY($2) AND route = $3 AND reason = ANY($4) AND next_attempt_at > $1 AND \(WriteTransaction.isOpen)
+                WHERE id = ANY($2) AND route = $3 AND reason = ANY($4) AND next_attempt_at > $1 AND \(OpenPushes.byRow)
                     AND state <> \(OpenPushState.leased.rawValue) AND server = $5
                 """,
                 now, SQLArray(examined), route, SQLArray(reasons), transaction.server)
@@ -99,7 +103,7 @@ extension PostgreSQLStore {
                     state = $1, finished_at = $2, reason = 'lifetime', \(WriteTransaction.eraseSecrets)
                 WHERE id IN (
                     SELECT id FROM push
-                    WHERE finished_at IS NULL AND route = $3 AND accepted_at < $4 AND state <> \(OpenPushState.leased.rawValue)
+                    WHERE \(OpenPushes.due) AND route = $3 AND accepted_at < $4 AND state <> \(OpenPushState.leased.rawValue)
                         AND server = $6
                     ORDER BY id LIMIT $5 FOR UPDATE SKIP LOCKED)
                 """,
@@ -129,12 +133,12 @@ extension PostgreSQLStore {
     package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
 
     package func queuedPushCount() async throws -> Int {
-        try await read { try $0.count("SELECT count(*) FROM push WHERE finished_at IS NULL") }
+        try await read { try $0.count("SELECT count(*) FROM push WHERE \(OpenPushes.due)") }
     }
 
     package func queuedPushCounts() async throws -> [String: Int] {
         try await read { database in
-            let counts = try database.all("SELECT route, count(*) FROM push WHERE finished_at IS NULL GROUP BY route") { row in
+            let counts = try database.all("SELECT route, count(*) FROM push WHERE \(OpenPushes.due) GROUP BY route") { row in
                 (try row.next(String.self), try row.next(Int.self))
             }
             return Dictionary(counts) { first, _ in first }
@@ -143,7 +147,7 @@ extension PostgreSQLStore {
 
     package func oldestQueuedPush() async throws -> Timestamp? {
         try await read { database in
-            try database.first("SELECT accepted_at FROM push WHERE finished_at IS NULL ORDER BY id LIMIT 1") { try $0.next() }
+            try database.first("SELECT accepted_at FROM push WHERE \(OpenPushes.inOrder) ORDER BY id LIMIT 1") { try $0.next() }
         }
     }
 }
@@ -163,7 +167,7 @@ extension WriteTransaction {
         let movedCount = try database.run(
             """
             UPDATE push SET route = \(Self.assignedRoute)
-            WHERE server = $1 AND finished_at IS NULL AND route <> \(Self.assignedRoute)
+            WHERE server = $1 AND \(OpenPushes.due) AND route <> \(Self.assignedRoute)
             """,
             server)
         guard movedCount > 0 else { return }
@@ -172,7 +176,7 @@ extension WriteTransaction {
             """
             UPDATE push SET next_attempt_at = rounds.round FROM (
                 SELECT id, row_number() OVER (PARTITION BY route, trust, key_hash, installation_id ORDER BY next_attempt_at, id) AS round
-                FROM push WHERE server = $1 AND finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+                FROM push WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at < \(OutboxFairQueue.roundLimit)
             ) AS rounds WHERE push.id = rounds.id
             """,
             server)
@@ -186,14 +190,14 @@ extension DuePushes {
             Command(
                 """
                 SELECT next_attempt_at, id FROM push
-                WHERE server = $1 AND route = $2 AND trust = $3 AND finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+                WHERE server = $1 AND route = $2 AND trust = $3 AND \(OpenPushes.due) AND next_attempt_at < \(OutboxFairQueue.roundLimit)
                 ORDER BY next_attempt_at, id LIMIT $4
                 """,
                 server, route, trust, limit),
             Command(
                 """
                 SELECT id FROM push
-                WHERE server = $1 AND route = $2 AND trust = $3 AND finished_at IS NULL
+                WHERE server = $1 AND route = $2 AND trust = $3 AND \(OpenPushes.due)
                     AND next_attempt_at BETWEEN \(OutboxFairQueue.roundLimit) AND $4
                 ORDER BY next_attempt_at, id LIMIT $5
                 """,

@@ -70,7 +70,7 @@ extension WriteTransaction {
         try outbox.reserveSlot(in: route, trust: trust, at: now) {
             let levels: [PushTrust] = OutboxCapacity.Slots(trust) == .unknownBundleIDs ? [.unknownBundleID] : [.proven, .unproven]
             return try database.count(
-                "SELECT count(*) FROM push WHERE route = $1 AND trust = ANY($2) AND finished_at IS NULL", route, SQLArray(levels))
+                "SELECT count(*) FROM push WHERE route = $1 AND trust = ANY($2) AND \(OpenPushes.due)", route, SQLArray(levels))
         }
     }
 
@@ -79,7 +79,7 @@ extension WriteTransaction {
         let changedCount = try database.run(
             """
             UPDATE push SET state = $3, finished_at = $4, reason = $5, \(Self.eraseSecrets)
-            WHERE key_hash = $1 AND installation_id = $2 AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
+            WHERE key_hash = $1 AND installation_id = $2 AND \(OpenPushes.ofTarget) AND state <> \(OpenPushState.leased.rawValue)
             """,
             target.keyHash, target.installationID, PushOutcome.withdrawn, now, "unregistered")
         count(.withdrawn, by: changedCount)
@@ -98,7 +98,7 @@ extension WriteTransaction {
         let row = try database.first(
             """
             SELECT key_hash, installation_id, deduplication_key, \(RowCursor.pushSecretColumns) FROM push
-            WHERE id = $1 AND finished_at IS NULL FOR UPDATE
+            WHERE id = $1 AND \(OpenPushes.byRow) FOR UPDATE
             """,
             push
         ) { row in
@@ -126,7 +126,7 @@ extension WriteTransaction {
         database.add(
             """
             UPDATE push SET trust = \(PushTrust.unproven.rawValue), \(Self.enterRound)
-            WHERE route = $2 AND trust = \(PushTrust.unknownBundleID.rawValue) AND finished_at IS NULL AND apn_topic = $3
+            WHERE route = $2 AND trust = \(PushTrust.unknownBundleID.rawValue) AND \(OpenPushes.due) AND apn_topic = $3
             """,
             outbox.currentRound(trust: .unproven, in: route), route, apnTopic, server)
     }
@@ -145,14 +145,14 @@ extension WriteTransaction {
         database.add("UPDATE registration SET delivered_at = $1 WHERE id = ANY($2)", now, SQLArray(rows.map(\.id)))
         let proven = SQLArray(rows.filter(\.isFirst).map(\.id))
         guard !proven.elements.isEmpty else { return }
-        let routes = try database.all("SELECT DISTINCT route FROM push WHERE registration = ANY($1) AND finished_at IS NULL", proven) {
+        let routes = try database.all("SELECT DISTINCT route FROM push WHERE registration = ANY($1) AND \(OpenPushes.ofTarget)", proven) {
             try $0.next(String.self)
         }
         for route in routes {
             database.add(
                 """
                 UPDATE push SET trust = \(PushTrust.proven.rawValue), \(Self.enterRound)
-                WHERE registration = ANY($3) AND route = $2 AND finished_at IS NULL
+                WHERE registration = ANY($3) AND route = $2 AND \(OpenPushes.ofTarget)
                 """,
                 outbox.currentRound(trust: .proven, in: route), route, proven, server)
         }

@@ -100,15 +100,10 @@ extension WriteTransaction {
         throw leasedCount + endedCount == pushes.count ? StoreError.alreadyEnded : .damaged
     }
 
-    /// The SQL condition that a push is open, for statements that name pushes by their rows.
-    ///
-    /// The function keeps PostgreSQL from the indexes of open pushes: with statistics from a time without any, it would read all of them.
-    static let isOpen = "coalesce(push.finished_at, 0) = 0"
-
-    /// The SQL condition that a push is open and belongs to the server of a parameter.
+    /// The SQL condition that a push is open and belongs to the server of a parameter, for statements that name pushes by their rows.
     ///
     /// A plain conjunction would make the planner expect one such push, and compare each open push with each change.
-    private static func isOpen(of server: String) -> String { "CASE WHEN \(isOpen) THEN push.server = \(server) ELSE false END" }
+    private static func isOpen(of server: String) -> String { "CASE WHEN \(OpenPushes.byRow) THEN push.server = \(server) ELSE false END" }
 
     /// The SQL assignments that erase the secrets of a push.
     static let eraseSecrets = "device_token = '', chat_id = '', ciphertext = '', notification = NULL, secrets = NULL"

@@ -23,8 +23,10 @@ extension WriteTransaction {
         forgotten.tombstoneCount = installations.count
         database.add("DELETE FROM topic_key WHERE key_hash = $1", keyHash)
         forgotten.deadRegistrationCount = try database.run("DELETE FROM dead_registration WHERE key_hash = $1", keyHash)
-        database.add("UPDATE push SET server = $1 WHERE key_hash = $2 AND finished_at IS NULL", server, keyHash)
-        let open = try database.all("SELECT id FROM push WHERE key_hash = $1 AND finished_at IS NULL", keyHash) { try $0.next(Int64.self) }
+        database.add("UPDATE push SET server = $1 WHERE key_hash = $2 AND \(OpenPushes.ofTarget)", server, keyHash)
+        let open = try database.all("SELECT id FROM push WHERE key_hash = $1 AND \(OpenPushes.ofTarget)", keyHash) {
+            try $0.next(Int64.self)
+        }
         try finish(open.map { ($0, .withdrawn, "forgotten") }, at: now)
         // The rows stay for the audit without the key.
         forgotten.pushCount = try database.run(

@@ -85,7 +85,7 @@ struct Resealing {
         let rows = StepRows(
             table: "push", key: "id",
             byteCount: "octet_length(ciphertext) + coalesce(octet_length(notification), 0) + coalesce(octet_length(secrets), 0)",
-            condition: "finished_at IS NULL",
+            condition: OpenPushes.inOrder,
             columns: "key_hash, installation_id, deduplication_key, \(RowCursor.pushSecretColumns)", isStale: Self.isStale("secrets"))
         return try change(rows, after: position) { (_: Int64, row: inout RowCursor) in
             let place = SealedPlace.push(to: try row.nextInstallation(), deduplicationKey: try row.next())

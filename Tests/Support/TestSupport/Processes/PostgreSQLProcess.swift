@@ -140,6 +140,17 @@ package final class PostgreSQLProcess: Sendable {
         return ended.output
     }
 
+    /// Returns the log with the entries of all statements that have ended.
+    package func completeLog() async throws -> [String] {
+        // All processes of the server write to one pipe, so earlier entries come before this one.
+        let mark = "mark \(UUID())"
+        try await query("DO $$ BEGIN RAISE LOG '\(mark)'; END $$")
+        guard let log = process.withLock({ $0 })?.standardError, await log.wait(for: { $0.contains(mark) }) else {
+            throw Failure(description: "the server has ended")
+        }
+        return log.all
+    }
+
     private func run(_ program: String, _ arguments: [String]) async throws {
         let ended = try await ChildProcess.run("/usr/bin/env", command(program, arguments))
         guard ended.exitCode == 0 else { throw Failure(description: ended.error) }

@@ -1,0 +1,15 @@
+/// The SQL conditions that a push is open, one for each index of open pushes.
+///
+/// They mean the same and differ in their text, so that a statement can use no index but its own. With a single text PostgreSQL would
+/// choose by its statistics. Those from a time without open pushes tell that all indexes are empty. Beside a backlog, PostgreSQL would then
+/// read all of an index for each target.
+enum OpenPushes {
+    /// For statements about the queues of servers (`push_due`).
+    static let due = "coalesce(push.finished_at, 0) = 0"
+    /// For statements about targets and registrations (`push_open_by_target`, `push_open_by_registration`).
+    static let ofTarget = "push.finished_at IS NULL"
+    /// For statements about all pushes in the order of their rows (`push_open`).
+    static let inOrder = "coalesce(push.finished_at, -1) = -1"
+    /// For statements that name pushes by their rows. Without an index of its own it leaves the primary key.
+    static let byRow = "coalesce(push.finished_at, -2) < 0"
+}
