@@ -58,8 +58,7 @@ package enum ScaleBenchmark {
     private static func addStart(
         of seed: SeededStore, to report: inout Report, options: Options, hasGoals: Bool
     ) async throws {
-        let folder = try TemporaryFolder()
-        try folder.write(BenchmarkOwners.server.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
+        let folder = try SeededStore.serverFolder()
         var seconds: [Double] = []
         var megabytes: [Double] = []
         for _ in 0..<options.runCount {

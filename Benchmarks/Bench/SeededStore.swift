@@ -7,6 +7,7 @@ import SQLiteStore
 import StatusCrypto
 import Store
 import Synchronization
+import TestSupport
 
 /// A database with registered owners, made once. Each run gets its own copy.
 struct SeededStore {
@@ -71,8 +72,18 @@ struct SeededStore {
         Self.remove(copyPath)
     }
 
+    private static let sealingSecret = FixedBytes<32>(repeating: 1)
+
     /// The sealing keys. A new server seals its database.
-    static var sealingKeys: SealingKeys? { SealingKeys([(id: 1, secret: SecretBytes(FixedBytes(repeating: 1)))]) }
+    static var sealingKeys: SealingKeys? { SealingKeys([(id: 1, secret: SecretBytes(sealingSecret))]) }
+
+    /// Creates a folder with the identity key and the sealing keys of the databases, in which a server process can start.
+    static func serverFolder() throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        try folder.write(BenchmarkOwners.server.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
+        try folder.write("1 " + Hex.encode(sealingSecret.bytes), to: "sealing.key")
+        return folder
+    }
 
     static func open(_ path: String) throws -> SQLiteStore {
         try SQLiteStore(

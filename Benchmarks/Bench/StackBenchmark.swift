@@ -91,8 +91,7 @@ package enum StackBenchmark {
     ) async throws -> Result {
         let gorush = try await GorushProcess(directory: options.directory, arguments: ["--quiet"])
         let node = StandInNode(kind)
-        let folder = try TemporaryFolder()
-        try folder.write(BenchmarkOwners.server.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
+        let folder = try SeededStore.serverFolder()
         let server = try await ServerProcess.start(
             in: folder,
             settings: [
