@@ -35,6 +35,14 @@ struct PostgreSQLServerTests {
         #expect(launched.log.all.contains { $0.contains("the database cannot be reached: ") }, "\(launched.log.all)")
     }
 
+    @Test func `a server creates the folder of its admin token`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await ServerProcess.start(
+            in: folder, on: .postgresql, settings: ["storage.path": folder.path("state/pushserver.sqlite")])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("state")) == ["pushserver.sqlite.admin-token"])
+        #expect(await server.terminate() == 0)
+    }
+
     @Test func `a database of another identity ends the start with a configuration error`() async throws {
         let settings = try await TestDatabase.postgresql.settings()
         let url = try #require(settings["storage.url"])

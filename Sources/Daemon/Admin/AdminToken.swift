@@ -7,12 +7,14 @@ struct AdminToken: Sendable {
 
     /// Creates a new token at each start.
     ///
-    /// - Parameter path: The file to write; mode 0600.
+    /// - Parameter path: The file to write; mode 0600. Its folder is created if it does not exist: with PostgreSQL nothing else is in it.
     init(writingTo path: String) throws(AdminTokenError) {
         var random = SecureRandom()
         text = Hex.encode(random.bytes(32))
         do {
-            try PrivateFile(path: path).write(Array(text.utf8), replaces: true)
+            let file = PrivateFile(path: path)
+            try file.makeFolder()
+            try file.write(Array(text.utf8), replaces: true)
         } catch {
             throw AdminTokenError(description: "the admin token cannot be written to \(path): \(error)")
         }
