@@ -5,12 +5,14 @@ import Synchronization
 import Transport
 import Wire
 
-/// The latency of messages at half of the server's peak rate.
+/// The latency of messages at a steady rate.
 package enum LatencyBenchmark {
     private static let ownerCount = 20_000
 
-    /// Measures the peak of each kind, and then the same messages at half its rate.
-    package static func measure(_ options: Options) async throws -> Report {
+    /// Measures the peak of each kind, and then the latency of the same messages.
+    ///
+    /// - Parameter rate: The messages a second; nil means half of the peak.
+    package static func measure(_ options: Options, rate: Double?) async throws -> Report {
         var report = Report("latency")
         let gorush = try await GorushProcess(directory: options.directory)
         let seed = try await SeededStore(ownerCount: ownerCount, directory: options.directory, progress: options.progress)
@@ -26,9 +28,10 @@ package enum LatencyBenchmark {
                 let peak = try await EngineRun(path: seed.copy(), workerCount: options.threadCount, gorushURL: gorushURL)
                     .measure(workload).rate
                 peaks.append(peak)
-                options.progress.say("latency: \(kind.rawValue), run \(run + 1) of \(options.runCount) at \(Report.text(peak / 2))/s")
+                let rate = rate ?? peak / 2
+                options.progress.say("latency: \(kind.rawValue), run \(run + 1) of \(options.runCount) at \(Report.text(rate))/s")
                 let earlierCount = gorush.notificationCount
-                let transport = PacedTransport(workload, rate: peak / 2)
+                let transport = PacedTransport(workload, rate: rate)
                 _ = try await EngineRun(path: seed.copy(), workerCount: options.threadCount, gorushURL: gorushURL)
                     .run(transport, messageCount: workload.envelopes.count) { (.nan, .nan) }
                 replySamples.append(try transport.replyLatencies(threadCount: options.threadCount))

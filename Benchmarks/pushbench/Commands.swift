@@ -35,11 +35,18 @@ struct ScaleCommand: AsyncParsableCommand {
 
 struct LatencyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "latency", abstract: "Measure the latency from envelope to reply, and to gorush, at half of the peak rate.")
+        commandName: "latency", abstract: "Measure the latency from envelope to reply, and to gorush, at a steady rate.")
 
     @OptionGroup var shared: SharedOptions
 
-    func run() async throws { try await shared.measure { try await LatencyBenchmark.measure($0) } }
+    @Option(help: "Messages a second. Default: half of the peak rate of each kind.")
+    var rate: Double?
+
+    func validate() throws {
+        if let rate, !(rate > 0) { throw ValidationError("--rate must be above 0") }
+    }
+
+    func run() async throws { try await shared.measure { try await LatencyBenchmark.measure($0, rate: rate) } }
 }
 
 struct TopicFilterCommand: AsyncParsableCommand {
