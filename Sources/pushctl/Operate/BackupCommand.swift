@@ -7,8 +7,8 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Copy a server's database consistently while the server runs.",
         discussion: """
-            The backup does not contain the key file: keep a copy of it, too. Both together give access to every device token. An encrypted \
-            backup has the format of age: `pushctl restore --identity-file` and `age --decrypt` open it.
+            The backup does not contain the key file: keep a copy of it, too. Both together give access to every device token. \
+            An encrypted backup has the format of age: `pushctl restore --identity-file` and `age --decrypt` open it.
             """)
 
     @Argument(help: "The file to create.", completion: .file())
