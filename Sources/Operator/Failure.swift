@@ -55,8 +55,8 @@ extension Failure {
                 .unavailable(
                     """
                     \(error.description)
-                    Is \(node.url) a node's REST API, with a store of version 3 (--store=true)? pushctl reads replies from the node's store. \
-                    If the node has no store and no other reader, add --own-node: pushctl then reads its relay cache.
+                    Is \(node.url) a node's REST API, with a store of version 3 (--store=true)? pushctl reads replies from the node's \
+                    store. If the node has no store and no other reader, add --own-node: pushctl then reads its relay cache.
                     """)
             // The node rejected a message. go-waku gives no other reason (WAKU_REST.md §1.2).
             case .nodeRejected where error.status == 500: .unavailable("\(error.description)\n\(Self.unpublished)")

@@ -1,6 +1,7 @@
 package import StatusCrypto
 
-/// A file that holds a private key: 64 hex digits, mode 0600 (INTERFACE.md, "Files"). The address of a server depends on its key permanently.
+/// A file that holds a private key: 64 hex digits, mode 0600 (INTERFACE.md, "Files"). The address of a server depends on its key
+/// permanently.
 package struct KeyFile: Sendable {
     private let file: PrivateFile
 

@@ -8,7 +8,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case unknownSchema
     /// The rows of another database were copied into this one only in part.
     case incompleteCopy
-    /// Another session of PostgreSQL holds the lock that an operator's command or a starting server needs; nil if the session has just ended.
+    /// Another session of PostgreSQL holds the lock that an operator's command or a starting server needs; nil if the session
+    /// has just ended.
     case locked(by: String?)
     /// The database was opened for reading only, and the server has not created it, or not migrated it from an older version.
     case notSetUp

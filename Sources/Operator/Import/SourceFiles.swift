@@ -70,7 +70,8 @@ extension Failure {
     fileprivate static func encrypted(_ path: String) -> Failure {
         .configuration(
             """
-            \(path) is encrypted, or no SQLite database. A Status app encrypts its database. Decrypt it with sqlcipher 4, then import plain.db:
+            \(path) is encrypted, or no SQLite database. A Status app encrypts its database. Decrypt it with sqlcipher 4, then import \
+            plain.db:
               sqlcipher '\(path)'
               PRAGMA key='PASSPHRASE'; PRAGMA cipher_page_size=8192; PRAGMA kdf_iter=3200;
               PRAGMA cipher_hmac_algorithm=HMAC_SHA1; PRAGMA cipher_kdf_algorithm=PBKDF2_HMAC_SHA1;

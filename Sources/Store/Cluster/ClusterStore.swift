@@ -12,8 +12,8 @@ package protocol ClusterStore: Sendable {
     ///
     /// Call it every ``ClusterLimits/interval``.
     ///
-    /// - Parameter isReceiving: Whether this server's node works. Without it, the server can neither receive messages nor publish replies. It
-    ///   hands its messages over, if another member can take them.
+    /// - Parameter isReceiving: Whether this server's node works. Without it, the server can neither receive messages nor publish replies.
+    ///   It hands its messages over, if another member can take them.
     /// - Throws: `StoreError` if the database is unreachable.
     func takePart(isReceiving: Bool) async throws -> TakenWork
 
