@@ -24,12 +24,17 @@ let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swif
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
-func library(_ name: String, in folder: String = "Sources", _ dependencies: [Target.Dependency] = []) -> Target {
+func library(_ name: String, in folder: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, path: "\(folder)/\(name)", swiftSettings: settings)
 }
 
-func executable(_ name: String, in folder: String = "Sources", _ dependencies: [Target.Dependency]) -> Target {
+func executable(_ name: String, in folder: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies + [argumentParser], path: "\(folder)/\(name)", swiftSettings: settings)
+}
+
+/// A system library: a module map and a shim header.
+func system(_ name: String, _ pkgConfig: String, apt package: String) -> Target {
+    .systemLibrary(name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
 func example(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -64,121 +69,134 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", .upToNextMinor(from: "2.13.0")),
     ],
     targets: [
-        // System libraries: a module map and a shim header each.
-        .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
-        .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        // One folder of Sources/ a floor, from the top down. A target depends on its own floor and lower ones (Scripts/check-floors).
 
+        // Programs: thin executables: they parse arguments and call a library.
+        executable("pushserver", in: "Sources/Programs", ["Daemon", "Settings"]),
+        executable(
+            "pushctl", in: "Sources/Programs",
+            [
+                "Operator", "Settings", "Age", "Conformance", "PushClientFileState", "PushClientREST", "PushClient", "PushProtocol",
+                "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPClient", "Bytes", unixSignals,
+            ]),
+
+        // Operation: the running server, and what its operator does.
+        library(
+            "Daemon", in: "Sources/Operation",
+            [
+                "Backup", "StatusReport", "Settings", "Age", "PushClient", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM",
+                "GatewayHTTP", "Engine", "Delivery", "PostgreSQLStore", "SQLiteStore", "Store", "Relay", "Transport", "WakuREST",
+                "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPServing", "HTTPClient", "MetricDeclarations",
+                "JSON", "Tasks", "Bytes", hummingbird, logging, metrics, mustache, serviceLifecycle,
+            ]),
+        library(
+            "Operator", in: "Sources/Operation",
+            [
+                "Backup", "StatusReport", "Settings", "Age", "Conformance", "PushClientREST", "PushClient", "PostgreSQLStore",
+                "SQLiteStore", "Store", "WakuREST", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPClient",
+                "Bytes", grdb, logging,
+            ]),
+        library("Backup", in: "Sources/Operation", ["Settings", "Age", "SQLiteStore", "Store", "Envelope", "Tasks", "Bytes"]),
+        library("StatusReport", in: "Sources/Operation"),
+        library("Settings", in: "Sources/Operation", ["ServerCrypto", "StatusCrypto", "Bytes", "CBuildInfo", yams]),
+        library("Age", in: "Sources/Operation", ["ServerCrypto", "StatusCrypto", "Bytes"]),
+
+        // Kit: the rules of 71 against any server, from outside.
+        library(
+            "Conformance", in: "Sources/Kit",
+            [
+                "WakuREST", "Envelope", "Wire", "StatusCrypto", "HTTPServing", "HTTPClient", "Tasks", "Bytes", hummingbird, logging,
+                serviceLifecycle,
+            ]),
+
+        // Client: what apps link, and the only public API.
+        library("PushClientFileState", in: "Sources/Client", ["PushClient", grdb]),
+        library(
+            "PushClientREST", in: "Sources/Client",
+            ["PushClient", "WakuREST", "Envelope", "Wire", "StatusCrypto", "HTTPClient", "Bytes"]),
+        library(
+            "PushClient", in: "Sources/Client",
+            ["Envelope", "Wire", "StatusCrypto", "Tasks", "Bytes"]),
+
+        // Gateways: other push systems over HTTP; each hands its notifications to the outbox.
+        library(
+            "NextcloudProxy", in: "Sources/Gateways",
+            ["GatewayHTTP", "Store", "Envelope", "ServerCrypto", "StatusCrypto", "HTTPClient", "JSON", "Tasks", "Bytes", logging]),
+        library(
+            "NextcloudOrigin", in: "Sources/Gateways",
+            [
+                "GatewayHTTP", "Store", "Envelope", "ServerCrypto", "StatusCrypto", "HTTPClient", "MetricDeclarations", "JSON", "Tasks",
+                "Bytes", logging, metrics, serviceLifecycle,
+            ]),
+        library("SoftphonePNM", in: "Sources/Gateways", ["GatewayHTTP", "Store", "JSON", "Bytes", logging]),
+        library(
+            "GatewayHTTP", in: "Sources/Gateways",
+            ["HTTPServing", "HTTPClient", "JSON", "Tasks", "Bytes", hummingbird, logging, serviceLifecycle]),
+
+        // Server: messages in, pushes out.
+        library(
+            "Engine", in: "Sources/Server",
+            [
+                "Store", "Transport", "PushProtocol", "Envelope", "Wire", "StatusCrypto", "MetricDeclarations", "Tasks", "Bytes", deque,
+                logging, metrics, serviceLifecycle,
+            ]),
+        library(
+            "Delivery", in: "Sources/Server",
+            [
+                "Store", "PushProtocol", "Envelope", "Wire", "StatusCrypto", "HTTPClient", "MetricDeclarations", "JSON", "Tasks",
+                "Bytes", logging, metrics, serviceLifecycle, yams,
+            ]),
+
+        // Stores: what must survive.
+        library(
+            "PostgreSQLStore", in: "Sources/Stores",
+            ["Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Tasks", "Bytes", "CLibPQ", deque, logging]),
+        library(
+            "SQLiteStore", in: "Sources/Stores",
+            [
+                "Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "MetricDeclarations", "Bytes", grdb,
+                logging, metrics, sqlite,
+            ]),
+        library("Store", in: "Sources/Stores", ["PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "JSON", "Bytes"]),
+
+        // Network: Waku nodes, from both sides.
+        library(
+            "Relay", in: "Sources/Network",
+            [
+                "Transport", "WakuREST", "Envelope", "Wire", "StatusCrypto", "HTTPServing", "JSON", "Bytes", hummingbird, logging,
+                serviceLifecycle,
+            ]),
+        library(
+            "Transport", in: "Sources/Network",
+            ["WakuREST", "Envelope", "Wire", "StatusCrypto", "MetricDeclarations", "Tasks", "Bytes", logging, metrics, serviceLifecycle]),
+        library("WakuREST", in: "Sources/Network", ["Envelope", "Wire", "StatusCrypto", "HTTPClient", "JSON", "Bytes"]),
+
+        // Protocol: from bytes to rules.
+        library("PushProtocol", in: "Sources/Protocol", ["Envelope", "Wire", "StatusCrypto", "Bytes"]),
+        library("Envelope", in: "Sources/Protocol", ["Wire", "StatusCrypto", "Bytes"]),
+        library("Wire", in: "Sources/Protocol", ["StatusCrypto", "Bytes"]),
+        library("ServerCrypto", in: "Sources/Protocol", ["StatusCrypto", "Bytes", "CLibCrypto"]),
+        library("StatusCrypto", in: "Sources/Protocol", ["Bytes", "CSecp256k1", "CLibCrypto"]),
+
+        // System: what every floor may use.
+        library("HTTPServing", in: "Sources/System", [hummingbird, logging]),
+        library("HTTPClient", in: "Sources/System", ["Tasks", "Bytes", "CLibCurl"]),
+        library("MetricDeclarations", in: "Sources/System", [metrics]),
+        library("JSON", in: "Sources/System"),
+        library("Tasks", in: "Sources/System", [deque]),
+        library("Bytes", in: "Sources/System", ["CLibCrypto"]),
+        system("CSecp256k1", "libsecp256k1", apt: "libsecp256k1-dev"),
+        system("CLibCrypto", "libcrypto", apt: "libssl-dev"),
+        system("CLibCurl", "libcurl", apt: "libcurl4-openssl-dev"),
+        system("CLibPQ", "libpq", apt: "libpq-dev"),
         // Version and commit of the programs; Scripts/release gives the latter in the environment.
         .target(
-            name: "CBuildInfo",
+            name: "CBuildInfo", path: "Sources/System/CBuildInfo",
             cSettings: [.treatAllWarnings(as: .error)]
                 + ["BUILD_COMMIT", "BUILD_SWIFT"].compactMap { name in
                     Context.environment[name].map { .define(name, to: "\"\($0)\"") }
                 }),
 
-        // Shared by all targets.
-        library("Concurrency", [deque]),
-        library("MetricDeclarations", [metrics]),
-        library("JSON"),
-
-        // From bytes to rules, as docs/ARCHITECTURE.md draws them.
-        library("Wire", ["StatusCrypto"]),
-        library("StatusCrypto", ["CSecp256k1", "CLibCrypto"]),
-        library("Age", ["StatusCrypto"]),
-        library("Envelope", ["Wire", "StatusCrypto"]),
-        library("PushProtocol", ["Wire", "StatusCrypto", "Envelope"]),
-
-        // The dependencies: database, node, gorush.
-        library("HTTPClient", ["CLibCurl", "Concurrency", "StatusCrypto"]),
-        library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", "JSON"]),
-        library(
-            "SQLiteStore",
-            [
-                "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", "MetricDeclarations", grdb, sqlite, logging, metrics,
-            ]),
-        library("PostgreSQLStore", ["CLibPQ", "Concurrency", "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", deque, logging]),
-        library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire"]),
-        library(
-            "Transport",
-            ["WakuREST", "Concurrency", "MetricDeclarations", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
-        // The HTTP listener that all servers of this package share.
-        library("HTTPServing", [hummingbird, logging]),
-        library(
-            "Relay",
-            ["HTTPServing", "WakuREST", "JSON", "Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
-
-        // The gateways for other push systems. Each knows its own protocol, but not how pushes are delivered.
-        library(
-            "GatewayHTTP", in: "Sources/Gateways",
-            ["HTTPServing", "JSON", "HTTPClient", "StatusCrypto", "Concurrency", hummingbird, logging, serviceLifecycle]),
-        library(
-            "NextcloudProxy", in: "Sources/Gateways",
-            ["GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Concurrency", "Envelope", logging]),
-        library(
-            "NextcloudOrigin", in: "Sources/Gateways",
-            [
-                "GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Concurrency", "Envelope", "MetricDeclarations", logging,
-                metrics, serviceLifecycle,
-            ]),
-        library("SoftphonePNM", in: "Sources/Gateways", ["GatewayHTTP", "Store", "JSON", "StatusCrypto", logging]),
-
-        // The sources of settings: file, environment and flags. Tools find the files of a server by them.
-        library("Settings", ["StatusCrypto", "CBuildInfo", yams]),
-
-        // The state of a server, which `GET /status.json`, the status page and `pushctl top` show.
-        library("StatusReport"),
-        // Copies of the database, by the server and by tools.
-        library("Backup", ["Age", "SQLiteStore", "Store", "Settings", "StatusCrypto", "Envelope", "Concurrency"]),
-
-        // The server.
-        library(
-            "Engine",
-            [
-                "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", "MetricDeclarations", deque,
-                logging, metrics, serviceLifecycle,
-            ]),
-        library(
-            "Delivery",
-            [
-                "Concurrency", "MetricDeclarations", "JSON", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient",
-                logging, metrics, serviceLifecycle, yams,
-            ]),
-        library(
-            "Daemon",
-            [
-                "Engine", "Delivery", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Store", "StatusCrypto", "JSON",
-                "StatusReport", "Relay", "Transport", "WakuREST", "SQLiteStore", "PostgreSQLStore", "HTTPClient", "PushProtocol",
-                "PushClient", "Envelope", "Settings", "Wire", "MetricDeclarations", "Age", "Backup", "HTTPServing", hummingbird, logging,
-                metrics, mustache, serviceLifecycle, unixSignals, yams,
-            ]),
-
-        // The client side: the only public API.
-        library("PushClient", ["Concurrency", "Envelope", "StatusCrypto", "Wire"]),
-        library("PushClientREST", ["PushClient", "WakuREST", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
-        library("PushClientFileState", ["PushClient", grdb]),
-
-        // The rules of 71 as scenarios against any server.
-        library(
-            "Conformance",
-            ["HTTPServing", "WakuREST", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Wire", hummingbird, logging]),
-
-        // The operator's commands. `pushctl` parses their arguments and prints their results.
-        library(
-            "Operator",
-            [
-                "StatusReport", "PushClient", "PushClientREST", "Conformance", "Settings", "SQLiteStore", "PostgreSQLStore", "Store",
-                "HTTPClient", "WakuREST", "Envelope", "PushProtocol", "StatusCrypto", "Wire", "Age", "Backup", grdb, logging,
-            ]),
-
-        executable("pushserver", ["Daemon", "Settings"]),
-        executable(
-            "pushctl",
-            [
-                "Operator", "Conformance", "Age", "PushClient", "PushClientREST", "PushClientFileState", "Settings", "HTTPClient",
-                "Envelope", "PushProtocol", "StatusCrypto", "Wire", unixSignals,
-            ]),
         executable("pushbench", in: "Benchmarks", ["Bench", "Settings"]),
 
         // The benchmarks (docs/BENCHMARKS.md) of every layer, with the bare C libraries for comparison.
@@ -186,7 +204,8 @@ let package = Package(
             "Bench", in: "Benchmarks",
             [
                 "Engine", "Delivery", "Transport", "SQLiteStore", "PostgreSQLStore", "Store", "HTTPClient", "PushProtocol", "Envelope",
-                "StatusCrypto", "Wire", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP", "WakuREST", "Relay", "TestSupport",
+                "ServerCrypto", "StatusCrypto", "Bytes", "Wire", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP", "WakuREST", "Relay",
+                "TestSupport",
                 "CSecp256k1", "CLibCrypto", logging,
             ]),
 
@@ -194,7 +213,8 @@ let package = Package(
         library(
             "TestSupport", in: "Tests/Support",
             [
-                "CFaultyVFS", "GatewayHTTP", "StatusCrypto", "JSON", "Relay", "Transport", "WakuREST", "HTTPClient", "Concurrency",
+                "CFaultyVFS", "GatewayHTTP", "ServerCrypto", "StatusCrypto", "Bytes", "JSON", "Relay", "Transport", "WakuREST",
+                "HTTPClient", "Tasks",
                 "Envelope", "Wire", "HTTPServing", hummingbird, logging, serviceLifecycle,
             ]),
         executable(
@@ -211,7 +231,7 @@ let package = Package(
             name: "pushfuzz",
             dependencies: [
                 "CAllocationMeter", "Daemon", "Delivery", "Engine", "Transport", "Relay", "NextcloudProxy", "GatewayHTTP", "Store",
-                "StatusCrypto", "SQLiteStore", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope", "Wire", "Settings",
+                "Bytes", "StatusCrypto", "SQLiteStore", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope", "Wire", "Settings",
                 "TestSupport", argumentParser, logging, grdb, sqlite,
             ],
             path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"],
@@ -227,83 +247,101 @@ let package = Package(
             name: "Snippets", dependencies: ["PushClient", "PushClientREST", "PushClientFileState"], path: "Examples/Sources/Snippets",
             packageAccess: false, swiftSettings: settings),
 
-        tests("Concurrency", ["Concurrency"]),
+        tests("Tasks", ["Tasks"]),
         tests("JSON", ["JSON"]),
         tests("GatewayHTTP", ["GatewayHTTP", "HTTPClient"]),
         tests(
             "NextcloudProxy",
-            ["NextcloudProxy", "GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Envelope", logging, serviceLifecycle]),
+            [
+                "NextcloudProxy", "GatewayHTTP", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "JSON", "HTTPClient", "Envelope",
+                logging, serviceLifecycle,
+            ]),
         tests(
             "NextcloudOrigin",
             [
-                "NextcloudOrigin", "NextcloudProxy", "GatewayHTTP", "Store", "StatusCrypto", "HTTPClient", "SQLiteStore", "Envelope",
+                "NextcloudOrigin", "NextcloudProxy", "GatewayHTTP", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "HTTPClient",
+                "SQLiteStore", "Envelope",
                 logging, serviceLifecycle,
             ]),
         tests(
             "Redaction",
             [
                 "Daemon", "Settings", "Delivery", "Engine", "SQLiteStore", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP", "Store",
-                "PushClient", "WakuREST", "PushProtocol", "HTTPClient", "StatusCrypto", "Envelope", "Wire", logging,
+                "PushClient", "WakuREST", "PushProtocol", "HTTPClient", "Bytes", "StatusCrypto", "Envelope", "Wire", logging,
             ]),
-        tests("SoftphonePNM", ["SoftphonePNM", "GatewayHTTP", "Store", "HTTPClient", "Envelope", logging, serviceLifecycle]),
-        tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
-        tests("StatusCrypto", ["StatusCrypto"]),
-        tests("Age", ["Age", "StatusCrypto"]),
-        tests("Backup", ["Backup", "Age", "SQLiteStore", "Store", "StatusCrypto", "Envelope", grdb, logging]),
-        tests("Envelope", ["Envelope", "StatusCrypto", "Wire"]),
-        tests("PushProtocol", ["PushProtocol", "StatusCrypto", "Wire"]),
+        tests("SoftphonePNM", ["Bytes", "SoftphonePNM", "GatewayHTTP", "Store", "HTTPClient", "Envelope", logging, serviceLifecycle]),
+        tests("Wire", ["Wire", "Bytes", "StatusCrypto"], exclude: ["Differential"]),
+        tests("StatusCrypto", ["ServerCrypto", "StatusCrypto", "Bytes"]),
+        tests("Age", ["Age", "Bytes", "StatusCrypto"]),
+        tests("Backup", ["Backup", "Age", "SQLiteStore", "Store", "Bytes", "Envelope", grdb, logging]),
+        tests("Envelope", ["Envelope", "Bytes", "StatusCrypto", "Wire"]),
+        tests("PushProtocol", ["PushProtocol", "Bytes", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["HTTPClient"]),
         tests(
             "Store",
             [
-                "SQLiteStore", "PostgreSQLStore", "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", grdb, sqlite, logging,
+                "SQLiteStore", "PostgreSQLStore", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "PushProtocol", "Envelope", "Wire",
+                grdb, sqlite, logging,
             ]),
-        tests("WakuREST", ["WakuREST", "JSON", "Relay", "Envelope", "StatusCrypto", "Wire"]),
+        tests("WakuREST", ["WakuREST", "JSON", "Relay", "Envelope", "Bytes", "StatusCrypto", "Wire"]),
         tests(
             "Transport",
-            ["Transport", "WakuREST", "JSON", "Relay", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle]),
-        tests("Relay", ["Relay", "WakuREST", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
+            [
+                "Transport", "WakuREST", "JSON", "Relay", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire", logging,
+                serviceLifecycle,
+            ]),
+        tests("Relay", ["Relay", "WakuREST", "Transport", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire"]),
         tests(
             "Delivery",
             [
-                "Delivery", "Daemon", "SoftphonePNM", "Concurrency", "JSON", "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol",
-                "HTTPClient", "Envelope", "StatusCrypto", "Wire", "Settings", grdb, logging, serviceLifecycle, yams,
+                "Delivery", "Daemon", "SoftphonePNM", "Tasks", "JSON", "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol",
+                "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire", "Settings", grdb, logging, serviceLifecycle, yams,
             ]),
         tests(
             "Engine",
             [
                 "Engine", "Transport", "WakuREST", "HTTPClient", "SQLiteStore", "PostgreSQLStore", "Store", "PushProtocol", "Envelope",
-                "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
+                "Bytes", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
             ]),
         tests(
             "PushClient",
             [
                 "PushClient", "PushClientREST", "PushClientFileState", "Messenger", "Tutorial", "pushctl", "pushserver", "Relay",
-                "WakuREST", "Transport", "HTTPClient", "PostgreSQLStore", "PushProtocol", "Concurrency", "Envelope", "Settings",
-                "StatusCrypto", "Wire", logging, serviceLifecycle,
+                "WakuREST", "Transport", "HTTPClient", "PostgreSQLStore", "PushProtocol", "Tasks", "Envelope", "Settings",
+                "Bytes", "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),
         tests(
             "Simulation",
             [
-                "Delivery", "Engine", "Transport", "WakuREST", "JSON", "Concurrency", "SQLiteStore", "PostgreSQLStore", "Store",
-                "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging,
+                "Delivery", "Engine", "Transport", "WakuREST", "JSON", "Tasks", "SQLiteStore", "PostgreSQLStore", "Store",
+                "PushProtocol", "Envelope", "Bytes", "StatusCrypto", "Wire", logging,
             ]),
         tests("Bench", ["Bench"]),
         tests("Operator", ["Operator", "StatusReport"]),
         tests(
             "Conformance",
             [
-                "Conformance", "pushserver", "pushctl", "Relay", "Transport", "WakuREST", "HTTPClient", "JSON", "Concurrency",
-                "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging,
+                "Conformance", "pushserver", "pushctl", "Relay", "Transport", "WakuREST", "HTTPClient", "JSON", "Tasks",
+                "PushProtocol", "Envelope", "Bytes", "StatusCrypto", "Wire", logging,
             ]),
         tests(
             "Daemon",
             [
                 "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "WakuREST", "Transport", "HTTPClient",
-                "SQLiteStore", "PostgreSQLStore", "Store", "StatusReport", "MetricDeclarations", "Envelope", "GatewayHTTP", "StatusCrypto",
+                "SQLiteStore", "PostgreSQLStore", "Store", "StatusReport", "MetricDeclarations", "Envelope", "GatewayHTTP", "Bytes",
+                "StatusCrypto",
                 "Settings", "Wire", "Backup", grdb, logging, serviceLifecycle, yams,
             ],
             exclude: ["Golden"]),
     ],
     cLanguageStandard: .c11
 )
+
+// `TESTS=Engine,Store swift build --build-tests` builds and links what the tests of these modules need, instead of all tests.
+if let names = Context.environment["TESTS"]?.split(separator: ",").map({ "\($0)Tests" }) {
+    let known = package.targets.filter { $0.type == .test }.map(\.name)
+    for name in names where !known.contains(name) {
+        fatalError("TESTS: there are no \(name); there are \(known.sorted().joined(separator: ", "))")
+    }
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}

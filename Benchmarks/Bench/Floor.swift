@@ -1,3 +1,4 @@
+import Bytes
 import CLibCrypto
 import CSecp256k1
 import Envelope

@@ -1,3 +1,4 @@
+import Bytes
 import Delivery
 import Envelope
 import Foundation

@@ -1,6 +1,6 @@
+import Bytes
 import Envelope
 import Foundation
-import StatusCrypto
 import Synchronization
 import Transport
 import Wire

@@ -1,6 +1,6 @@
+import Bytes
 import Envelope
 import Foundation
-import StatusCrypto
 import TestSupport
 
 /// The effect of a growing database on the server.

@@ -1,9 +1,11 @@
+import Bytes
 import Engine
 import Envelope
 import Foundation
 import Logging
 import PushProtocol
 import SQLiteStore
+import ServerCrypto
 import StatusCrypto
 import Store
 import Synchronization

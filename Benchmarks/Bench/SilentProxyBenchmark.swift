@@ -4,6 +4,7 @@ import GatewayHTTP
 import HTTPClient
 import NextcloudOrigin
 import SQLiteStore
+import ServerCrypto
 import StatusCrypto
 import Store
 import TestSupport

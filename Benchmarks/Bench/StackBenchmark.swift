@@ -1,7 +1,7 @@
+import Bytes
 import Envelope
 import Foundation
 import HTTPClient
-import StatusCrypto
 import TestSupport
 import WakuREST
 

@@ -1,10 +1,10 @@
 import Age
+import Bytes
 import Envelope
 import Foundation
 import GRDB
 import Logging
 import SQLiteStore
-import StatusCrypto
 import TestSupport
 import Testing
 

@@ -1,3 +1,4 @@
+import Bytes
 import Conformance
 import Envelope
 import Relay

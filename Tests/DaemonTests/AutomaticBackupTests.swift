@@ -1,4 +1,5 @@
 import Backup
+import Bytes
 import Envelope
 import Foundation
 import Logging

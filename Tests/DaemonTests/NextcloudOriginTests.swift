@@ -1,6 +1,8 @@
+import Bytes
 import Foundation
 import GatewayHTTP
 import HTTPClient
+import ServerCrypto
 import StatusCrypto
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
+import Bytes
 import Envelope
 import Foundation
-import StatusCrypto
 import TestSupport
 import Testing
 import Transport

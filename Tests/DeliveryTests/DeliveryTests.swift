@@ -1,6 +1,6 @@
+import Bytes
 import Foundation
 import PushProtocol
-import StatusCrypto
 import Store
 import Synchronization
 import TestSupport

@@ -1,5 +1,5 @@
+import Bytes
 import SoftphonePNM
-import StatusCrypto
 import Store
 import TestSupport
 import Testing

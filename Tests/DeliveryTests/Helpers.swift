@@ -1,3 +1,4 @@
+import Bytes
 import HTTPClient
 import PushProtocol
 import StatusCrypto

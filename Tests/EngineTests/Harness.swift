@@ -1,4 +1,4 @@
-import Concurrency
+import Bytes
 import Engine
 import Envelope
 import Foundation
@@ -10,6 +10,7 @@ import ServiceLifecycle
 import StatusCrypto
 import Store
 import Synchronization
+import Tasks
 import TestSupport
 import Transport
 import Wire

@@ -1,3 +1,4 @@
+import Bytes
 import Dispatch
 import Engine
 import Envelope

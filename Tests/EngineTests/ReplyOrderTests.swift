@@ -1,4 +1,4 @@
-import Concurrency
+import Bytes
 import Engine
 import Envelope
 import Logging
@@ -6,6 +6,7 @@ import PostgreSQLStore
 import PushProtocol
 import StatusCrypto
 import Store
+import Tasks
 import TestSupport
 import Testing
 import Transport

@@ -1,9 +1,10 @@
-import Concurrency
+import Bytes
 import Envelope
 import Logging
 import PushProtocol
 import StatusCrypto
 import Store
+import Tasks
 import TestSupport
 import Testing
 import Wire

@@ -1,8 +1,8 @@
+import Bytes
 import Engine
 import Envelope
 import GRDB
 import PushProtocol
-import StatusCrypto
 import Store
 import Synchronization
 import TestSupport

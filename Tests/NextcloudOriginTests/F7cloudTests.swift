@@ -1,9 +1,11 @@
+import Bytes
 import Envelope
 import Foundation
 import GatewayHTTP
 import HTTPClient
 import NextcloudProxy
 import SQLiteStore
+import ServerCrypto
 import StatusCrypto
 import Store
 import TestSupport

@@ -1,7 +1,9 @@
+import Bytes
 import Envelope
 import Foundation
 import GatewayHTTP
 import HTTPClient
+import ServerCrypto
 import StatusCrypto
 import Store
 import TestSupport

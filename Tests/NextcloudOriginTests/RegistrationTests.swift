@@ -1,6 +1,8 @@
+import Bytes
 import GatewayHTTP
 import HTTPClient
 import SQLiteStore
+import ServerCrypto
 import StatusCrypto
 import Store
 import TestSupport

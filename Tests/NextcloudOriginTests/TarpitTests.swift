@@ -1,5 +1,5 @@
+import Bytes
 import HTTPClient
-import StatusCrypto
 import TestSupport
 import Testing
 

@@ -1,9 +1,10 @@
-import Concurrency
+import Bytes
 import Envelope
 import GatewayHTTP
 import HTTPClient
 import StatusCrypto
 import Store
+import Tasks
 import TestSupport
 import Testing
 

@@ -1,8 +1,10 @@
+import Bytes
 import Envelope
 import Foundation
 import GatewayHTTP
 import HTTPClient
 import Logging
+import ServerCrypto
 import StatusCrypto
 import Store
 import Synchronization

@@ -1,4 +1,6 @@
+import Bytes
 import HTTPClient
+import ServerCrypto
 import StatusCrypto
 import Store
 import TestSupport

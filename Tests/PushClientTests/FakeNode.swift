@@ -1,6 +1,6 @@
-import Concurrency
 import Envelope
 import PushClient
+import Tasks
 
 /// A node of a test. Its servers reply to published messages at once.
 protocol FakeNode: Sendable {

@@ -1,9 +1,10 @@
-import Concurrency
+import Bytes
 import Envelope
 import Foundation
 import PushClient
 import PushClientFileState
 import StatusCrypto
+import Tasks
 import TestSupport
 import Testing
 import Wire

@@ -1,3 +1,4 @@
+import Bytes
 import Envelope
 import PushProtocol
 import StatusCrypto

@@ -1,3 +1,4 @@
+import Bytes
 import PushProtocol
 import StatusCrypto
 import Wire

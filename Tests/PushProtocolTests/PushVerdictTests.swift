@@ -1,5 +1,5 @@
+import Bytes
 import PushProtocol
-import StatusCrypto
 import TestSupport
 import Testing
 import Wire

@@ -1,3 +1,4 @@
+import Bytes
 import HTTPClient
 import StatusCrypto
 import Store

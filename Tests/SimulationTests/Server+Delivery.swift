@@ -1,8 +1,9 @@
-import Concurrency
+import Bytes
 import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
+import Tasks
 import TestSupport
 import Wire
 

@@ -1,9 +1,10 @@
-import Concurrency
+import Bytes
 import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
 import Synchronization
+import Tasks
 import TestSupport
 import Wire
 

@@ -1,6 +1,6 @@
+import Bytes
 import Envelope
 import JSON
-import StatusCrypto
 
 @testable import WakuREST
 

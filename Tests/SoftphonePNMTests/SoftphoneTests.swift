@@ -1,8 +1,8 @@
+import Bytes
 import Foundation
 import GatewayHTTP
 import HTTPClient
 import Logging
-import StatusCrypto
 import Store
 import Synchronization
 import TestSupport

@@ -1,3 +1,4 @@
+import Bytes
 import StatusCrypto
 import TestSupport
 import Testing

@@ -1,8 +1,10 @@
+import Bytes
 import Envelope
 import Foundation
 import Logging
 import PushProtocol
 import SQLiteStore
+import ServerCrypto
 import StatusCrypto
 import Store
 import TestSupport

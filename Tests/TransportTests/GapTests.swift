@@ -1,8 +1,8 @@
+import Bytes
 import Envelope
 import Foundation
 import HTTPClient
 import Relay
-import StatusCrypto
 import TestSupport
 import Testing
 import Transport

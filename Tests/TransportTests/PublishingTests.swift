@@ -1,7 +1,7 @@
+import Bytes
 import Envelope
 import HTTPClient
 import Relay
-import StatusCrypto
 import TestSupport
 import Testing
 import Transport

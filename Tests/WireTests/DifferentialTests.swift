@@ -1,5 +1,5 @@
+import Bytes
 import Foundation
-import StatusCrypto
 import TestSupport
 import Testing
 import Wire

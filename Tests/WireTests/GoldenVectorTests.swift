@@ -1,4 +1,4 @@
-import StatusCrypto
+import Bytes
 import TestSupport
 import Testing
 import Wire

@@ -1,6 +1,6 @@
-import Concurrency
 package import Logging
 import Synchronization
+import Tasks
 
 /// Logs failures that clients repeat with their requests: each kind at most once a minute, with its count. A line for each request would
 /// let untrusted clients fill the disk of a server whose store already takes nothing.

@@ -1,4 +1,4 @@
-import StatusCrypto
+import Bytes
 
 /// `application/x-www-form-urlencoded`, of a query or a body.
 package enum FormFields {

@@ -1,7 +1,7 @@
-import Concurrency
+import Bytes
 package import HTTPClient
 import JSON
-import StatusCrypto
+import Tasks
 
 /// A request as a gateway sees it, before its body was read.
 package struct GatewayRequest: HoldsSecret, Sendable {

@@ -1,7 +1,7 @@
+import Bytes
 package import Envelope
 import GatewayHTTP
 package import HTTPClient
-import StatusCrypto
 
 /// The user and app password of a request, as the operator's backend reports them.
 package struct Session: Sendable, Equatable {

@@ -1,8 +1,8 @@
+import Bytes
 import Envelope
 import GatewayHTTP
 import HTTPClient
 import Logging
-import StatusCrypto
 import Store
 
 /// `POST /notify` of the operator's backend (GATEWAY_PROTOCOLS.md §4.5, §4.6).

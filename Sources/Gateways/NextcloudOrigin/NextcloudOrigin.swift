@@ -1,9 +1,11 @@
+package import Bytes
 package import Envelope
 import Foundation
 package import GatewayHTTP
 import HTTPClient
 package import Logging
-package import StatusCrypto
+package import ServerCrypto
+import StatusCrypto
 package import Store
 import Synchronization
 

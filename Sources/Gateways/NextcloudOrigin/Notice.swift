@@ -1,4 +1,4 @@
-import StatusCrypto
+import Bytes
 import Store
 
 /// An event at the operator's backend for one user's devices (GATEWAY_PROTOCOLS.md §4.5).

@@ -1,6 +1,6 @@
+import Bytes
 import GatewayHTTP
 import JSON
-import StatusCrypto
 
 /// A request of the operator's backend to `/notify` (GATEWAY_PROTOCOLS.md §4.6).
 struct NoticeRequest: HoldsSecret, Sendable, Equatable {

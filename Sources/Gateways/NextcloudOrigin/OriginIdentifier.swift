@@ -1,4 +1,6 @@
+import Bytes
 import GatewayHTTP
+import ServerCrypto
 import StatusCrypto
 
 /// The identifier of a device at its proxy: the account and the app password, hashed and signed (GATEWAY_PROTOCOLS.md §1).

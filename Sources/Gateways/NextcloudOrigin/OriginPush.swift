@@ -1,5 +1,7 @@
+import Bytes
 import Envelope
 import GatewayHTTP
+import ServerCrypto
 import StatusCrypto
 import Store
 

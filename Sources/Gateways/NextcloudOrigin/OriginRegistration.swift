@@ -1,4 +1,5 @@
 import GatewayHTTP
+import ServerCrypto
 import StatusCrypto
 import Store
 

@@ -1,5 +1,5 @@
+import Bytes
 import GatewayHTTP
-import StatusCrypto
 import Store
 
 /// The content of a push to one device, before encryption.

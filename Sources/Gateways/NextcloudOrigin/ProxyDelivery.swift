@@ -1,4 +1,3 @@
-import Concurrency
 package import Envelope
 import GatewayHTTP
 package import HTTPClient
@@ -6,6 +5,7 @@ package import Logging
 import ServiceLifecycle
 package import Store
 import Synchronization
+import Tasks
 
 /// Posts waiting pushes to their proxies, one request at a time to each (GATEWAY_PROTOCOLS.md §4.6). Unlike Nextcloud's own server, it
 /// keeps pushes while a proxy is unreachable.

@@ -1,6 +1,8 @@
-import Concurrency
+import Bytes
+import ServerCrypto
 import StatusCrypto
 import Store
+import Tasks
 
 /// The keys that sign for users. Each is generated when it is first needed, and stored sealed.
 final class UserKeys: Sendable {

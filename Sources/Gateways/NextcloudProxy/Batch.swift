@@ -1,3 +1,4 @@
+import Bytes
 import GatewayHTTP
 import StatusCrypto
 import Store

@@ -1,4 +1,6 @@
+import Bytes
 import GatewayHTTP
+import ServerCrypto
 import StatusCrypto
 import Store
 

@@ -1,6 +1,8 @@
+import Bytes
 import Envelope
 import GatewayHTTP
 import HTTPClient
+import ServerCrypto
 import StatusCrypto
 import Store
 

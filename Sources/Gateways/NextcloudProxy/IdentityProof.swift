@@ -1,7 +1,8 @@
 import GatewayHTTP
 package import HTTPClient
 import JSON
-package import StatusCrypto
+package import ServerCrypto
+import StatusCrypto
 
 /// Requests an account's key from the account's own server (GATEWAY_PROTOCOLS.md §2.5).
 package protocol IdentityProof: Sendable {

@@ -1,12 +1,14 @@
-import Concurrency
+import Bytes
 package import Envelope
 package import GatewayHTTP
 import HTTPClient
 import JSON
 package import Logging
+import ServerCrypto
 import StatusCrypto
 package import Store
 import Synchronization
+import Tasks
 
 /// The push proxy of Nextcloud (and F7cloud): devices register their tokens, servers send what only the devices can read
 /// (GATEWAY_PROTOCOLS.md §2).

@@ -1,4 +1,4 @@
-package import StatusCrypto
+package import Bytes
 
 /// The `pushToken` of a device (GATEWAY_PROTOCOLS.md §2.2).
 package enum PushToken: Sendable, Equatable {

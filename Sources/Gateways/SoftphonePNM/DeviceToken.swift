@@ -1,5 +1,5 @@
+import Bytes
 import FoundationEssentials
-import StatusCrypto
 import Store
 
 /// Device tokens as the app's reporter shows them: base64 of any flavour, or what Apple and Google gave (GATEWAY_PROTOCOLS.md §5).

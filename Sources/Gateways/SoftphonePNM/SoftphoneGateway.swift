@@ -1,7 +1,7 @@
+import Bytes
 package import GatewayHTTP
 import JSON
 package import Logging
-import StatusCrypto
 package import Store
 
 /// The outcome of a push's first attempt.

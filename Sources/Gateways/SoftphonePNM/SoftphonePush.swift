@@ -1,5 +1,5 @@
+import Bytes
 import GatewayHTTP
-import StatusCrypto
 import Store
 
 /// A requested push (GATEWAY_PROTOCOLS.md §5, 5.2).

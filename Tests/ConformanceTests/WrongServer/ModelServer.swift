@@ -1,10 +1,11 @@
-import Concurrency
+import Bytes
 import Envelope
 import HTTPClient
 import JSON
 import PushProtocol
 import StatusCrypto
 import Synchronization
+import Tasks
 import TestSupport
 import Transport
 import Wire

@@ -1,3 +1,4 @@
+import Bytes
 import Envelope
 import StatusCrypto
 import TestSupport

@@ -1,6 +1,6 @@
+import Bytes
 import Foundation
 import HTTPClient
-import StatusCrypto
 import TestSupport
 import Testing
 

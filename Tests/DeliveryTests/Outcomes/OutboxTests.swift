@@ -1,6 +1,6 @@
-import Concurrency
-import StatusCrypto
+import Bytes
 import Store
+import Tasks
 import TestSupport
 import Testing
 

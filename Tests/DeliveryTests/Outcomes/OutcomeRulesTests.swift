@@ -1,6 +1,6 @@
-import Concurrency
 import Envelope
 import Store
+import Tasks
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import Concurrency
+import Tasks
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
+import Bytes
 import Envelope
-import StatusCrypto
 import Store
 import TestSupport
 import Testing

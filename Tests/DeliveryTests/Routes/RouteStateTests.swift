@@ -1,5 +1,5 @@
-import Concurrency
 import Store
+import Tasks
 import TestSupport
 import Testing
 

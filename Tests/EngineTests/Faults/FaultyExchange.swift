@@ -1,7 +1,7 @@
+import Bytes
 import Engine
 import Envelope
 import PushProtocol
-import StatusCrypto
 import Store
 import TestSupport
 import Testing

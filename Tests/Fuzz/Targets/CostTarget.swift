@@ -1,11 +1,10 @@
-import StatusCrypto
-
 #if DEBUG || FUZZER
     import CAllocationMeter
     import Envelope
     import GRDB
     import GRDBSQLite
     import PushProtocol
+    import Bytes
     import StatusCrypto
     import Store
     import Synchronization

@@ -1,8 +1,7 @@
-import StatusCrypto
-
 #if DEBUG || FUZZER
     import Envelope
     import PushProtocol
+    import Bytes
     import StatusCrypto
     import Store
     import Wire

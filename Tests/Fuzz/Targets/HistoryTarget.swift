@@ -1,6 +1,7 @@
 #if DEBUG || FUZZER
     import Envelope
     import JSON
+    import Bytes
     import StatusCrypto
     import Synchronization
     import Wire

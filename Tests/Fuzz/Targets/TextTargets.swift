@@ -1,5 +1,5 @@
+import Bytes
 import JSON
-import StatusCrypto
 import WakuREST
 
 extension FuzzTarget {

@@ -1,6 +1,6 @@
 #if DEBUG || FUZZER
     import Envelope
-    import StatusCrypto
+    import Bytes
     import Wire
 
     @testable import Transport

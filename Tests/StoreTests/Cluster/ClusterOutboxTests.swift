@@ -1,6 +1,6 @@
+import Bytes
 import Envelope
 import PostgreSQLStore
-import StatusCrypto
 import Store
 import TestSupport
 import Testing

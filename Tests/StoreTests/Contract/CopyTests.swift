@@ -1,6 +1,7 @@
 import Envelope
 import Logging
 import PushProtocol
+import ServerCrypto
 import StatusCrypto
 import Store
 import TestSupport

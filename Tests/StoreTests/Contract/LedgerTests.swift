@@ -1,6 +1,6 @@
+import Bytes
 import Envelope
 import PushProtocol
-import StatusCrypto
 import Store
 import TestSupport
 import Testing

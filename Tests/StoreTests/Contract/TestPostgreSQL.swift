@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import PushProtocol
+import ServerCrypto
 import StatusCrypto
 import TestSupport
 

@@ -1,4 +1,4 @@
-import StatusCrypto
+import Bytes
 import Store
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
+import Bytes
 import Envelope
 import Foundation
 import SQLiteStore
-import StatusCrypto
 import Store
 import TestSupport
 import Testing

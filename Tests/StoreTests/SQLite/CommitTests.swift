@@ -1,9 +1,9 @@
+import Bytes
 import Dispatch
 import Envelope
 import GRDB
 import GRDBSQLite
 import PushProtocol
-import StatusCrypto
 import Store
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
+import Bytes
 import Foundation
 import GRDB
 import GRDBSQLite
 import Logging
-import StatusCrypto
 import Store
 import TestSupport
 import Testing

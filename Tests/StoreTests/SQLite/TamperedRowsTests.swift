@@ -1,3 +1,4 @@
+import Bytes
 import GRDB
 import PushProtocol
 import StatusCrypto

@@ -1,5 +1,7 @@
+import Bytes
 import Foundation
 import GRDB
+import ServerCrypto
 import StatusCrypto
 import Store
 import TestSupport

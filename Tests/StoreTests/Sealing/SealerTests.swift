@@ -1,5 +1,7 @@
+import Bytes
 import Envelope
 import PushProtocol
+import ServerCrypto
 import StatusCrypto
 import Store
 import Testing

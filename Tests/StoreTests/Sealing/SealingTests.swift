@@ -1,9 +1,11 @@
+import Bytes
 import Envelope
 import Foundation
 import GRDB
 import PostgreSQLStore
 import PushProtocol
 import SQLiteStore
+import ServerCrypto
 import StatusCrypto
 import Store
 import TestSupport

@@ -1,5 +1,5 @@
+import Bytes
 import Foundation
-import StatusCrypto
 
 /// Returns the texts that Swift prints for a value: by itself and as part of an array, an optional, a tuple, a dictionary and a dump.
 package func printedForms(of value: Any) -> [String] {

@@ -1,3 +1,4 @@
+package import Bytes
 package import Envelope
 package import StatusCrypto
 package import Wire

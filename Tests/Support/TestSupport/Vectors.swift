@@ -1,5 +1,5 @@
+import Bytes
 import Foundation
-import StatusCrypto
 
 /// The golden vectors in `Tests/Vectors`: observed output of the reference implementation.
 package enum Vectors {

@@ -39,7 +39,7 @@ def message_types(folder):
 
 
 def written_again(message):
-    """Returns the bytes that Sources/Wire keeps: known fields, and presence of the timestamp only."""
+    """Returns the bytes that Sources/Protocol/Wire keeps: known fields, and presence of the timestamp only."""
     message.DiscardUnknownFields()
     for field in message.DESCRIPTOR.fields:
         if field.has_presence and field.name != "timestamp" and getattr(message, field.name) == field.default_value:

@@ -1,7 +1,7 @@
-import Concurrency
 import Hummingbird
 import HummingbirdCore
 import NIOCore
+import Tasks
 
 /// Reads request bodies within the limits of their gateway and of ``BodyPace``.
 struct BodyReader: Sendable {

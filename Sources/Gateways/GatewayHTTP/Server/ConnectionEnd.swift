@@ -1,5 +1,5 @@
-import Concurrency
 import NIOCore
+import Tasks
 
 /// Tells when the client has ended its connection, or its half of it: while a request is in progress, no client has a reason to.
 final class ConnectionEnd: ChannelInboundHandler, RemovableChannelHandler, Sendable {

@@ -1,4 +1,6 @@
-package import StatusCrypto
+import Bytes
+package import ServerCrypto
+import StatusCrypto
 
 /// The output of PHP and of the reference's own code for fixed keys: `11_gateways.json`.
 package struct GatewayVectors: Decodable, Sendable {

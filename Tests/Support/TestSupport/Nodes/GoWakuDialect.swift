@@ -1,7 +1,7 @@
+import Bytes
 import Envelope
 import JSON
 import Relay
-import StatusCrypto
 import WakuREST
 import Wire
 

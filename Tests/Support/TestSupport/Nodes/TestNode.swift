@@ -1,9 +1,9 @@
-import Concurrency
 package import Envelope
 import Foundation
 package import HTTPClient
 package import Relay
 import ServiceLifecycle
+import Tasks
 package import Transport
 package import WakuREST
 

@@ -1,6 +1,6 @@
-import Concurrency
 import Foundation
 import Synchronization
+import Tasks
 
 /// Waits for changes that another process, or another connection, makes to the files of a folder, such as a database row or a ready file.
 ///

@@ -1,8 +1,6 @@
-import Concurrency
-
 // pushbench and stubgorush use this module too. Releases contain them without the shared libraries, and Testing is one of these.
 #if canImport(Testing)
-    import Concurrency
+    import Tasks
     package import Testing
 
     /// The limits of concurrent tests and of a test's duration.

@@ -1,0 +1,27 @@
+import Bytes
+import StatusCrypto
+
+/// The id of a chat. Servers see only its hash.
+public struct ChatID: Hashable, Sendable, Codable {
+    /// The id in the messenger's form.
+    public let text: String
+
+    /// Accepts any text. The id of a one-to-one chat is the other user's public key, `0x04…`.
+    public init(_ text: String) {
+        self.text = text
+    }
+
+    /// Decodes the text.
+    public init(from decoder: any Decoder) throws {
+        text = try decoder.singleValueContainer().decode(String.self)
+    }
+
+    /// Encodes the text.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+
+    /// The SHAKE-256 of the text, 64 bytes (PROTOCOL.md §6).
+    var hash: [UInt8] { Keccak.shake256(text.utf8Span.span).bytes }
+}

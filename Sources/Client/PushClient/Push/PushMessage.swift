@@ -1,0 +1,78 @@
+import Bytes
+import StatusCrypto
+import Wire
+
+/// The event of a notification.
+public struct PushMessage: Hashable, Sendable {
+    /// The kind of event, which decides the displayed text and the applicable filters of the device. Later versions may have further ones.
+    public struct Kind: Hashable, Sendable, CustomStringConvertible {
+        let type: PushNotificationType
+        /// The kind in words.
+        public let description: String
+
+        /// A message in a chat.
+        public static let message = Kind(type: .message, description: "message")
+        /// A mention of the receiver in a chat. Mentions notify only in chats listed by the device (``Device/mentionChats``).
+        public static let mention = Kind(type: .mention, description: "mention")
+        /// A request to join a community whose admin is the receiver.
+        public static let requestToJoinCommunity = Kind(type: .requestToJoinCommunity, description: "request to join a community")
+    }
+
+    /// The kind of event.
+    public var kind: Kind
+    /// The id of the message, usually its Status message id of 32 bytes. A server delivers an id to a device once in ten minutes.
+    public var messageID: [UInt8]
+    /// The chat of the event.
+    public var chat: ChatID?
+    /// The author of the event.
+    public var author: PublicKey?
+    /// The encrypted message, which the device receives.
+    public var ciphertext: [UInt8] = []
+
+    /// Creates a message.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind of event.
+    ///   - messageID: The id, not empty: servers drop a request without one.
+    public init(kind: Kind, messageID: [UInt8]) {
+        self.kind = kind
+        self.messageID = messageID
+    }
+
+    /// Returns 32 random bytes, for a push that is not about a message.
+    public static func randomMessageID() -> [UInt8] {
+        var random = SecureRandom()
+        return random.bytes(32)
+    }
+}
+
+extension PushMessage: CustomStringConvertible, CustomReflectable {
+    /// A description without the ciphertext.
+    public var description: String { "<push of a \(kind)>" }
+    /// A mirror without content.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// A device to notify, and the access token that permits it.
+public struct PushDevice: Hashable, Sendable {
+    /// The owner of the device.
+    public var owner: Owner
+    /// The installation id of the device.
+    public var installationID: String
+    /// The access token as the owner or the server gave it.
+    public var accessToken: String
+
+    /// Creates a device to notify.
+    public init(owner: Owner, installationID: String, accessToken: String) {
+        self.owner = owner
+        self.installationID = installationID
+        self.accessToken = accessToken
+    }
+}
+
+extension PushDevice: CustomStringConvertible, CustomReflectable {
+    /// A description without the access token.
+    public var description: String { "<installation \(installationID) of \(owner.keyHash.hex)>" }
+    /// A mirror without content.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

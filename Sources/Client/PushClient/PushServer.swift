@@ -1,0 +1,125 @@
+import Bytes
+import Envelope
+import StatusCrypto
+import Wire
+
+/// A push server (71/STATUS-PUSH-NOTIFICATION-SERVER) behind a messaging node: one request, one reply, no state.
+///
+///     let server = PushServer(try PublicKey(hex: "0x04…"), node: node)
+///     let receipt = try await server.register(device, installationID: "phone", as: identity)
+///
+/// For tools and tests. Apps use ``RegisteringClient`` and ``SendingClient``, which know several servers, keep state and retry. Only a
+/// registration needs the caller's own key. Each query and push request uses a new ephemeral key, so that the server does not learn the
+/// sender. Requests are never retried.
+public struct PushServer: Sendable {
+    /// The default timeout. Servers reply within 3 s; the rest is for the network.
+    public static let defaultTimeout = Duration.seconds(10)
+
+    /// The server's public key, which is its address.
+    public let key: PublicKey
+    private let node: Node
+    private let timeout: Duration
+
+    /// Creates a client of a server. The first call sends the first request.
+    ///
+    /// - Parameters:
+    ///   - key: The server's public key, which is its address.
+    ///   - node: The node that carries the messages.
+    ///   - timeout: The time to wait for a reply after the request is published.
+    public init(_ key: PublicKey, node: Node, timeout: Duration = defaultTimeout) {
+        self.key = key
+        self.node = node
+        self.timeout = timeout
+    }
+
+    /// Registers a device, or replaces the registration of the same installation.
+    ///
+    /// - Parameters:
+    ///   - device: The device.
+    ///   - installationID: The id that distinguishes the devices of one identity. Reference servers accept UUIDs only, servers of this
+    ///     project 1 to 128 bytes.
+    ///   - accessToken: The UUID that senders must present; nil creates a random one.
+    ///   - version: A version higher than that of any earlier registration of the installation; nil uses the milliseconds since 1970.
+    ///   - identity: The owner, who signs the registration and the server's grant.
+    /// - Returns: The server's confirmation. The server delivers to the device from now on.
+    /// - Throws: ``PushClientError``, or `CancellationError`. After `noReply` the server may have stored the registration.
+    public func register(
+        _ device: Device, installationID: String, accessToken: String? = nil, version: UInt64? = nil, as identity: Identity
+    ) async throws -> RegistrationReceipt {
+        try device.checkLists()
+        var random = SecureRandom()
+        let registration = PushNotificationRegistration(
+            device, installationID: installationID, accessToken: accessToken ?? UniversallyUniqueID.random(using: &random),
+            version: version ?? presentVersion, from: identity.privateKey, to: key.publicKey, using: &random)
+        return try await send(registration, as: identity)
+    }
+
+    /// Unregisters an installation. The server keeps only its version.
+    ///
+    /// - Parameters:
+    ///   - installationID: The installation id of the device.
+    ///   - version: A version higher than that of the registration; nil uses the milliseconds since 1970.
+    ///   - identity: The owner that registered.
+    /// - Throws: ``PushClientError``, or `CancellationError`. After `noReply` the server may have unregistered the installation.
+    public func unregister(
+        installationID: String, version: UInt64? = nil, as identity: Identity
+    ) async throws -> RegistrationReceipt {
+        try await send(
+            PushNotificationRegistration(unregistering: installationID, version: version ?? presentVersion), as: identity)
+    }
+
+    /// Queries the devices of an owner.
+    ///
+    /// - Parameters:
+    ///   - owner: The owner of the devices.
+    ///   - identity: The caller, who may be a contact of the owner: decrypts the access token. The request does not reveal it.
+    /// - Throws: ``PushClientError``, or `CancellationError`. `noReply` also means that the server does not know the owner: servers reply
+    ///   to a query for an unknown key with an empty list, or not at all.
+    public func query(_ owner: Owner, as identity: Identity? = nil) async throws -> QueryResult {
+        let request = try node.sealing { random throws(RFC26.DataTooLong) in
+            let ephemeral = PrivateKey.generate(using: &random)
+            return try SealedQuery(
+                about: owner.keyHash, of: key.publicKey, asker: ephemeral, segmenter: node.segmenter, using: &random)
+        }
+        let reply = try await node.exchange.ask(request, timeout: timeout)
+        return QueryResult(reply.response, about: owner, by: reply.server, to: identity?.privateKey)
+    }
+
+    /// Requests pushes to devices.
+    ///
+    /// - Returns: A report for each device, in the same order.
+    /// - Throws: ``PushClientError``, or `CancellationError`. After `noReply` the server may have accepted the push.
+    public func push(_ message: PushMessage, to devices: [PushDevice]) async throws -> [DeviceReport] {
+        let request = try node.sealing { random throws(RFC26.DataTooLong) in
+            let ephemeral = PrivateKey.generate(using: &random)
+            return try SealedPushRequest(
+                message, to: devices, asker: ephemeral, server: key.publicKey, segmenter: node.segmenter, using: &random)
+        }
+        return try await node.exchange.ask(request, timeout: timeout).reports.map(DeviceReport.init)
+    }
+
+    /// Returns a client with state on the same node.
+    package func client(
+        of identity: Identity, installationID: String, state: any ClientState
+    ) async throws -> RegisteringClient {
+        try await RegisteringClient(
+            identity: identity, anyInstallationID: installationID, node: node, state: state, timeout: timeout, advertisingInterval: nil)
+    }
+
+    private func send(
+        _ registration: PushNotificationRegistration, as identity: Identity
+    ) async throws -> RegistrationReceipt {
+        let request = try node.sealing { random throws(RFC26.DataTooLong) in
+            try SealedRegistration(
+                registration, from: identity.privateKey, to: key.publicKey, segmenter: node.segmenter, using: &random)
+        }
+        let response = try await node.exchange.ask(request, timeout: timeout)
+        guard response.success else { throw PushClientError.registrationRejected(RegistrationRejection(rawValue: response.error.rawValue)) }
+        return RegistrationReceipt(
+            installationID: registration.installationID, version: registration.version,
+            accessToken: registration.unregister ? nil : registration.accessToken.text, requestID: request.requestID.description)
+    }
+
+    /// The current version: it rises with the clock, so a client without state needs no counter.
+    private var presentVersion: UInt64 { RegistrationPlan.version(at: node.now) }
+}

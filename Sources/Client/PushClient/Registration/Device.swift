@@ -1,0 +1,73 @@
+import Bytes
+public import FoundationEssentials
+import StatusCrypto
+import Wire
+
+/// A device and its notification settings (71/STATUS-PUSH-NOTIFICATION-SERVER), the same for all its servers.
+public struct Device: Hashable, Sendable, Codable {
+    /// The service that delivers to the device.
+    public struct Service: Hashable, Sendable, Codable {
+        /// The token type on the wire.
+        private let code: Int32
+        /// The app's bundle id for Apple's service; nil for Google's.
+        public let bundleID: String?
+
+        var tokenType: TokenType { TokenType(rawValue: code) }
+
+        /// Apple's service, for the app with that bundle id.
+        public static func apn(bundleID: String) -> Service { Service(code: TokenType.apn.rawValue, bundleID: bundleID) }
+        /// Google's service.
+        public static let firebase = Service(code: TokenType.firebase.rawValue, bundleID: nil)
+    }
+
+    /// The device token of the service as servers get it; for Apple hex digits.
+    public package(set) var deviceToken: String
+    /// The service that delivers.
+    public var service: Service
+    /// Whether the device wants notifications.
+    public var isEnabled = true
+    /// The chats whose messages do not notify. A mention in such a chat notifies if the chat is among ``mentionChats``.
+    public var blockedChats: Set<ChatID> = []
+    /// The authors whose messages, mentions and requests to join do not notify, in any chat.
+    public var blockedAuthors: Set<PublicKey> = []
+    /// The chats whose messages do not notify. A mention in such a chat notifies if the chat is among ``mentionChats``.
+    public var mutedChats: Set<ChatID> = []
+    /// Whether mentions notify in no chat, ``mentionChats`` included.
+    public var blocksMentions = false
+    /// The chats in which mentions notify. Mentions in all other chats are discarded, so a device gets none until its app lists its chats
+    /// here: the protocol's rule, which the reference implementation has too.
+    public var mentionChats: Set<ChatID> = []
+    /// Whether only ``contacts`` may notify: each gets the access token encrypted, and no other sender gets it.
+    public var isForContactsOnly = false
+    /// The chat keys of the owner's contacts. Servers learn their number, and only if the device is for contacts only. A registration has
+    /// space for 3,971 contacts and chats in all.
+    public var contacts: Set<PublicKey> = []
+
+    /// Creates a device of Apple's service. All other properties have a default.
+    ///
+    /// - Parameters:
+    ///   - apnsToken: The token of `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)`, unchanged.
+    ///   - bundleID: The app's bundle id.
+    public init(apnsToken: Data, bundleID: String) {
+        self.init(deviceToken: Hex.encode([UInt8](apnsToken)), service: .apn(bundleID: bundleID))
+    }
+
+    /// Creates a device of Google's service. All other properties have a default.
+    ///
+    /// - Parameter firebaseToken: The registration token of Firebase Cloud Messaging.
+    public init(firebaseToken: String) {
+        self.init(deviceToken: firebaseToken, service: .firebase)
+    }
+
+    package init(deviceToken: String, service: Service) {
+        self.deviceToken = deviceToken
+        self.service = service
+    }
+}
+
+extension Device: CustomStringConvertible, CustomReflectable {
+    /// A description without the device token, the contacts and the chats.
+    public var description: String { service.bundleID.map { "<device of \($0) at APNs>" } ?? "<device at Firebase>" }
+    /// A mirror without content.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,47 @@
+import Bytes
+
+extension Device {
+    /// 4,000 entries: servers reject a registration with a longer list (LIMITS.md).
+    private static let maximumListCount = 4_000
+    /// 3,971 entries: servers reject a registration whose lists take more than 256 KiB in all (LIMITS.md). An entry takes 64 bytes, a field
+    /// tag and a length.
+    static let maximumEntryCount = (256 << 10) / 66
+    /// 32 to 100 bytes: APNs device tokens have 32, and servers accept 64 to 200 hex digits (PROTOCOL.md §7 row 9).
+    private static let apnsTokenDigitCounts = 64...200
+    /// 4,096 bytes: servers reject longer device tokens (PROTOCOL.md §7 row 9).
+    private static let maximumTokenByteCount = 4_096
+    /// 255 bytes: servers reject longer bundle ids (PROTOCOL.md §7 row 11).
+    private static let maximumBundleIDByteCount = 255
+
+    /// Checks the device before a request: servers reject it for the same reasons, after some seconds.
+    ///
+    /// - Throws: ``PushClientError/Code/invalidRegistration``.
+    func check() throws {
+        let digits = deviceToken.utf8
+        if let bundleID = service.bundleID {
+            guard Self.apnsTokenDigitCounts.contains(digits.count), digits.allSatisfy(Hex.isDigit) else {
+                throw PushClientError.invalidRegistration("An APNs device token has 32 to 100 bytes.")
+            }
+            guard (1...Self.maximumBundleIDByteCount).contains(bundleID.utf8.count) else {
+                throw PushClientError.invalidRegistration("The bundle id has 1 to 255 bytes.")
+            }
+        }
+        guard (1...Self.maximumTokenByteCount).contains(digits.count) else {
+            throw PushClientError.invalidRegistration("A device token has 1 to 4,096 bytes.")
+        }
+        try checkLists()
+    }
+
+    /// Checks that the contacts and chats fit into a registration.
+    ///
+    /// - Throws: ``PushClientError/Code/invalidRegistration``.
+    func checkLists() throws {
+        let counts = [
+            isForContactsOnly ? contacts.count : 0, blockedChats.count + blockedAuthors.count, mutedChats.count, mentionChats.count,
+        ]
+        guard counts.allSatisfy({ $0 <= Self.maximumListCount }), counts.reduce(0, +) <= Self.maximumEntryCount else {
+            throw PushClientError.invalidRegistration(
+                "A registration has space for \(Self.maximumEntryCount) contacts and chats in all; the device has \(counts.reduce(0, +)).")
+        }
+    }
+}

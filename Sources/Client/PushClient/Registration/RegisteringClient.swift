@@ -1,0 +1,321 @@
+import Bytes
+import Envelope
+import FoundationEssentials
+import StatusCrypto
+import Tasks
+import Wire
+
+/// Keeps a device registered with any number of push servers, with the same content at all of them.
+///
+///     let client = try await RegisteringClient(identity: identity, node: node, state: try FileState(path: "push.sqlite"))
+///     let statuses = try await client.register(device, with: [first, second])
+///     async let keeping: Void = client.run()
+///
+/// Saves the desired state, then sends it to each server that lacks it: ``register(_:with:)`` tries each server once, ``run()`` retries
+/// with growing delays. A server gets another request only if its registration has changed.
+///
+/// For **anonymous mode** create a separate identity with ``Identity/generate()`` and store it apart from the chat key. The client signs
+/// everything with this identity, so servers and observers of the network cannot tell whose device it is. Only those who receive the
+/// identity's public key can find and notify the device.
+public actor RegisteringClient {
+    /// The interval at which an unchanged list of servers is advertised again: nodes keep messages only for some days.
+    public static let defaultAdvertisingInterval = Duration.seconds(12 * 60 * 60)
+
+    /// The public key of the identity, by which senders find the device.
+    public nonisolated let publicKey: PublicKey
+    let identity: Identity
+    let node: Node
+    let advertisingInterval: Duration?
+    private let state: any ClientState
+    /// Whether the plan is not saved yet.
+    private var isNew = true
+    /// The last save, which the next one follows.
+    private var saving: Task<Void, any Error>?
+    private let timeout: Duration
+    var plan: RegistrationPlan
+    private var random: Randomness
+    /// The servers with a request in progress. One call at a time sends to a server.
+    private let busyServers = Monitor<Set<PublicKey>>([])
+    private let listeners = Broadcast<RegistrationEvent>()
+    /// Wakes `run` when the next deadline may have changed.
+    private let changes = Notify()
+
+    /// Creates a client with its saved state. Sends nothing.
+    ///
+    /// - Parameters:
+    ///   - identity: The owner of the device. A program may have one client per identity.
+    ///   - installationID: The id that distinguishes the devices of one identity, a UUID: reference servers reject others. nil uses the
+    ///     saved id, or a new random one.
+    ///   - node: The node that carries the messages.
+    ///   - state: The storage of each server's state and of the version.
+    ///   - timeout: The time to wait for each reply.
+    ///   - advertisingInterval: The interval between advertisements; nil never advertises, so that senders find the device only through
+    ///     servers.
+    /// - Throws: ``PushClientError/Code/invalidRegistration`` for another id, ``PushClientError/Code/stateUnusable``.
+    public init(
+        identity: Identity, installationID: String? = nil, node: Node, state: any ClientState,
+        timeout: Duration = PushServer.defaultTimeout, advertisingInterval: Duration? = defaultAdvertisingInterval
+    ) async throws {
+        guard installationID.map({ UniversallyUniqueID.isText($0.utf8[...]) }) != false else {
+            throw PushClientError.invalidRegistration("The installation id must be a UUID: reference servers reject others.")
+        }
+        try await self.init(
+            identity: identity, anyInstallationID: installationID, node: node, state: state, timeout: timeout,
+            advertisingInterval: advertisingInterval)
+    }
+
+    /// Creates a client with an installation id of any form, which only servers of this project accept.
+    package init(
+        identity: Identity, anyInstallationID installationID: String?, node: Node, state: any ClientState,
+        timeout: Duration = PushServer.defaultTimeout, advertisingInterval: Duration? = defaultAdvertisingInterval
+    ) async throws {
+        self.identity = identity
+        self.node = node
+        self.state = state
+        self.timeout = timeout
+        self.advertisingInterval = advertisingInterval
+        publicKey = identity.publicKey
+        random = Randomness()
+        if let saved = try await state.plan(of: identity.publicKey, installationID: installationID) {
+            plan = saved
+            isNew = false
+        } else {
+            plan = RegistrationPlan(installationID: installationID ?? UniversallyUniqueID.random(using: &random))
+        }
+    }
+
+    /// The id that distinguishes the devices of one identity.
+    public var installationID: String { plan.installationID }
+
+    /// The access token that senders must present, the same at all servers; nil before the first registration.
+    public var accessToken: String? { plan.accessToken.isEmpty ? nil : plan.accessToken }
+
+    /// The status of each server.
+    public var statuses: [ServerStatus] { plan.statuses }
+
+    /// The events from now on. Each call returns a stream of its own, which buffers the last 100 events.
+    public nonisolated func events() -> AsyncStream<RegistrationEvent> { listeners.subscribe(bufferingNewest: 100) }
+
+    // MARK: Desired state
+
+    /// Registers the device with exactly these servers and unregisters it from all others.
+    ///
+    /// The client renews the access token when a contact was removed, and when the device becomes available to contacts only. Unchanged
+    /// servers get no request. Each of the other servers is tried once. If ``run()`` has a request to a server in progress, this call waits
+    /// for its result instead.
+    /// - Returns: The statuses after the attempts. A status that is not `registered` tells what is missing.
+    /// - Throws: ``PushClientError/Code/invalidRegistration`` if the device is not what servers accept, for example more than 3,971
+    ///   contacts and chats; ``PushClientError/Code/stateUnusable``; or `CancellationError`: then the desired state is saved, and the next
+    ///   call or
+    ///   ``run()`` sends it. The statuses and ``events()`` report failures of servers and node.
+    public func register(_ device: Device, with servers: [PublicKey]) async throws -> [ServerStatus] {
+        try device.check()
+        return try await change { $0.register(device, with: servers, using: &$1) }
+    }
+
+    /// Unregisters the device from one server.
+    ///
+    /// - Returns: The statuses of the other servers, and of this one if it did not reply.
+    /// - Throws: The errors of ``register(_:with:)``.
+    @discardableResult
+    public func unregister(from server: PublicKey) async throws -> [ServerStatus] {
+        try await change { plan, _ in plan.unregister(from: server) }
+    }
+
+    /// Unregisters the device from all servers, for example on logout.
+    ///
+    /// - Returns: The servers that have not confirmed yet.
+    /// - Throws: The errors of ``register(_:with:)``.
+    @discardableResult
+    public func unregister() async throws -> [ServerStatus] {
+        try await change { plan, _ in
+            for status in plan.statuses { plan.unregister(from: status.server) }
+        }
+    }
+
+    private func change(
+        _ body: (inout RegistrationPlan, inout Randomness) -> Void
+    ) async throws -> [ServerStatus] {
+        var changed = plan
+        body(&changed, &random)
+        if changed != plan {
+            plan = changed
+            try await save()
+        }
+        try await write(to: plan.due(at: node.now))
+        do {
+            try await advertiseIfDue()
+        } catch let error as PushClientError {
+            // `run` retries.
+            listeners.send(.failing(error))
+        }
+        changes.notify()
+        return statuses
+    }
+
+    /// Sends one request to one server, even if the server has confirmed the same. For tools, whose users want to see a reply.
+    ///
+    /// - Parameter device: The device, or nil to unregister.
+    /// - Throws: The failure of the server or the node.
+    package func tell(_ device: Device?, to server: PublicKey) async throws -> RegistrationReceipt {
+        if let device {
+            plan.register(device, with: plan.wantedServers + [server], using: &random)
+        } else {
+            plan.unregister(from: server)
+        }
+        plan.repeatOrder(to: server)
+        try await save()
+        while let attempt = try await write(to: server) {
+            guard let event = attempt.event else { continue }
+            if let error = event.error { throw error }
+            return attempt.receipt
+        }
+        throw CancellationError()
+    }
+
+    // MARK: Actions
+
+    /// Runs until the task is cancelled: retries servers that did not reply, and advertises from time to time.
+    public func run() async {
+        var troubleCount = 0
+        while !Task.isCancelled {
+            do {
+                let idleServers = plan.due(at: node.now).filter { server in busyServers.read { !$0.contains(server) } }
+                try await write(to: idleServers)
+                try await advertiseIfDue()
+                troubleCount = 0
+            } catch {
+                guard let failure = error as? PushClientError else { continue }
+                listeners.send(.failing(failure))
+                troubleCount += 1
+            }
+            await waitForWork(atLeast: troubleCount == 0 ? .zero : BackOff.registering.delay(afterFailures: troubleCount, using: &random))
+        }
+    }
+
+    /// Waits until work is due or may be due.
+    private func waitForWork(atLeast minimum: Duration) async {
+        let now = node.now
+        // The maximum wait, because clocks are sometimes set.
+        let longest = BackOff.registering.longest
+        let next = [plan.nextAttempt(after: now, except: busyServers.read(\.self)), nextAdvertisement(after: now)].compactMap { $0 }.min()
+        let pause = max(minimum, next.map { min(now.duration(to: $0), longest) } ?? longest)
+        _ = await withTimeout(pause, clock: node.exchange.clock) { [changes] in await changes.wait() }
+    }
+
+    /// Writes to the servers concurrently, to each as often as is possible without waiting for its back-off.
+    private func write(to servers: [PublicKey]) async throws {
+        let failure = await withTaskGroup(returning: (any Error)?.self) { group in
+            for server in servers {
+                group.addTask { await self.writeAsLongAsDue(to: server) }
+            }
+            var failure: (any Error)?
+            for await result in group { failure = failure ?? result }
+            return failure
+        }
+        if let failure { throw failure }
+    }
+
+    /// - Returns: The error that prevents an attempt, if any.
+    private func writeAsLongAsDue(to server: PublicKey) async -> (any Error)? {
+        // A request of another call may be in progress. If it fails, it was the server's one attempt; if it was about an earlier device,
+        // this call sends the current one.
+        guard await busyServers.wait(for: { $0.insert(server).inserted ? () : nil }) != nil else { return CancellationError() }
+        defer { busyServers.update { _ = $0.remove(server) } }
+        do {
+            while plan.due(at: node.now).contains(server) {
+                try Task.checkCancellation()
+                _ = try await write(to: server)
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// The result of one request.
+    private struct Attempt {
+        let event: RegistrationEvent?
+        /// The server's confirmation, if any.
+        let receipt: RegistrationReceipt
+    }
+
+    /// Sends one request and waits for its reply.
+    ///
+    /// - Returns: The result, or nil if the server needs no request.
+    /// - Throws: `stateUnusable`, or `CancellationError`: the server did not fail, and a later listener may still receive its reply.
+    private func write(to server: PublicKey) async throws -> Attempt? {
+        guard let order = plan.order(to: server, now: node.now) else { return nil }
+        var requestID = ""
+        let event: RegistrationEvent?
+        do {
+            let response: PushNotificationRegistrationResponse
+            if let late = try await lateResponse(of: server) {
+                (requestID, response) = late
+            } else {
+                let request = try seal(order)
+                requestID = request.requestID.description
+                // The request is saved before it leaves: otherwise a crash could make the client use its version again.
+                plan.note(requestID, of: order, at: node.now)
+                try await save()
+                response = try await node.exchange.ask(request, timeout: timeout)
+            }
+            event = plan.answered(response, requestID: requestID, by: server, now: node.now, using: &random)
+        } catch let error as PushClientError where error.code == .stateUnusable {
+            throw error
+        } catch let error as PushClientError {
+            event = plan.failed(error, order, now: node.now, using: &random)
+        }
+        report(event)
+        try await save()
+        return Attempt(
+            event: event,
+            receipt: RegistrationReceipt(
+                installationID: plan.installationID, version: order.version,
+                accessToken: order.device == nil ? nil : plan.accessToken, requestID: requestID))
+    }
+
+    private func seal(_ order: RegistrationOrder) throws -> SealedRegistration {
+        let registration =
+            if let device = order.device {
+                PushNotificationRegistration(
+                    device, installationID: plan.installationID, accessToken: plan.accessToken, version: order.version,
+                    from: identity.privateKey, to: order.server.publicKey, using: &random)
+            } else {
+                PushNotificationRegistration(unregistering: plan.installationID, version: order.version)
+            }
+        return try node.sealing { random throws(RFC26.DataTooLong) in
+            try SealedRegistration(
+                registration, from: identity.privateKey, to: order.server.publicKey, segmenter: node.segmenter, using: &random)
+        }
+    }
+
+    /// Returns the reply to the newest request if it came after the wait for it. Otherwise a slow server would never count as registered.
+    private func lateResponse(of server: PublicKey) async throws -> (requestID: String, PushNotificationRegistrationResponse)? {
+        guard let (requestID, sentAt) = plan.pendingRequest(to: server) else { return nil }
+        var reader = MessageReader(.asymmetric(identity.privateKey))
+        let topic = TopicName.partitioned(identity.privateKey.publicKey).topic
+        for envelope in try await node.exchange.history(of: [topic], since: sentAt.advanced(by: .zero - Exchange.clockTolerance)) {
+            guard let message = reader.read(envelope, now: node.now),
+                let response = SealedRegistration.response(in: message, of: server.publicKey, to: requestID)
+            else { continue }
+            return (requestID, response)
+        }
+        return nil
+    }
+
+    func save() async throws {
+        // Saves follow each other, and run in tasks of their own: a cancelled call saves what it has learned all the same.
+        let saving = Task { [state, plan, isNew, publicKey, before = self.saving] in
+            _ = await before?.result
+            try await state.save(plan, of: publicKey, isNew: isNew)
+        }
+        self.saving = saving
+        try await saving.value
+        isNew = false
+    }
+
+    func report(_ event: RegistrationEvent?) {
+        if let event { listeners.send(event) }
+    }
+}

@@ -1,0 +1,290 @@
+import Bytes
+package import Envelope
+import StatusCrypto
+import Tasks
+package import Wire
+
+/// The desired registration of an installation, the confirmed state of each server, and the next requests.
+///
+/// A value that neither waits nor sends. Its user saves it before each request leaves, so that no version is used twice.
+package struct RegistrationPlan: HoldsSecret, Codable, Equatable, Sendable {
+    /// The id that distinguishes the devices of one identity.
+    package let installationID: String
+    /// The desired registration; nil before the first one.
+    package private(set) var device: Device?
+    /// The UUID that senders must present, the same at all servers.
+    package private(set) var accessToken = ""
+    /// A number that rises with every change of the desired registration.
+    private var generation = 0
+    /// The highest version of any request to any server.
+    package private(set) var version: UInt64 = 0
+    private var entries: [ServerEntry] = []
+    /// The last advertisement. The previous value is restored if sending fails.
+    var advertisement: Advertised?
+
+    /// - Parameter accessToken: A token that senders already know, or empty for a new one.
+    package init(installationID: String, accessToken: String = "") {
+        self.installationID = installationID
+        self.accessToken = accessToken
+    }
+
+    /// The servers on which the installation is to be registered.
+    package var wantedServers: [PublicKey] { entries.filter(\.isWanted).map(\.server) }
+
+    /// The statuses in the order in which the servers were named.
+    package var statuses: [ServerStatus] { entries.map { $0.status(generation: generation) } }
+}
+
+// MARK: - Desired state
+
+extension RegistrationPlan {
+    /// Sets the desired registration and the exact set of servers. Without a change, the only effect is that stopped servers are tried
+    /// again.
+    package mutating func register(
+        _ device: Device, with servers: [PublicKey], using random: inout some RandomNumberGenerator
+    ) {
+        let renewsToken = accessToken.isEmpty || Self.renewsToken(from: self.device, to: device)
+        if renewsToken { accessToken = UniversallyUniqueID.random(using: &random) }
+        let isChanged = renewsToken || self.device?.asTold != device.asTold
+        if isChanged { generation += 1 }
+        self.device = device
+
+        for index in entries.indices {
+            entries[index].startOver()
+            entries[index].isWanted = servers.contains(entries[index].server)
+        }
+        forgetUntold()
+        for server in servers where !entries.contains(where: { $0.server == server }) {
+            entries.append(ServerEntry(server: server, isWanted: true))
+        }
+    }
+
+    /// Requests the unregistration from one server.
+    package mutating func unregister(from server: PublicKey) {
+        guard let index = index(of: server) else { return }
+        entries[index].startOver()
+        entries[index].isWanted = false
+        forgetUntold()
+    }
+
+    /// Requests another message to the server, even if it has confirmed the same. A server without known state gets an unregistration.
+    package mutating func repeatOrder(to server: PublicKey) {
+        if index(of: server) == nil { entries.append(ServerEntry(server: server, isWanted: false)) }
+        for index in entries.indices where entries[index].server == server { entries[index].forgetConfirmation() }
+    }
+
+    /// Removes servers without any request: they have nothing to unregister.
+    private mutating func forgetUntold() {
+        entries.removeAll { !$0.isWanted && !$0.isTold }
+    }
+
+    /// Whether the token must change: a removed contact must not keep a valid token, nor other senders once only contacts may have one.
+    private static func renewsToken(from old: Device?, to new: Device) -> Bool {
+        guard let old else { return false }
+        return new.isForContactsOnly && !old.isForContactsOnly || !old.contacts.isSubset(of: new.contacts)
+    }
+}
+
+extension Device {
+    /// The device without contacts unless it is for contacts only: servers need them only then.
+    fileprivate var asTold: Device {
+        var device = self
+        if !isForContactsOnly { device.contacts = [] }
+        return device
+    }
+}
+
+// MARK: - Next requests
+
+/// The content of the next request to a server.
+package struct RegistrationOrder: Equatable, Sendable {
+    package let server: PublicKey
+    /// The device, or nil to unregister.
+    package let device: Device?
+    package let version: UInt64
+    fileprivate let generation: Int
+}
+
+extension RegistrationPlan {
+    /// The increments of the version after consecutive replies of VERSION_MISMATCH. Versions are milliseconds since 1970 or more, so a
+    /// device without state exceeds its former version. If its clock was wrong, the leaps add a minute, 50 days and 9,000 years.
+    private static let leaps: [UInt64] = [1, 1 << 16, 1 << 32, 1 << 48]
+
+    /// The version of a client without state.
+    package static func version(at now: Timestamp) -> UInt64 { UInt64(clamping: now.nanoseconds / 1_000_000) }
+
+    /// Returns the servers with a request due now.
+    package func due(at now: Timestamp) -> [PublicKey] {
+        entries.filter { $0.isDue(at: now, generation: generation) }.map(\.server)
+    }
+
+    /// Returns the time of the next request to any server, or nil if none exists.
+    ///
+    /// - Parameter busy: The servers with a request in progress, whose next step is not known yet.
+    package func nextAttempt(after now: Timestamp, except busy: Set<PublicKey>) -> Timestamp? {
+        entries.filter { !busy.contains($0.server) }.compactMap { $0.attempt(after: now, generation: generation) }.min()
+    }
+
+    /// Reserves a version for a request to a server.
+    ///
+    /// Every request has a version of its own, higher than all before. The next request therefore succeeds whether a lost request took
+    /// effect or not.
+    /// - Returns: The request's content, or nil if the server needs no request.
+    package mutating func order(to server: PublicKey, now: Timestamp) -> RegistrationOrder? {
+        guard let index = index(of: server), entries[index].attempt(after: now, generation: generation) != nil else { return nil }
+        let leap = Self.leaps[min(entries[index].mismatchCount, Self.leaps.count - 1)]
+        version = max(version.addingSaturating(leap), Self.version(at: now))
+        return RegistrationOrder(
+            server: server, device: entries[index].isWanted ? device : nil, version: version, generation: generation)
+    }
+
+    /// Records a request that is about to leave.
+    ///
+    /// - Parameter requestID: The SHAKE-256 of the encrypted registration, in hex.
+    package mutating func note(_ requestID: String, of order: RegistrationOrder, at now: Timestamp) {
+        guard let index = index(of: order.server) else { return }
+        entries[index].note(
+            .init(
+                requestID: requestID, version: order.version, generation: order.device == nil ? nil : order.generation,
+                sentAt: now))
+    }
+
+    /// Returns the newest request to a server, and its time, if it has no reply yet.
+    package func pendingRequest(to server: PublicKey) -> (requestID: String, sentAt: Timestamp)? {
+        index(of: server).flatMap { entries[$0].pending }.map { ($0.requestID, $0.sentAt) }
+    }
+}
+
+// MARK: - Advertisements
+
+/// The content and time of an advertisement.
+struct Advertised: Codable, Equatable, Sendable {
+    let servers: [AdvertisedServer]
+    let accessToken: String?
+    let time: Timestamp
+}
+
+/// An advertised server.
+package struct AdvertisedServer: Codable, Equatable, Sendable {
+    package let server: PublicKey
+    /// The version of the server's registration.
+    package let version: UInt64
+}
+
+extension RegistrationPlan {
+    /// The servers that have confirmed the whole registration. Empty when servers were advertised and none is desired any more; nil when
+    /// there is nothing to advertise.
+    package var serversToAdvertise: [AdvertisedServer]? {
+        guard entries.contains(where: \.isWanted) else { return advertisement?.servers.isEmpty == false ? [] : nil }
+        let servers = entries.compactMap { entry -> AdvertisedServer? in
+            guard entry.isUpToDate(generation), let version = entry.confirmedVersion else { return nil }
+            return AdvertisedServer(server: entry.server, version: version)
+        }
+        return servers.isEmpty ? nil : servers
+    }
+
+    /// The access token, or nil if only contacts may have it.
+    package var advertisedToken: String? { device?.isForContactsOnly == true ? nil : accessToken }
+
+    /// Returns the time of the next advertisement: now after a change, otherwise one interval after the last; nil if there is nothing to
+    /// advertise.
+    package func nextAdvertisement(after now: Timestamp, interval: Duration) -> Timestamp? {
+        guard let serversToAdvertise else { return nil }
+        guard let advertisement, advertisement.servers == serversToAdvertise, advertisement.accessToken == advertisedToken else {
+            return now
+        }
+        return min(max(advertisement.time.advanced(by: interval), now), now.advanced(by: interval))
+    }
+
+    /// Records the advertisement that is being sent.
+    package mutating func noteAdvertisement(of servers: [AdvertisedServer], at now: Timestamp) {
+        advertisement = Advertised(servers: servers, accessToken: advertisedToken, time: now)
+    }
+}
+
+// MARK: - Results
+
+extension RegistrationPlan {
+    /// Records a reply to the newest request. A reply to an earlier one has no effect: servers repeat replies, and the server may have
+    /// another content by now. The failure of a request whose content is no longer desired has no effect either.
+    ///
+    /// - Returns: The event to report, or nil.
+    package mutating func answered(
+        _ response: PushNotificationRegistrationResponse, requestID: String, by server: PublicKey, now: Timestamp,
+        using random: inout some RandomNumberGenerator
+    ) -> RegistrationEvent? {
+        guard let index = index(of: server), let request = entries[index].pending, request.requestID == requestID else {
+            return nil
+        }
+        entries[index].noteReply()
+        if response.success { return confirmed(request, at: index) }
+        guard isDesired(request.generation, at: index) else { return nil }
+        let rejection = RegistrationRejection(rawValue: response.error.rawValue)
+        switch rejection {
+        case .versionMismatch where entries[index].mismatchCount < Self.leaps.count - 1:
+            entries[index].mismatchCount += 1
+            entries[index].nextAttempt = nil
+            return nil
+        case .versionMismatch, .malformedMessage, .unsupportedTokenType:
+            entries[index].stop = .rejected(rejection)
+            return .stopped(server: server, error: .registrationRejected(rejection))
+        default:
+            return failed(.registrationRejected(rejection), at: index, now: now, using: &random)
+        }
+    }
+
+    /// Records that the server did not reply to an order, or that its request could not be sent. An order whose content is no longer
+    /// desired has no effect: the server gets the desired content at once.
+    package mutating func failed(
+        _ reason: PushClientError, _ order: RegistrationOrder, now: Timestamp, using random: inout some RandomNumberGenerator
+    ) -> RegistrationEvent? {
+        guard let index = index(of: order.server), isDesired(order.device == nil ? nil : order.generation, at: index) else { return nil }
+        return failed(reason, at: index, now: now, using: &random)
+    }
+
+    /// - Parameter generation: The generation of a request's content, or nil for an unregistration.
+    private func isDesired(_ generation: Int?, at index: Int) -> Bool {
+        generation == (entries[index].isWanted ? self.generation : nil)
+    }
+
+    private mutating func confirmed(_ request: ServerEntry.Request, at index: Int) -> RegistrationEvent? {
+        let server = entries[index].server
+        guard let generation = request.generation else {
+            // Desired again meanwhile: the newer request decides.
+            guard !entries[index].isWanted else {
+                entries[index].confirm(request)
+                return nil
+            }
+            entries.remove(at: index)
+            return .unregistered(server: server)
+        }
+        entries[index].confirm(request)
+        guard entries[index].isWanted, generation == self.generation else { return nil }
+        return .registered(server: server, version: request.version)
+    }
+
+    private mutating func failed(
+        _ reason: PushClientError, at index: Int, now: Timestamp, using random: inout some RandomNumberGenerator
+    ) -> RegistrationEvent {
+        let server = entries[index].server
+        entries[index].failureCount += 1
+        guard entries[index].failureCount < BackOff.maximumFailureCount else {
+            entries[index].stop = .gaveUp
+            return .stopped(server: server, error: reason)
+        }
+        let delay = BackOff.registering.delay(afterFailures: entries[index].failureCount, using: &random)
+        entries[index].nextAttempt = now.advanced(by: delay)
+        return .retrying(server: server, error: reason, after: delay)
+    }
+
+    private func index(of server: PublicKey) -> Int? {
+        entries.firstIndex { $0.server == server }
+    }
+}
+
+extension UInt64 {
+    fileprivate func addingSaturating(_ other: UInt64) -> UInt64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+}

@@ -1,0 +1,277 @@
+import Bytes
+import Envelope
+import StatusCrypto
+import Wire
+
+/// Finds the devices of recipients and requests pushes to them.
+///
+///     let client = SendingClient(identity: identity, node: node, state: try FileState(path: "push.sqlite"))
+///     let reports = try await client.push(message, to: [Recipient(friend)])
+///
+/// All requests use ephemeral keys: neither a server nor the network learns the sender.
+public actor SendingClient {
+    /// The default number of devices per owner. "At least 3 devices SHOULD be targeted" (71/STATUS-PUSH-NOTIFICATION-SERVER).
+    public static let defaultMaximumDeviceCount = 3
+    /// The default time for replies to a query, as in reference clients.
+    public static let defaultQueryTimeout = Duration.seconds(3)
+    /// 5 s: the delay before the client subscribes to advertisements again after a failure of the node.
+    package static let followingRetryDelay = Duration.seconds(5)
+
+    let identity: Identity?
+    let node: Node
+    let listeners = Broadcast<SendingEvent>()
+    private let state: any ClientState
+    private let queryTimeout: Duration
+
+    /// Creates a client. Sends nothing.
+    ///
+    /// - Parameters:
+    ///   - identity: The identity whose contacts the other people are: decrypts the access tokens that they encrypted for it. Requests
+    ///     never reveal it.
+    ///   - node: The node that carries the messages.
+    ///   - state: The storage of known devices.
+    ///   - queryTimeout: The time for replies to a query.
+    public init(identity: Identity? = nil, node: Node, state: any ClientState, queryTimeout: Duration = defaultQueryTimeout) {
+        self.identity = identity
+        self.node = node
+        self.state = state
+        self.queryTimeout = queryTimeout
+    }
+
+    /// The events from now on. Each call returns a stream of its own, which buffers the last 100 events.
+    public nonisolated func events() -> AsyncStream<SendingEvent> { listeners.subscribe(bufferingNewest: 100) }
+
+    // MARK: Lookup
+
+    /// Returns the devices of an owner: the known ones, the advertised ones, or those that servers return.
+    ///
+    /// The client uses a lookup of the last day as it is. Otherwise it searches the node's store for the owner's advertisements. If they
+    /// leave a token open, it queries every server that knows the owner.
+    /// - Parameters:
+    ///   - owner: The chat key, or the key of the owner's anonymous mode.
+    ///   - refreshes: Whether to look the owner up even if devices are known.
+    /// - Returns: A device info for each installation and server, including those whose token this client may not use; empty if none is
+    ///   found. The last active installation is first, as far as advertisements tell. The others follow, the newest registration first.
+    /// - Throws: ``PushClientError``. A missing reply is not an error.
+    public func devices(of owner: PublicKey, refreshes: Bool = false) async throws -> [DeviceInfo] {
+        let known = try await known(owner)
+        if let known, known.isFresh(at: node.now), !refreshes { return known.devices }
+        return try await lookUp(owner, knownAs: known)
+    }
+
+    /// - Parameter wanted: The installations to query if they are not advertised.
+    private func lookUp(
+        _ owner: PublicKey, knownAs known: KnownDevices?, wanted: [String] = []
+    ) async throws -> [DeviceInfo] {
+        var subscription = Subscription(to: [.contactCode(owner.publicKey)], since: Advertisement.start(at: node.now))
+        var advertised = AdvertisedDevices(of: owner)
+        for arrival in try await subscription.next(from: node) {
+            advertised.take(arrival.message, sentAt: arrival.sentAt, to: identity?.privateKey)
+        }
+        var learned = advertised.devices
+        let isOpen = learned.isEmpty || learned.contains { $0.accessToken == nil } || !learned.have(wanted)
+        if isOpen, !advertised.isWithdrawn {
+            learned = try await query(owner) + learned
+            // Without any reply, the previously known devices are used.
+            if learned.isEmpty, let known, !known.devices.isEmpty { return known.devices }
+        }
+        return try await keep(
+            KnownDevices(learned, lastActiveFirst: advertised.installationIDs, learnedAt: node.now), of: owner)
+    }
+
+    /// Queries every server that knows the owner, regardless of known devices.
+    ///
+    /// The first query has the reference's form; if no server replies to it, a second one has the specification's.
+    /// - Returns: The devices that the owner has authorised; empty if no server knows the owner.
+    public func query(_ owner: PublicKey) async throws -> [DeviceInfo] {
+        for form in TopicName.QueryForm.allCases {
+            let request = try node.sealing { random throws(RFC26.DataTooLong) in
+                let ephemeral = PrivateKey.generate(using: &random)
+                return try SealedQuery(
+                    about: owner.hash, of: nil, form: form, asker: ephemeral, segmenter: node.segmenter, using: &random)
+            }
+            // Servers that do not know the owner reply with an empty list, or not at all (PROTOCOL.md §8).
+            let replies = try await node.exchange.collect(request, for: queryTimeout) { !$0.response.info.isEmpty }
+            let devices = replies.flatMap { reply in
+                QueryResult(reply.response, about: .key(owner), by: reply.server, to: identity?.privateKey).devices
+            }
+            if !devices.isEmpty { return devices }
+        }
+        return []
+    }
+
+    /// Returns the devices known to this client's identity: a token encrypted for one contact is not for another.
+    func known(_ owner: PublicKey) async throws -> KnownDevices? {
+        try await state.devices(of: owner, for: identity?.publicKey)
+    }
+
+    func keep(_ known: KnownDevices, of owner: PublicKey) async throws -> [DeviceInfo] {
+        let before = try await self.known(owner)?.devices
+        try await state.save(known, of: owner, for: identity?.publicKey)
+        if known.devices != before { listeners.send(.learned(owner: owner, devices: known.devices)) }
+        return known.devices
+    }
+
+    // MARK: Sending
+
+    /// Notifies recipients of a message.
+    ///
+    /// Each device has one server at a time. If a server does not reply within 3 s, the client tries another one that knows the device. If
+    /// a server rejects the token, the client queries the current one and retries once under the same message id. It also retries after an
+    /// internal error of a server.
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - recipients: The recipients, optionally with their devices.
+    ///   - maximumDeviceCount: The maximum number of devices per owner.
+    /// - Returns: A report for each device, and for each owner without a known device.
+    /// - Throws: ``PushClientError`` for failures of node and state. The reports contain the servers' responses.
+    public func push(
+        _ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int = defaultMaximumDeviceCount
+    ) async throws -> [DeliveryReport] {
+        var targets: [PushDelivery.Target] = []
+        var reports: [DeliveryReport] = []
+        for (recipient, devices) in try await devices(of: recipients) {
+            let installationIDs = Self.choose(recipient, among: devices).prefix(maximumDeviceCount)
+            targets += installationIDs.map {
+                .init(owner: recipient.owner, installationID: $0, routes: PushDelivery.Route.routes(to: $0, among: devices))
+            }
+            if installationIDs.isEmpty {
+                reports.append(DeliveryReport(owner: recipient.owner, installationID: nil, outcome: .unknown))
+            }
+        }
+        return try await deliver(message, PushDelivery(to: targets)) + reports
+    }
+
+    /// Looks all recipients up concurrently, because each lookup may take some seconds.
+    private func devices(of recipients: [Recipient]) async throws -> [(Recipient, [DeviceInfo])] {
+        let results = await withTaskGroup(returning: [Int: Result<[DeviceInfo], any Error>].self) { group in
+            for (index, recipient) in recipients.enumerated() {
+                group.addTask { await (index, self.result(for: recipient)) }
+            }
+            var results: [Int: Result<[DeviceInfo], any Error>] = [:]
+            for await (index, result) in group { results[index] = result }
+            return results
+        }
+        var devices: [(Recipient, [DeviceInfo])] = []
+        for (index, recipient) in recipients.enumerated() { devices.append((recipient, try results[index]?.get() ?? [])) }
+        return devices
+    }
+
+    private func result(for recipient: Recipient) async -> Result<[DeviceInfo], any Error> {
+        do {
+            let known = try await devices(of: recipient.owner)
+            // The recipient may name a device that is newer than the last lookup.
+            guard let wanted = recipient.installationIDs, !known.have(wanted),
+                let saved = try await self.known(recipient.owner), saved.mayBeRefreshed(at: node.now)
+            else { return .success(known) }
+            return .success(try await lookUp(recipient.owner, knownAs: saved, wanted: wanted))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Returns the named devices, or all that can be notified, in the given order.
+    private static func choose(_ recipient: Recipient, among devices: [DeviceInfo]) -> [String] {
+        if let wanted = recipient.installationIDs { return wanted }
+        var seen: Set<String> = []
+        return devices.filter { $0.accessToken != nil }.map(\.installationID).filter { seen.insert($0).inserted }
+    }
+
+    private func deliver(_ message: PushMessage, _ delivery: PushDelivery) async throws -> [DeliveryReport] {
+        var delivery = delivery
+        var random = node.makeRandom()
+        // A single ephemeral key for all servers: the message id links the requests anyway.
+        let asker = PrivateKey.generate(using: &random)
+        let answerTopic = TopicName.partitioned(asker.publicKey).topic
+        let start = node.now.advanced(by: .zero - Exchange.clockTolerance)
+        let elapsed = node.exchange.stopwatch()
+        var reader = MessageReader(.asymmetric(asker))
+        var requests: [PublicKey: SealedPushRequest] = [:]
+        var rhythm = PollRhythm()
+        // The subscription precedes the requests, so that a node that cannot receive fails before a request has an effect.
+        var subscription: Inbox? = try await node.exchange.subscribe(to: [answerTopic])
+
+        while true {
+            for action in delivery.next(at: elapsed()) {
+                rhythm = PollRhythm()
+                switch action {
+                case .request(let server, let devices):
+                    let request = try node.sealing { random throws(RFC26.DataTooLong) in
+                        try SealedPushRequest(
+                            message, to: devices, asker: asker, server: server.publicKey, segmenter: node.segmenter, using: &random)
+                    }
+                    let isFirst = requests.isEmpty
+                    requests[server] = request
+                    try await tolerating(!isFirst) { () async throws in
+                        try await node.exchange.publish(request.payloads, on: request.topic)
+                    }
+                case .query(let owner):
+                    var known: [DeviceInfo] = []
+                    try await tolerating(true) { () async throws in known = try await renewed(owner) }
+                    delivery.learned(known, of: owner, at: elapsed())
+                }
+            }
+            var envelopes: [WakuEnvelope] = []
+            try await tolerating(true) { () async throws in
+                if let inbox = subscription {
+                    // After a failure, the subscription starts again.
+                    subscription = nil
+                    envelopes = try node.exchange.take(from: inbox)
+                    subscription = inbox
+                } else {
+                    let inbox = try await node.exchange.subscribe(to: [answerTopic])
+                    envelopes = try await node.exchange.history(of: [answerTopic], since: start)
+                    subscription = inbox
+                }
+            }
+            for envelope in envelopes {
+                guard let opened = reader.read(envelope, now: node.now) else { continue }
+                let server = PublicKey(opened.sender)
+                guard let response = requests[server]?.answer(in: opened) else { continue }
+                delivery.received(response.reports.map(DeviceReport.init), from: server, at: elapsed())
+            }
+            if let reports = delivery.reports {
+                for owner in Set(reports.map(\.owner)) { try await forget(owner) { delivery.isForgotten($0, of: owner) } }
+                return reports
+            }
+            if let subscription {
+                try await node.exchange.wait(for: subscription, atMost: rhythm.next())
+            } else {
+                try await node.exchange.sleep(for: rhythm.next())
+            }
+        }
+    }
+
+    /// Reports an error of the node as an event instead of throwing it, so that it does not hide the results of earlier requests.
+    private func tolerating(
+        _ isUnderWay: Bool, _ body: () async throws -> Void
+    ) async throws {
+        do {
+            try await body()
+        } catch {
+            guard isUnderWay, let failure = error as? PushClientError else { throw error }
+            listeners.send(.failing(failure))
+        }
+    }
+
+    /// Forgets devices that a server does not know any more.
+    private func forget(_ owner: PublicKey, where isForgotten: (DeviceInfo) -> Bool) async throws {
+        guard var known = try await known(owner), known.devices.contains(where: isForgotten) else { return }
+        known.remove(where: isForgotten)
+        _ = try await keep(known, of: owner)
+    }
+
+    /// Looks an owner up again after a wrong token. Other known devices of the owner stay.
+    private func renewed(_ owner: PublicKey) async throws -> [DeviceInfo] {
+        let learned = try await query(owner)
+        let known = try await known(owner)?.devices ?? []
+        return try await keep(
+            KnownDevices(learned + known, lastActiveFirst: known.map(\.installationID), learnedAt: node.now), of: owner)
+    }
+}
+
+extension [DeviceInfo] {
+    fileprivate func have(_ installationIDs: [String]) -> Bool {
+        Set(installationIDs).isSubset(of: map(\.installationID))
+    }
+}

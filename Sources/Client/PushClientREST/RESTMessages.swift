@@ -1,0 +1,58 @@
+import Bytes
+import Envelope
+public import PushClient
+import StatusCrypto
+
+/// The messages that a node receives on some topics, polled until the task is cancelled or the node fails.
+public struct RESTMessages: AsyncSequence, Sendable {
+    private let transport: RESTTransport
+    private let topics: Set<Topic>
+    private let pubsubTopic: String
+    /// The time of the subscription.
+    private let start: Timestamp
+
+    init(_ transport: RESTTransport, _ topics: Set<Topic>, _ pubsubTopic: String) {
+        self.transport = transport
+        self.topics = topics
+        self.pubsubTopic = pubsubTopic
+        start = WallClock.system.now()
+    }
+
+    /// Starts to poll.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(messages: self) }
+
+    /// The polls, and the messages that they returned.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// 10,000: the number of remembered messages, which a store returns at every poll until they are 40 s old.
+        private static let maximumSeenCount = 10_000
+
+        private let messages: RESTMessages
+        private var rhythm = PollRhythm()
+        /// The time of the last poll.
+        private var lastPoll: Timestamp
+        private var arrived: ArraySlice<NodeMessage> = []
+        private var seen: Set<Digest32> = []
+
+        fileprivate init(messages: RESTMessages) {
+            self.messages = messages
+            lastPoll = messages.start
+        }
+
+        /// Returns the next message.
+        ///
+        /// - Throws: `PushClientError` if the node fails, or `CancellationError`.
+        public mutating func next() async throws -> NodeMessage? {
+            while true {
+                if let message = arrived.popFirst() { return message }
+                try await Task.sleep(for: rhythm.next())
+                let now = WallClock.system.now()
+                // A message that arrives later may claim an earlier time.
+                let start = lastPoll.advanced(by: .zero - Exchange.clockTolerance)
+                let envelopes = try await messages.transport.messages(on: messages.pubsubTopic, topics: messages.topics, since: start)
+                lastPoll = now
+                if seen.count > Self.maximumSeenCount { seen = [] }
+                arrived = envelopes.filter { seen.insert($0.hash).inserted }.map(NodeMessage.init)[...]
+            }
+        }
+    }
+}

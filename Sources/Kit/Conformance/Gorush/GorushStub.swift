@@ -1,0 +1,165 @@
+import Foundation
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import ServiceLifecycle
+import Tasks
+
+/// A gorush that sends nothing to anyone: it accepts what the tested server posts, and keeps it for the rules.
+///
+/// The stub responds like gorush 1.22 with `core.sync: true` and refuses what gorush refuses (GORUSH.md §1 and §2).
+package final class GorushStub: Sendable {
+    /// 1 MiB: the largest batch of the kit's pushes has some kilobytes.
+    private static let maximumBodyByteCount = 1 << 20
+    /// gorush's default of `core.max_notification`.
+    private static let maximumNotificationCount = 100
+    /// 2 s for a response in progress: a server that keeps its connections longer is cut off.
+    private static let maximumShutdownDuration = Duration.seconds(2)
+
+    private struct State {
+        var notifications: [GorushNotification] = []
+        var refusals: [String] = []
+    }
+
+    private struct Batch: Decodable {
+        let notifications: [GorushNotification]
+    }
+
+    private let state = Monitor(State())
+
+    private init() {}
+
+    /// The address of a stub cannot be bound.
+    package struct ListenFailure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Runs a stub as long as a body.
+    ///
+    /// - Parameters:
+    ///   - port: The port; 0 selects any free port.
+    ///   - body: Receives the stub and its bound address, `host:port`.
+    /// - Throws: ``ListenFailure``, or the error of the body.
+    package static func serving<Result: Sendable>(
+        host: String, port: Int, _ body: @escaping @Sendable (GorushStub, _ address: String) async throws -> Result
+    ) async throws -> Result {
+        let stub = GorushStub()
+        let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
+        let service = stub.service(host: host, port: port) { continuation.yield($0) }
+        return try await withThrowingTaskGroup(of: Result?.self) { group in
+            group.addTask {
+                do {
+                    try await service.run()
+                } catch {
+                    throw ListenFailure(description: "cannot listen on \(host):\(port): \(error)")
+                }
+                return nil
+            }
+            group.addTask {
+                for await address in addresses { return try await body(stub, address) }
+                return nil
+            }
+            defer { group.cancelAll() }
+            // The stub ends before the body only by an error or a cancellation.
+            guard case .some(.some(let result)) = try await group.next() else { throw CancellationError() }
+            // A cancellation while the tested server connects would end the process inside NIO.
+            await service.triggerGracefulShutdown()
+            _ = try? await group.next()
+            return result
+        }
+    }
+
+    /// The reason of the newest refused post; nil without one.
+    var refusal: String? { state.read(\.refusals.last) }
+
+    /// Returns the notifications to a device.
+    func notifications(to deviceToken: String) -> [GorushNotification] {
+        state.read { $0.notifications.filter { $0.tokens.contains(deviceToken) } }
+    }
+
+    /// Waits for a number of notifications to a device.
+    ///
+    /// - Returns: The notifications, or nil if the task was cancelled first.
+    func wait(for count: Int, to deviceToken: String) async -> [GorushNotification]? {
+        await state.wait { state in
+            let notifications = state.notifications.filter { $0.tokens.contains(deviceToken) }
+            return notifications.count >= count ? notifications : nil
+        }
+    }
+
+    private func service(host: String, port: Int, onListening: @escaping @Sendable (_ address: String) -> Void) -> ServiceGroup {
+        let logger = Logger(label: "gorush-stub") { _ in SwiftLogNoOpLogHandler() }
+        let application = Application(
+            responder: CallbackResponder<BasicRequestContext> { request, _ in try await self.respond(to: request) },
+            server: .closing(), configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
+            onServerRunning: { channel in
+                if let port = channel.localAddress?.port { onListening("\(host):\(port)") }
+            },
+            logger: logger)
+        var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
+        configuration.maximumGracefulShutdownDuration = Self.maximumShutdownDuration
+        return ServiceGroup(configuration: configuration)
+    }
+
+    private func respond(to request: Request) async throws -> Response {
+        switch (request.method, request.uri.path) {
+        case (.post, "/api/push"):
+            push(try await Array(buffer: request.body.collect(upTo: Self.maximumBodyByteCount)))
+        case (.get, "/healthz"), (.head, "/healthz"): Response(status: .ok)
+        case (.get, "/api/config"): text(Self.configuration, type: "application/x-yaml; charset=utf-8")
+        case (.get, "/version"):
+            text(#"{"source":"https://github.com/appleboy/gorush","version":"v1.22.0"}"#)
+        default: text("404 page not found", type: "text/plain", status: .notFound)
+        }
+    }
+
+    private func push(_ body: [UInt8]) -> Response {
+        guard let batch = try? JSONDecoder().decode(Batch.self, from: Data(body)) else {
+            return refuse("Missing notifications field.")
+        }
+        guard !batch.notifications.isEmpty else { return refuse("Notifications field is empty.") }
+        guard batch.notifications.count <= Self.maximumNotificationCount else {
+            return refuse("Number of notifications(\(batch.notifications.count)) over limit(\(Self.maximumNotificationCount))")
+        }
+        let accepted = batch.notifications.filter { [1, 2].contains($0.platform) }
+        state.update { $0.notifications += accepted }
+        // A topic that is not empty counts too (GORUSH.md §2.3).
+        let count = accepted.reduce(0) { $0 + $1.tokens.count + ($1.topic?.isEmpty ?? true ? 0 : 1) }
+        return text(#"{"counts":\#(count),"logs":[],"success":"ok"}"#)
+    }
+
+    private func refuse(_ reason: String) -> Response {
+        state.update { $0.refusals.append(reason) }
+        return text(#"{"code":400,"message":"\#(reason)"}"#, status: .badRequest)
+    }
+
+    private func text(
+        _ text: String, type: String = "application/json; charset=utf-8", status: HTTPTypes.HTTPResponse.Status = .ok
+    ) -> Response {
+        Response(status: status, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+
+    private static let configuration = """
+        core:
+          enabled: true
+          sync: true
+          max_notification: \(maximumNotificationCount)
+          worker_num: 96
+          queue_num: 8192
+        android:
+          enabled: true
+          max_retry: 0
+        ios:
+          enabled: true
+          production: true
+          max_concurrent_pushes: 100
+          max_retry: 0
+        queue:
+          engine: "local"
+        log:
+          hide_token: true
+
+        """
+}

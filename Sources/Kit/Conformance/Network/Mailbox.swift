@@ -1,0 +1,70 @@
+import Bytes
+import Envelope
+import StatusCrypto
+import Synchronization
+import Tasks
+import Wire
+
+/// The messages that have arrived for one throw-away key, in the order in which the node returned them.
+final class Mailbox: Sendable {
+    /// A message that the key could decrypt.
+    struct Received: Sendable {
+        let envelope: WakuEnvelope
+        /// The key of the outer signature; nil if the frame is unsigned.
+        let frameSigner: PublicKey?
+        /// The signed message; nil if the frame holds none that can be read.
+        let message: OpenedMessage?
+    }
+
+    /// The topic on which replies to the key arrive (PROTOCOL.md §5.4).
+    let topic: Topic
+    private let key: PrivateKey
+    private let received = Monitor<[Received]>([])
+    private let assembly = Mutex((assembler: SegmentAssembler(), lastID: Int64(0)))
+    private let requestIDs = Mutex<Set<[UInt8]>>([])
+
+    init(key: PrivateKey) {
+        self.key = key
+        topic = TopicName.partitionedTopic(of: key.publicKey)
+    }
+
+    /// The number of messages so far: the mark from which ``first(after:where:)`` starts.
+    var count: Int { received.read(\.count) }
+
+    /// Remembers the id of a request that is about to be sent.
+    ///
+    /// - Returns: The ids of the earlier requests of the key, whose late replies are not replies to this one.
+    func begin(requestID: [UInt8]) -> Set<[UInt8]> {
+        requestIDs.withLock { requestIDs in
+            defer { requestIDs.insert(requestID) }
+            return requestIDs
+        }
+    }
+
+    /// Opens an envelope of the topic and keeps its message if it is for the key.
+    func deliver(_ envelope: WakuEnvelope, now: Timestamp) {
+        guard let frame = try? RFC26.openAsymmetric(envelope.message.payload, with: key) else { return }
+        let signer = frame.signer()
+        let data = assembly.withLock { assembly -> [UInt8]? in
+            assembly.lastID += 1
+            return switch assembly.assembler.add(frame.data, id: assembly.lastID, signer: signer, now: now) {
+            case .notASegment: frame.data
+            case .complete(let data, _): data
+            case .incomplete, .duplicate, .late, .invalid: nil
+            }
+        }
+        guard let data else { return }
+        let message = Received(envelope: envelope, frameSigner: signer, message: try? ApplicationMetadata.open(data))
+        received.update { $0.append(message) }
+    }
+
+    /// Returns the messages after a mark.
+    func messages(after mark: Int) -> ArraySlice<Received> { received.read { $0.dropFirst(mark) } }
+
+    /// Waits for the first matching message after a mark.
+    ///
+    /// - Returns: The message, or nil if the task was cancelled first.
+    func first(after mark: Int, where matches: @escaping @Sendable (Received) -> Bool) async -> Received? {
+        await received.wait { $0.dropFirst(mark).first(where: matches) }
+    }
+}

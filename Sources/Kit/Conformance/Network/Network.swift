@@ -1,0 +1,215 @@
+import Bytes
+import Envelope
+import StatusCrypto
+import Synchronization
+import Tasks
+import WakuREST
+import Wire
+
+/// Publishes the kit's messages and delivers the replies to the mailboxes of its keys. All rules of a run share one.
+final class Network: Sendable {
+    /// The interval between two reads of the node. The quickest server replies within some milliseconds.
+    private static let pollInterval = Duration.milliseconds(25)
+    /// The maximum number of content topics in a store query with several pages (WAKU_REST.md §1.5).
+    private static let maximumTopicCountPerQuery = 10
+    /// The tolerance between clocks: a store sorts by the time that a sender claims, and keeps messages whose time is wrong by at most 20 s
+    /// (WAKU_REST.md §1.5). Server and kit may differ in opposite directions.
+    private static let clockTolerance = Duration.seconds(40)
+    /// The back-off of requests to a node that responds with 5xx or not at all: it recovers within seconds or is away.
+    private static let backOff = BackOff(first: .milliseconds(250), longest: .seconds(2), minimumShare: 1)
+    private static let maximumAttemptCount = 4
+
+    private struct State {
+        var mailboxes: [Topic: [Mailbox]] = [:]
+        var seen: Set<Digest32> = []
+        var lastTimestamp: Int64 = 0
+    }
+
+    fileprivate struct Reading {
+        /// The number of waits for messages of each topic. The store is read for these topics only.
+        var interest: [Topic: Int] = [:]
+        /// The numbers of begun and of completed reads of the node.
+        var begun = 0
+        var completed = 0
+    }
+
+    private let node: ConformanceNode
+    private let wallClock: WallClock
+    private let clock: any Clock<Duration>
+    private let start: Timestamp
+    private let state = Mutex(State())
+    private let reading = Monitor(Reading())
+    /// A node publishes one message at a time (WAKU_REST.md §1.2). The slots are also the order of the messages.
+    private let publishing = ConcurrencyLimiter(limit: 1)
+
+    init(_ node: ConformanceNode, wallClock: WallClock, clock: any Clock<Duration>) {
+        self.node = node
+        self.wallClock = wallClock
+        self.clock = clock
+        start = wallClock.now().advanced(by: .zero - Self.clockTolerance)
+    }
+
+    /// Marks the messages that the node already has as read: an earlier run with the same seed had the same keys.
+    func skipEarlierMessages() async throws {
+        guard node.reception == .store else {
+            _ = try await retrying { [node] () async throws(NodeError) in try await node.api.takeMessages(on: node.pubsubTopic) }
+            return
+        }
+        var query = StoreQuery()
+        query.pubsubTopic = node.pubsubTopic
+        query.startTime = start
+        query.includesData = false
+        do throws(NodeError) {
+            try await node.api.storeMessages(query) { page in
+                let hashes = page.rows.compactMap(\.digest)
+                state.withLock { $0.seen.formUnion(hashes) }
+            }
+        } catch {
+            // go-waku has no history of a whole shard (WAKU_REST.md §1.5). Other failures come again at the next request.
+        }
+    }
+
+    /// Creates a mailbox for a key.
+    func open(_ key: PrivateKey) -> Mailbox {
+        let mailbox = Mailbox(key: key)
+        state.withLock { $0.mailboxes[mailbox.topic, default: []].append(mailbox) }
+        return mailbox
+    }
+
+    /// Puts a payload into an envelope with a time of its own, so that no two envelopes have the same hash.
+    func envelope(_ payload: [UInt8], on topic: Topic) -> WakuEnvelope {
+        var message = WakuMessage()
+        message.payload = payload
+        message.contentTopic = topic.contentTopic
+        message.version = RFC26.messageVersion
+        message.timestamp = state.withLock { state in
+            state.lastTimestamp = max(wallClock.now().nanoseconds, state.lastTimestamp + 1)
+            return state.lastTimestamp
+        }
+        return WakuEnvelope(pubsubTopic: node.pubsubTopic, message: message)
+    }
+
+    /// Publishes an envelope. Returns when the node has accepted it.
+    func publish(_ envelope: WakuEnvelope) async throws {
+        try await publishing.acquire()
+        defer { publishing.release() }
+        try await retrying { [node] () async throws(NodeError) in
+            do throws(NodeError) {
+                try await node.api.publish(envelope)
+            } catch .refused(400, let text) where text.contains("not subscribed") {
+                // No other program reads this topic at the node, so the subscription takes no messages from anyone (WAKU_REST.md §1.2).
+                try await node.api.subscribe(to: [node.pubsubTopic])
+                try await node.api.publish(envelope)
+            }
+        }
+    }
+
+    /// Waits for the first matching message of a mailbox after a mark.
+    ///
+    /// - Returns: The message; nil if even a read of the node that begins after the time has not found it.
+    func first(
+        in mailbox: Mailbox, after mark: Int, within time: Duration, where matches: @escaping @Sendable (Mailbox.Received) -> Bool
+    ) async -> Mailbox.Received? {
+        reading.update { $0.interest[mailbox.topic, default: 0] += 1 }
+        defer {
+            reading.update { reading in
+                let count = reading.interest[mailbox.topic, default: 1] - 1
+                reading.interest[mailbox.topic] = count == 0 ? nil : count
+            }
+        }
+        if let message = await withTimeout(time, clock: clock, { await mailbox.first(after: mark, where: matches) }) ?? nil {
+            return message
+        }
+        // However slow the machine is, the verdict is about the server.
+        let begun = reading.read(\.begun)
+        await reading.wait { $0.completed > begun ? () : nil }
+        return mailbox.messages(after: mark).first(where: matches)
+    }
+
+    /// Reads the node until the task is cancelled.
+    ///
+    /// - Throws: `NodeError` if the node fails repeatedly.
+    func run() async throws {
+        while let (topics, number) = await reading.wait(for: { $0.begin() }) {
+            for envelope in try await retrying({ [self] () async throws(NodeError) in try await messages(on: topics) }) {
+                deliver(envelope)
+            }
+            reading.update { $0.completed = number }
+            try await clock.sleep(for: Self.pollInterval)
+        }
+    }
+
+    /// Returns when no read is in progress: nobody waits for messages any more, so none begins. A read that is cut short could lose
+    /// messages of other programs, or leave a connection half open.
+    func finish() async {
+        await reading.wait { $0.begun == $0.completed ? () : nil }
+    }
+
+    private func deliver(_ envelope: WakuEnvelope) {
+        guard let topic = Topic(contentTopic: envelope.message.contentTopic) else { return }
+        let mailboxes = state.withLock { state -> [Mailbox] in
+            guard let mailboxes = state.mailboxes[topic], state.seen.insert(envelope.hash).inserted else { return [] }
+            return mailboxes
+        }
+        for mailbox in mailboxes { mailbox.deliver(envelope, now: wallClock.now()) }
+    }
+
+    private func messages(on topics: [Topic]) async throws(NodeError) -> [WakuEnvelope] {
+        switch node.reception {
+        case .store: return try await stored(topics)
+        case .relayCache:
+            if let envelopes = try await node.api.takeMessages(on: node.pubsubTopic) { return envelopes }
+            // At go-waku a second subscription would create another cache (WAKU_REST.md §1.2).
+            try await node.api.subscribe(to: [node.pubsubTopic])
+            return []
+        }
+    }
+
+    private func stored(_ topics: [Topic]) async throws(NodeError) -> [WakuEnvelope] {
+        var query = StoreQuery()
+        query.pubsubTopic = node.pubsubTopic
+        query.startTime = start
+        var remaining = topics.map(\.contentTopic)[...]
+        var envelopes: [WakuEnvelope] = []
+        while !remaining.isEmpty {
+            query.contentTopics = Array(remaining.prefix(Self.maximumTopicCountPerQuery))
+            remaining = remaining.dropFirst(Self.maximumTopicCountPerQuery)
+            try await node.api.storeMessages(query) { page in envelopes += page.rows.compactMap(\.envelope) }
+        }
+        return envelopes
+    }
+
+    private func retrying<Value>(_ body: () async throws(NodeError) -> Value) async throws -> Value {
+        for failureCount in 1..<Self.maximumAttemptCount {
+            do throws(NodeError) {
+                return try await body()
+            } catch {
+                guard error.mayPass else { throw error }
+                try await clock.sleep(for: Self.backOff.bound(afterFailures: failureCount))
+            }
+        }
+        return try await body()
+    }
+}
+
+extension Network.Reading {
+    /// Begins a read if a caller waits for messages.
+    ///
+    /// - Returns: The topics and the number of the read; nil if nobody waits.
+    fileprivate mutating func begin() -> (topics: [Topic], number: Int)? {
+        guard !interest.isEmpty else { return nil }
+        begun += 1
+        return (Array(interest.keys), begun)
+    }
+}
+
+extension NodeError {
+    /// Whether a retry may succeed.
+    fileprivate var mayPass: Bool {
+        switch self {
+        case .unreachable: true
+        case .refused(let status, _): status >= 500
+        case .unintelligible, .tooLarge: false
+        }
+    }
+}

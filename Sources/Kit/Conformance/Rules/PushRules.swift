@@ -1,0 +1,153 @@
+import Bytes
+import Envelope
+import StatusCrypto
+import Wire
+
+extension Rule {
+    static let pushRequests: [Rule] = [
+        Rule(
+            "push.accepted", .must, "Handle Notification Response", "PROTOCOL.md §9",
+            "A push request with the right token has a report of success that names the installation."
+        ) { play in
+            let alice = try await play.registeredClient()
+            let reply = try await play.client().push(to: alice)
+            try reply.expectReports(nil)
+            let report = reply.payload.reports[0]
+            try expect(report.error == .unknown, "a success carries the error \(report.error.name)")
+            try expect(report.publicKey == alice.hash.bytes, "public_key is not that of the request")
+            try expect(report.installationID == alice.installationID, "installation_id is not that of the request")
+        },
+        Rule(
+            "push.wrong-token", .must, "Handle Notification Request", "PROTOCOL.md §9",
+            "A push request with another access token is WRONG_TOKEN."
+        ) { play in
+            let alice = try await play.registeredClient()
+            for token in [play.uuid(), "", alice.accessToken + "0"] {
+                let reply = try await play.client().push(to: alice) { $0.accessToken = AccessToken(token) }
+                try reply.expectReports(.wrongToken)
+                try expect(
+                    reply.payload.reports[0].publicKey == alice.hash.bytes
+                        && reply.payload.reports[0].installationID == alice.installationID, "the report does not name the installation")
+            }
+        },
+        Rule(
+            "push.not-registered", .must, "Handle Notification Response", "PROTOCOL.md §9",
+            "A push request for an unknown key, or for an unknown installation of a known key, is NOT_REGISTERED."
+        ) { play in
+            try await play.client().push(to: play.client()).expectReports(.notRegistered)
+            let alice = try await play.registeredClient()
+            let other = play.uuid()
+            try await play.client().push(to: alice) { $0.installationID = other }.expectReports(.notRegistered)
+        },
+        Rule(
+            "push.foreign-installation", .must, "Handle Notification Request", "PROTOCOL.md §9",
+            "The token of one installation does not open another one of the same key."
+        ) { play in
+            let alice = try await play.registeredClient()
+            let second = (installation: play.uuid(), token: play.uuid())
+            try await alice.register {
+                $0.installationID = second.installation
+                $0.accessToken = AccessToken(second.token)
+            }.expectSuccess()
+            try await play.client().push(to: alice) { $0.accessToken = AccessToken(second.token) }.expectReports(.wrongToken)
+        },
+        Rule(
+            "push.reports", .must, "Handle Notification Request", "PROTOCOL.md §9",
+            "A request with several notifications has one report for each, in their order."
+        ) { play in
+            let (alice, carol, bob) = (try await play.registeredClient(), try await play.registeredClient(), play.client())
+            let stranger = play.client()
+            let notifications = [
+                bob.notification(to: alice), bob.notification(to: stranger),
+                bob.notification(to: carol) { $0.accessToken = AccessToken(alice.accessToken) }, bob.notification(to: carol),
+            ]
+            let reply = try await bob.push(notifications)
+            try reply.expectReports(nil, .notRegistered, .wrongToken, nil)
+            try expect(
+                reply.payload.reports.map(\.publicKey) == [alice, stranger, carol, carol].map { $0.hash.bytes },
+                "the reports are not in the order of the notifications")
+        },
+        Rule(
+            "push.many", .must, "Handle Notification Request", "PROTOCOL.md §9",
+            "A request with 200 notifications, for the devices of a group, gets one response."
+        ) { play in
+            let (alice, bob, stranger) = (try await play.registeredClient(), play.client(), play.client())
+            let notifications = (0..<200).map { number in
+                number == 150 ? bob.notification(to: alice) : bob.notification(to: stranger) { $0.installationID = "\(number)" }
+            }
+            let reports = try await bob.push(notifications).payload.reports
+            try expect(reports.count == 200, "expected 200 reports, received \(reports.count)")
+            try expect(reports.enumerated().allSatisfy { $0.element.success == ($0.offset == 150) }, "a report is in the wrong place")
+        },
+        Rule(
+            "push.type-zero", .open, "Handle Notification Request", "PROTOCOL.md §9",
+            "A notification without type has a report without success and with UNKNOWN_ERROR_TYPE."
+        ) { play in
+            let (alice, bob) = (try await play.registeredClient(), play.client())
+            let reply = try await bob.push([bob.notification(to: alice) { $0.type = .unknown }, bob.notification(to: alice)])
+            try reply.expectReports(
+                .unknown, nil, departure: "a notification without type has no report, as in the reference",
+                if: reply.payload.reports.count == 1 && reply.payload.reports[0].success)
+        },
+        Rule(
+            "push.type-later", .open, "Handle Notification Request", "PROTOCOL.md §9",
+            "A notification of a type that the server does not know is accepted like a MESSAGE."
+        ) { play in
+            let alice = try await play.registeredClient()
+            try await play.client().push(to: alice) { $0.type = PushNotificationType(rawValue: 77) }.expectReports(nil)
+        },
+        Rule(
+            "push.no-message-id", .open, "Handle Notification Request", "PROTOCOL.md §9",
+            "A push request without message_id gets no reply."
+        ) { play in
+            let (alice, bob) = (try await play.registeredClient(), play.client())
+            try await play.expectSilence(toward: bob) {
+                try await bob.send(bob.request([bob.notification(to: alice)], []), .pushNotificationRequest)
+            }
+        },
+        Rule(
+            "push.topics", .must, "Handle Notification Request", "PROTOCOL.md §2",
+            "The server reads push requests on its partitioned topic and on its personal one."
+        ) { play in
+            let alice = try await play.registeredClient()
+            for topic in [TopicName.partitioned(play.server), .personal(play.server)] {
+                let bob = play.client()
+                try await bob.push([bob.notification(to: alice)], on: topic).expectReports(nil)
+            }
+        },
+        Rule(
+            "push.repeated", .open, "Handle Notification Request", "PROTOCOL.md §9",
+            "A push request with the same bytes, sent again, gets a response with the same reports."
+        ) { play in
+            let (alice, bob, messageID) = (try await play.registeredClient(), play.client(), play.bytes(32))
+            let data = bob.signed(bob.request([bob.notification(to: alice)], messageID), .pushNotificationRequest)
+            try await bob.pushResponse(to: messageID) { try await bob.send(data: data) }.expectReports(nil)
+            do {
+                try await bob.pushResponse(to: messageID) { try await bob.send(data: data) }.expectReports(nil)
+            } catch Finding.fails where bob.mailbox.count == 1 {
+                throw Finding.departs("a repeated request gets no reply, as in the reference")
+            }
+        },
+        Rule(
+            "push.corrected", .must, "Handle Notification Response", "PROTOCOL.md §9",
+            "After WRONG_TOKEN the same message_id with the right token is a success."
+        ) { play in
+            let (alice, bob, messageID, wrong) = (try await play.registeredClient(), play.client(), play.bytes(32), play.uuid())
+            try await bob.push([bob.notification(to: alice) { $0.accessToken = AccessToken(wrong) }], messageID: messageID)
+                .expectReports(.wrongToken)
+            // Another throw-away key, so that no late echo of the first response counts as the second one.
+            let carol = play.client()
+            try await carol.push([carol.notification(to: alice)], messageID: messageID).expectReports(nil)
+        },
+        Rule(
+            "push.filtered-success", .open, "Protobuf Description", "PROTOCOL.md §9",
+            "A push that the owner's filters stop is reported as success: the sender learns nothing."
+        ) { play in
+            let chat = play.bytes(64)
+            let alice = try await play.registeredClient { $0.blockedChatList = [chat] }
+            try await play.client().push(to: alice) { $0.chatID = chat }.expectReports(nil)
+            let sleeping = try await play.registeredClient { $0.enabled = false }
+            try await play.client().push(to: sleeping).expectReports(nil)
+        },
+    ]
+}

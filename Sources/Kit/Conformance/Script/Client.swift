@@ -1,0 +1,220 @@
+import Bytes
+import Envelope
+import StatusCrypto
+import Wire
+
+/// A client of the tested server under a throw-away key: an owner with one device, or a sender.
+struct Client: Sendable {
+    let key: PrivateKey
+    let installationID: String
+    let accessToken: String
+    /// 64 hex digits, as Apple's are; Google's tokens may look like this too.
+    let deviceToken: String
+    let play: Play
+    let mailbox: Mailbox
+
+    var hash: Digest64 { key.publicKey.hash }
+
+    // MARK: Registrations
+
+    /// Composes a registration that a server accepts.
+    ///
+    /// - Parameter change: Changes it before the grant is signed for its access token.
+    func registration(_ change: (inout PushNotificationRegistration) -> Void = { _ in }) -> PushNotificationRegistration {
+        var registration = PushNotificationRegistration()
+        registration.tokenType = .apn
+        registration.deviceToken = DeviceToken(deviceToken)
+        registration.apnTopic = play.apnTopic
+        registration.installationID = installationID
+        registration.accessToken = AccessToken(accessToken)
+        registration.enabled = true
+        registration.version = 1
+        change(&registration)
+        registration.grant = grant(registration.accessToken.text)
+        return registration
+    }
+
+    /// Signs a grant.
+    ///
+    /// - Parameters:
+    ///   - server: The server that it names; nil means the tested one.
+    ///   - signer: The signing key; nil means the client's own.
+    func grant(_ accessToken: String, server: PublicKey? = nil, signer: PrivateKey? = nil) -> [UInt8] {
+        let digest = Grant.digest(client: key.publicKey, server: server ?? play.server, accessToken: AccessToken(accessToken))
+        return (signer ?? key).sign(digest).bytes.bytes
+    }
+
+    /// Registers and waits for the response.
+    @discardableResult
+    func register(
+        _ change: (inout PushNotificationRegistration) -> Void = { _ in }
+    ) async throws -> ServerReply<PushNotificationRegistrationResponse> {
+        try await register(registration(change))
+    }
+
+    /// Registers exactly this and waits for the response.
+    ///
+    /// - Parameter topic: The topic of the request; nil means the server's partitioned topic.
+    func register(
+        _ registration: PushNotificationRegistration, on topic: TopicName? = nil
+    ) async throws -> ServerReply<PushNotificationRegistrationResponse> {
+        try await register(encrypted: encrypted(registration.encoded()), on: topic)
+    }
+
+    /// Sends an encrypted payload as a registration and waits for the response.
+    func register(
+        encrypted payload: [UInt8], on topic: TopicName? = nil
+    ) async throws -> ServerReply<PushNotificationRegistrationResponse> {
+        try await registrationResponse(to: payload) { try await send(payload, .pushNotificationRegistration, on: topic) }
+    }
+
+    /// Waits for the response to an encrypted registration that the body sends.
+    func registrationResponse(
+        to payload: [UInt8], _ send: () async throws -> Void
+    ) async throws -> ServerReply<PushNotificationRegistrationResponse> {
+        try await reply(.pushNotificationRegistrationResponse, to: Keccak.shake256(payload).bytes, { $0.requestID }, send)
+    }
+
+    /// Encrypts a registration with the shared key of client and server: nonce, ciphertext, tag (PROTOCOL.md §7).
+    ///
+    /// - Parameter server: The key that the shared key is made with; nil means the tested server's.
+    func encrypted(_ plaintext: [UInt8], for server: PublicKey? = nil) -> [UInt8] {
+        var random = play.random.generator
+        return AESGCM.sealCombined(plaintext.span, key: key.sharedSecret(with: server ?? play.server), nonce: random.fixedBytes())
+    }
+
+    // MARK: Queries
+
+    /// Queries an owner on both of its query topics and waits for the response: servers may read only one of them.
+    func query(_ owner: Client) async throws -> ServerReply<PushNotificationQueryResponse> {
+        let data = signedQuery([owner.hash.bytes])
+        return try await queryResponse(to: data) { try await send(query: data, about: owner) }
+    }
+
+    /// Waits for the response to a query that the body sends.
+    func queryResponse(
+        to data: [UInt8], where matches: @escaping @Sendable (PushNotificationQueryResponse) -> Bool = { _ in true },
+        _ send: () async throws -> Void
+    ) async throws -> ServerReply<PushNotificationQueryResponse> {
+        try await reply(.pushNotificationQueryResponse, to: messageID(data), { $0.messageID }, where: matches, send)
+    }
+
+    /// Signs a query for the hashes of keys.
+    func signedQuery(_ hashes: [[UInt8]]) -> [UInt8] {
+        var query = PushNotificationQuery()
+        query.publicKeys = hashes
+        return signed(query.encoded(), .pushNotificationQuery)
+    }
+
+    /// Publishes a signed query on both query topics of an owner, or on those that are named.
+    func send(query data: [UInt8], about owner: Client, forms: [TopicName.QueryForm] = TopicName.QueryForm.allCases) async throws {
+        for form in forms {
+            let topic = TopicName.query(owner.hash, form)
+            var random = play.random.generator
+            try await play.publish(
+                RFC26.sealSymmetric(data, key: topic.deriveSymmetricKey(), signer: key, using: &random), on: topic)
+        }
+    }
+
+    // MARK: Push requests
+
+    /// Composes a notification that a server accepts for an owner's device.
+    func notification(
+        to owner: Client, _ change: (inout PushNotification) -> Void = { _ in }
+    ) -> PushNotification {
+        var notification = PushNotification()
+        notification.accessToken = AccessToken(owner.accessToken)
+        notification.publicKey = owner.hash.bytes
+        notification.installationID = owner.installationID
+        notification.type = .message
+        notification.chatID = play.bytes(64)
+        notification.author = play.bytes(64)
+        notification.message = play.bytes(48)
+        change(&notification)
+        return notification
+    }
+
+    /// Requests a push to an owner's device and waits for the response.
+    @discardableResult
+    func push(
+        to owner: Client, _ change: (inout PushNotification) -> Void = { _ in }
+    ) async throws -> ServerReply<PushNotificationResponse> {
+        try await push([notification(to: owner, change)])
+    }
+
+    /// Requests pushes and waits for the response.
+    ///
+    /// - Parameters:
+    ///   - messageID: The message id; nil means a random one.
+    ///   - topic: The topic of the request; nil means the server's partitioned topic.
+    @discardableResult
+    func push(
+        _ notifications: [PushNotification], messageID: [UInt8]? = nil, on topic: TopicName? = nil
+    ) async throws -> ServerReply<PushNotificationResponse> {
+        let messageID = messageID ?? play.bytes(32)
+        return try await pushResponse(to: messageID) {
+            try await send(request(notifications, messageID), .pushNotificationRequest, on: topic)
+        }
+    }
+
+    /// Waits for the response to a push request that the body sends.
+    func pushResponse(
+        to messageID: [UInt8], _ send: () async throws -> Void
+    ) async throws -> ServerReply<PushNotificationResponse> {
+        try await reply(.pushNotificationResponse, to: messageID, { $0.messageID }, send)
+    }
+
+    /// Encodes a push request.
+    func request(_ notifications: [PushNotification], _ messageID: [UInt8]) -> [UInt8] {
+        var request = PushNotificationRequest()
+        request.requests = notifications
+        request.messageID = messageID
+        return request.encoded()
+    }
+
+    // MARK: Messages
+
+    /// Signs a payload as a message of a type.
+    func signed(_ payload: [UInt8], _ type: MessageType) -> [UInt8] {
+        ApplicationMetadata.seal(payload, type: type, signer: key)
+    }
+
+    /// The Status message id of a message that the client signed.
+    func messageID(_ data: [UInt8]) -> [UInt8] { ApplicationMetadata.messageID(sender: key.publicKey, data).bytes }
+
+    /// Signs a payload and publishes it, encrypted to the server.
+    ///
+    /// - Parameter topic: The topic; nil means the server's partitioned topic.
+    func send(_ payload: [UInt8], _ type: MessageType, on topic: TopicName? = nil) async throws {
+        try await send(data: signed(payload, type), on: topic)
+    }
+
+    /// Publishes the data of a frame, encrypted to the server.
+    func send(data: [UInt8], on topic: TopicName? = nil) async throws {
+        try await play.publish(play.sealed(data, signer: key), on: topic ?? .partitioned(play.server))
+    }
+
+    /// Waits for the server's reply to a request that the body sends. A reply with another id counts, unless an earlier request of the
+    /// client had it: rules of their own judge the ids.
+    private func reply<Payload: WireMessage>(
+        _ type: MessageType, to requestID: [UInt8], _ id: @escaping @Sendable (Payload) -> [UInt8],
+        where matches: @escaping @Sendable (Payload) -> Bool = { _ in true }, _ send: () async throws -> Void
+    ) async throws -> ServerReply<Payload> {
+        let earlier = mailbox.begin(requestID: requestID)
+        let mark = mailbox.count
+        try await send()
+        let received = await play.network.first(in: mailbox, after: mark, within: play.limits.timeout) { [server = play.server] received in
+            guard received.message?.sender == server, let payload = received.decoded(as: type, Payload.self) else { return false }
+            return (id(payload) == requestID || !earlier.contains(id(payload))) && matches(payload)
+        }
+        guard let received, let payload = received.decoded(as: type, Payload.self) else {
+            throw Finding.fails("expected \(type.name), none arrived within \(play.limits.timeout.text)")
+        }
+        return ServerReply(payload: payload, received: received, requestID: requestID)
+    }
+}
+
+extension Duration {
+    /// The time in seconds for a sentence.
+    var text: String { "\(Double(components.seconds) + Double(components.attoseconds) / 1e18) s" }
+}

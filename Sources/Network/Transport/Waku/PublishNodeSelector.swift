@@ -1,0 +1,108 @@
+import Envelope
+import Tasks
+import WakuREST
+
+/// Selects the node that publishes the next message. The nodes alternate. A node with an issue, or one whose last POST failed, is selected
+/// only if no other node is left.
+struct PublishNodeSelector {
+    /// The pause of a node after a failed POST. When the pause ends, one message at a time tests whether the node works again.
+    static let backOff = BackOff(first: .seconds(1), longest: .seconds(30), minimumShare: 1)
+    /// The shortest time without a response after which another node gets the message as well. A client waits 3 s for a reply
+    /// (WAKU_REST.md §3), and a healthy node responds within milliseconds.
+    static let minimumSilence = Duration.seconds(1)
+    /// A node that usually takes longer is silent after this many times its usual time.
+    static let silenceFactor = 4
+
+    enum Outcome: Equatable {
+        case accepted(NodeKind, after: Duration)
+        case failed
+        /// The node has sent as many messages as RLN permits in this epoch. It pauses like a node that failed, because no response tells
+        /// whether an epoch lasts one second or ten minutes.
+        case quotaExhausted
+        /// The task was cancelled, for example because another node accepted the message first.
+        case cancelled
+        /// The message was not posted.
+        case unused
+    }
+
+    private struct Node {
+        /// The maximum number of POSTs in flight. A node of unknown kind gets one at a time.
+        var limit: Int
+        var inFlightCount = 0
+        /// The number of consecutive failures.
+        var failureCount = 0
+        var pauseEnd: Timestamp?
+        var isQuotaExhausted = false
+        /// Whether a POST had no response in time, and none has succeeded since.
+        var isSilent = false
+        /// The moving average of the time until the node accepts a message.
+        var usualTime = Duration.zero
+
+        var hasCapacity: Bool { inFlightCount < (isSilent ? 1 : limit) }
+    }
+
+    private let limit: Int?
+    private var nodes: [Node]
+    private var next = 0
+
+    /// - Parameters:
+    ///   - count: The number of nodes; all methods identify a node by its index.
+    ///   - limit: The maximum number of POSTs in flight at each node; nil means as many as its kind handles.
+    init(count: Int, limit: Int?) {
+        self.limit = limit
+        nodes = Array(repeating: Node(limit: limit ?? 1), count: count)
+    }
+
+    /// Takes a slot of a node for one POST.
+    ///
+    /// - Parameters:
+    ///   - excluded: The nodes that must not get this message, because they had it already.
+    ///   - troubled: The nodes with an issue, which hardly accept a message.
+    /// - Returns: A node to be passed to `release`, or nil while the nodes to prefer have no free slot.
+    mutating func acquire(besides excluded: Set<Int>, troubled: Set<Int>, at now: Timestamp) -> Int? {
+        let candidates = nodes.indices.map { (next + $0) % nodes.count }.filter { !excluded.contains($0) }
+        let working = candidates.filter { !troubled.contains($0) && nodes[$0].pauseEnd ?? now <= now }
+        guard let node = (working.isEmpty ? candidates : working).first(where: { nodes[$0].hasCapacity }) else { return nil }
+        nodes[node].inFlightCount += 1
+        next = (node + 1) % nodes.count
+        return node
+    }
+
+    mutating func release(_ node: Int, after outcome: Outcome, at now: Timestamp) {
+        nodes[node].inFlightCount -= 1
+        switch outcome {
+        case .accepted(let kind, let time):
+            nodes[node].limit = limit ?? kind.maximumPostsInFlight
+            nodes[node].failureCount = 0
+            nodes[node].pauseEnd = nil
+            nodes[node].isQuotaExhausted = false
+            nodes[node].isSilent = false
+            nodes[node].usualTime = nodes[node].usualTime == .zero ? time : (nodes[node].usualTime * 7 + time) / 8
+        case .failed, .quotaExhausted:
+            nodes[node].isQuotaExhausted = outcome == .quotaExhausted
+            pause(node, at: now)
+        case .cancelled:
+            if nodes[node].isSilent { pause(node, at: now) }
+        case .unused: break
+        }
+    }
+
+    private mutating func pause(_ node: Int, at now: Timestamp) {
+        nodes[node].failureCount += 1
+        nodes[node].pauseEnd = now.advanced(by: Self.backOff.bound(afterFailures: nodes[node].failureCount))
+    }
+
+    /// The time without a response after which another node gets the message as well.
+    func silence(of node: Int) -> Duration { max(Self.minimumSilence, nodes[node].usualTime * Self.silenceFactor) }
+
+    /// Records that a POST had no response in time: until the node accepts a message it gets one at a time.
+    mutating func recordSilence(of node: Int) { nodes[node].isSilent = true }
+
+    /// Whether the node failed too often in a row for a short disturbance. A node without quota works.
+    func isBroken(_ node: Int) -> Bool {
+        nodes[node].failureCount >= PublishAttempts.maximumCount && !nodes[node].isQuotaExhausted
+    }
+
+    /// The nodes whose quota is used up.
+    var withoutQuota: [Int] { nodes.indices.filter { nodes[$0].isQuotaExhausted } }
+}

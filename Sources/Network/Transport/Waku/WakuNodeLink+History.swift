@@ -1,0 +1,89 @@
+import CoreMetrics
+import Envelope
+import Logging
+import ServiceLifecycle
+import Synchronization
+import Tasks
+import WakuREST
+
+/// The history task of a pubsub topic, which performs the work that `HistorySync` decides.
+extension WakuNodeLink {
+    func followHistory(of topic: String, _ receiver: any EnvelopeReceiver, _ signals: TopicSignals) async {
+        var history = HistorySync(
+            pubsubTopic: topic, peerAddress: base.configuration.storePeerAddress, wants: { receiver.isInterested(in: $0) },
+            isKnown: { hash in self.base.known.withLock { $0.contains(hash) } })
+        var action = history.action
+        while await pause(action.delay, orSignals: signals) {
+            let event = if let event = signals.nextForHistory() { event } else { await carryOut(action.work, receiver, topic) }
+            action = history.note(event, at: base.wallClock.now())
+            status.report(action.issue, about: "history of \(topic)")
+            if action.hasFoundMissed { signals.signalMissed() }
+            guard action.filledGapCount > 0 else { continue }
+            base.metrics.gapsFilled.increment(by: action.filledGapCount)
+            base.logger.notice("backfill completed", metadata: ["node": "\(node.name)", "topic": "\(topic)"])
+        }
+    }
+
+    /// Returns the node's own checkpoint or, until it has one, the checkpoint of a transport with a single node.
+    private func checkpoint(of topic: String) async throws -> Timestamp? {
+        if let checkpoint = try await base.checkpoints.checkpoint(of: checkpointName(of: topic)) { return checkpoint }
+        return try await base.checkpoints.checkpoint(of: topic)
+    }
+
+    private func carryOut(_ work: HistorySync.Work, _ receiver: any EnvelopeReceiver, _ topic: String) async -> HistorySync.Event {
+        do {
+            switch work {
+            case .load:
+                return .loaded(try await checkpoint(of: topic))
+            case .wait:
+                return .waited
+            case .ask(let query):
+                let page = try await node.storePage(query)
+                if query.includesData { base.metrics.countFetched(page.rows.count, from: .store) }
+                guard await receiver.discover({ Set(page.rows.compactMap(\.contentTopic)) }) else {
+                    return .failed(.other, "topics could not be looked up in the database")
+                }
+                return .page(page)
+            case .offer(let envelopes, let hashes):
+                try await offer(envelopes, hashes: hashes, to: receiver, origin: .backfilled)
+                base.metrics.recovered.increment(by: envelopes.count)
+                return .accepted
+            case .save(let checkpoint):
+                try await base.checkpoints.saveCheckpoint(checkpoint, of: checkpointName(of: topic))
+                status.saved(checkpoint, of: topic)
+                return .saved
+            }
+        } catch is Overload {
+            return .overloaded
+        } catch {
+            base.metrics.historyFailures.increment()
+            return .failed(HistorySync.Failure(error), "\(error)")
+        }
+    }
+
+    /// Waits for the delay or for a signal.
+    ///
+    /// - Parameter duration: The delay, or nil to wait for a signal only.
+    /// - Returns: False if the transport is to stop.
+    private func pause(_ duration: Duration?, orSignals signals: TopicSignals) async -> Bool {
+        if duration == .zero { return await base.pause(.zero) }
+        await cancelWhenGracefulShutdown { [clock = base.clock] in
+            if let duration {
+                _ = await withTimeout(duration, clock: clock) { await signals.waitForHistory() }
+            } else {
+                await signals.waitForHistory()
+            }
+        }
+        return await base.pause(.zero)
+    }
+}
+
+extension HistorySync.Failure {
+    fileprivate init(_ error: any Error) {
+        switch error {
+        case NodeError.tooLarge: self = .tooLarge
+        case NodeError.refused(_, let text) where text.contains("cursor not found"): self = .cursorLost
+        default: self = .other
+        }
+    }
+}

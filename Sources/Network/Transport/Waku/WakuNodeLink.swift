@@ -1,0 +1,178 @@
+import Bytes
+import CoreMetrics
+import Envelope
+import Logging
+import StatusCrypto
+import Synchronization
+import WakuREST
+import Wire
+
+/// The link to one node: polls each pubsub topic, fills gaps from the node's store, and watches the node's health.
+///
+/// Each link follows its node's history independently: a node that was down lacks messages in its store that another node has. Only a
+/// comparison with every store finds all missed messages.
+final class WakuNodeLink: Sendable {
+    /// The interval between two health checks: a node's health changes slowly.
+    static let healthInterval = Duration.seconds(10)
+    /// The number of attempts to record a taken batch during shutdown. After that the next start must find the batch in the node's store.
+    static let maximumLastOfferCount = 5
+
+    let node: WakuNode
+    let base: WakuSharedState
+    let status: WakuStatus
+    private let isOnly: Bool
+    private let foreign = Mutex(UnwantedMessageCache())
+
+    /// - Parameter isOnly: Whether the transport has no other node.
+    init(node: WakuNode, isOnly: Bool, base: WakuSharedState) {
+        self.node = node
+        self.isOnly = isOnly
+        self.base = base
+        status = WakuStatus(node: node.name, pubsubTopics: base.configuration.pubsubTopics, logger: base.logger)
+    }
+
+    func run(receiver: any EnvelopeReceiver) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.watchHealth() }
+            for topic in base.configuration.pubsubTopics {
+                let signals = TopicSignals()
+                group.addTask { await self.poll(topic, receiver, signals) }
+                if base.configuration.usesHistory { group.addTask { await self.followHistory(of: topic, receiver, signals) } }
+            }
+        }
+    }
+
+    /// Returns the name under which the topic's checkpoint is stored. Each of several nodes has its own: their histories differ.
+    func checkpointName(of topic: String) -> String {
+        isOnly ? topic : "\(topic) at \(node.name)"
+    }
+
+    // MARK: Polling
+
+    private func poll(_ topic: String, _ receiver: any EnvelopeReceiver, _ signals: TopicSignals) async {
+        let share = base.configuration.cacheCapacity / max(1, base.configuration.pubsubTopics.count)
+        var poll = TopicPoll(
+            interval: base.configuration.pollInterval, cacheShare: share, usesHistory: base.configuration.usesHistory)
+        var action = poll.action
+        while await base.pause(action.delay) {
+            let event = if let event = signals.nextForPoll() { event } else { await carryOut(action.work, topic, receiver) }
+            action = poll.note(event)
+            let wasAway = status.hasIssue(about: topic)
+            status.report(action.issue, about: topic)
+            // A failure to publish while the node was away does not apply to the node that is back.
+            if wasAway, action.issue == nil { status.report(nil, about: "publishing") }
+            if let reception = action.reception { signals.signalHistory(reception) }
+            if case .gap(let cause) = action.reception {
+                base.metrics.count(cause)
+                if cause != .start { status.foundGap() }
+                base.logger.notice(
+                    "messages may have been missed", metadata: ["node": "\(node.name)", "topic": "\(topic)", "cause": "\(cause)"])
+            }
+            if action.hasOtherReader {
+                status.lostMessages(of: topic, at: base.wallClock.now())
+            } else if let count = action.overflowCount {
+                base.logger.warning(
+                    """
+                    found messages that the node's cache dropped; compare transport.waku.cacheCapacity with the node's setting; \
+                    treating batches of this size as an overflow
+                    """,
+                    metadata: ["node": "\(node.name)", "topic": "\(topic)", "count": "\(count)"])
+            }
+        }
+        if case .offer(let batch) = action.work { await offerLast(batch, receiver) }
+    }
+
+    private func carryOut(_ work: TopicPoll.Work, _ topic: String, _ receiver: any EnvelopeReceiver) async -> TopicPoll.Event {
+        do {
+            switch work {
+            case .take:
+                return try await take(topic, receiver)
+            case .subscribe:
+                try await node.subscribe(to: [topic])
+                base.logger.notice("subscribed", metadata: ["node": "\(node.name)", "topic": "\(topic)"])
+                return .subscribed
+            case .offer(let batch):
+                try await offer(batch.wanted, hashes: batch.hashes, to: receiver, origin: .live)
+                return .accepted
+            }
+        } catch is Overload {
+            return .shed
+        } catch {
+            if work == .take { base.metrics.count(.failed) }
+            return .failed("\(error)")
+        }
+    }
+
+    private func take(_ topic: String, _ receiver: any EnvelopeReceiver) async throws(NodeError) -> TopicPoll.Event {
+        let start = base.wallClock.now()
+        let taken = try await node.takeMessages(on: topic)
+        base.metrics.polled(in: start.duration(to: base.wallClock.now()))
+        guard let envelopes = taken else {
+            base.metrics.count(.notSubscribed)
+            return .notSubscribed
+        }
+        base.metrics.count(.succeeded)
+        base.metrics.countFetched(envelopes.count, from: .relay)
+        status.polled(topic, messageCount: envelopes.count, at: base.wallClock.now())
+        let isDiscovered = await receiver.discover { Set(envelopes.map(\.message.contentTopic)).union(foreign.withLock(\.contentTopics)) }
+        let isWanted = { (envelope: WakuEnvelope) in !isDiscovered || receiver.isInterested(in: envelope.message.contentTopic) }
+        let readable = envelopes.filter { LiveBatch.isReadable($0) || !isWanted($0) }
+        // Unwanted messages are hashed too: reading them from the store later to learn their hashes would cost more.
+        let hashes = readable.map(\.hash)
+        let late = takeLate(receiver)
+        let isNew = base.known.withLock { known in
+            var batch: Set<Digest32> = []
+            return hashes.map { !known.contains($0) && batch.insert($0).inserted }
+        }
+        base.metrics.known.increment(by: isNew.count { !$0 })
+        let areWanted = readable.map(isWanted)
+        foreign.withLock { foreign in
+            for (index, envelope) in readable.enumerated() where isNew[index] && !areWanted[index] {
+                foreign.add(envelope, hash: hashes[index], at: base.wallClock.now())
+            }
+        }
+        return .took(
+            LiveBatch(
+                wanted: late.map(\.envelope) + readable.indices.filter { isNew[$0] && areWanted[$0] }.map { readable[$0] },
+                hashes: late.map(\.hash) + hashes, unreadableCount: envelopes.count - readable.count, reconsideredCount: late.count))
+    }
+
+    /// Returns messages of earlier batches whose topics have become of interest, because of a registration in the same batch.
+    private func takeLate(_ receiver: any EnvelopeReceiver) -> [UnwantedMessageCache.Entry] {
+        let late = foreign.withLock { $0.take(at: base.wallClock.now()) { receiver.isInterested(in: $0) } }
+        if !late.isEmpty { base.known.withLock { $0.remove(late.map(\.hash)) } }
+        return late
+    }
+
+    /// Records hashes as known only after the receiver has accepted the messages: the history must find rejected messages missing, and must
+    /// not move the checkpoint past them.
+    func offer(
+        _ envelopes: [WakuEnvelope], hashes: [Digest32], to receiver: any EnvelopeReceiver, origin: EnvelopeOrigin
+    ) async throws {
+        if !envelopes.isEmpty { try await receiver.receive(envelopes, origin: origin) }
+        base.known.withLock { $0.insert(hashes) }
+    }
+
+    /// Makes a last attempt to record a batch that the node has already dropped, so that the next start does not depend on the node's
+    /// store.
+    private func offerLast(_ batch: LiveBatch, _ receiver: any EnvelopeReceiver) async {
+        for _ in 1...Self.maximumLastOfferCount {
+            do {
+                return try await offer(batch.wanted, hashes: batch.hashes, to: receiver, origin: .live)
+            } catch {
+                try? await base.clock.sleep(for: base.configuration.pollInterval)
+            }
+        }
+        base.logger.error("failed to record messages from the node", metadata: ["count": "\(batch.wanted.count)"])
+    }
+
+    private func watchHealth() async {
+        var delay = Duration.zero
+        while await base.pause(delay) {
+            // The polls report an unreachable node.
+            let healthIssues = (try? await node.healthIssues()) ?? []
+            status.report(healthIssues.isEmpty ? nil : healthIssues.joined(separator: "; "), about: "health")
+            delay = Self.healthInterval
+        }
+    }
+}

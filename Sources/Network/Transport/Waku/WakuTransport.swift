@@ -1,0 +1,122 @@
+import CoreMetrics
+package import Envelope
+package import Logging
+import Synchronization
+import Tasks
+package import WakuREST
+import Wire
+
+/// The server's transport over the REST APIs of one or more Waku nodes. Each node is polled and compared on its own (`WakuNodeLink`), a
+/// message delivered by several nodes is handled once, and a message is published through one of them (WAKU_REST.md §3).
+package final class WakuTransport: MessageTransport {
+    package struct Configuration: Sendable {
+        package var pubsubTopics: [String]
+        /// The time between two GETs; at most half of the time in which the busiest traffic fills the node's cache (WAKU_REST.md §3).
+        package var pollInterval: Duration
+        /// The node's `--rest-relay-cache-capacity`.
+        package var cacheCapacity: Int
+        /// Whether gaps are filled from the node's store.
+        package var usesHistory: Bool
+        /// The multiaddress of another node whose store is queried through the node; nil uses the node's own store.
+        package var storePeerAddress: String?
+        /// Whether published messages are looked up in the store, and published again if they are missing.
+        package var confirmsPublishing: Bool
+        /// The maximum number of POSTs in flight at a node; nil uses the limit of the kind of node.
+        package var maximumPostsInFlight: Int?
+
+        package init(
+            pubsubTopics: [String], pollInterval: Duration = .milliseconds(500), cacheCapacity: Int = 4_096, usesHistory: Bool = true,
+            storePeerAddress: String? = nil, confirmsPublishing: Bool = false, maximumPostsInFlight: Int? = nil
+        ) {
+            self.pubsubTopics = pubsubTopics
+            self.pollInterval = pollInterval
+            self.cacheCapacity = cacheCapacity
+            self.usesHistory = usesHistory
+            self.storePeerAddress = storePeerAddress
+            self.confirmsPublishing = confirmsPublishing
+            self.maximumPostsInFlight = maximumPostsInFlight
+        }
+    }
+
+    let base: WakuSharedState
+    let links: [WakuNodeLink]
+
+    // Publishing
+    let selector: Monitor<PublishNodeSelector>
+    let waitingCount = Atomic<Int>(0)
+    let confirmations = Mutex(Confirmations())
+
+    /// - Parameters:
+    ///   - nodes: The nodes, at least one.
+    ///   - jitter: Returns a random number from 0 up to, but not including, 1.
+    package init(
+        nodes: [WakuNode], configuration: Configuration, checkpoints: any CheckpointKeeper, clock: any Clock<Duration> = ContinuousClock(),
+        wallClock: WallClock, jitter: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }, logger: Logger
+    ) {
+        let base = WakuSharedState(
+            nodes: nodes.map(\.name), configuration: configuration, checkpoints: checkpoints, clock: clock, wallClock: wallClock,
+            jitter: jitter, logger: logger)
+        self.base = base
+        links = nodes.map { WakuNodeLink(node: $0, isOnly: nodes.count == 1, base: base) }
+        selector = Monitor(PublishNodeSelector(count: nodes.count, limit: configuration.maximumPostsInFlight))
+    }
+
+    package func run(receiver: any EnvelopeReceiver) async throws {
+        if !base.configuration.usesHistory { base.logger.notice("node's store is disabled; messages missed in a gap are lost") }
+        await withDiscardingTaskGroup { group in
+            for link in links { group.addTask { await link.run(receiver: receiver) } }
+            if base.configuration.confirmsPublishing { group.addTask { await self.confirmPublished() } }
+        }
+    }
+
+    // MARK: Status for operators
+
+    package var healthIssues: [String] { isUsable ? [] : nodeIssues }
+    package var warnings: [String] {
+        let now = base.wallClock.now()
+        return (isUsable ? nodeIssues : []) + perNode { $0.status.warnings(at: now) } + quotaWarnings
+    }
+
+    /// The states of the nodes for operators, in the order of the settings.
+    package var nodeReports: [NodeReport] {
+        links.map { link in
+            NodeReport(
+                name: link.node.name, issues: link.status.healthIssues, lastMessage: link.status.lastMessage,
+                gapCount: link.status.gapCount)
+        }
+    }
+
+    package var canEcho: Bool { selector.read(\.withoutQuota).isEmpty }
+
+    private var quotaWarnings: [String] {
+        selector.read(\.withoutQuota).map { node in
+            "publishing: the RLN quota of node \(links[node].node.name) is exhausted; replies wait for the next epoch, without echoes"
+        }
+    }
+
+    /// Whether at least one node has no issue.
+    private var isUsable: Bool { links.contains(where: \.status.healthIssues.isEmpty) }
+
+    private var nodeIssues: [String] { perNode(\.status.healthIssues) }
+
+    private func perNode(_ what: (WakuNodeLink) -> [String]) -> [String] {
+        links.flatMap { link in what(link).map { "node \(link.node.name): \($0)" } }
+    }
+
+    /// Sets the metrics that change with time, each to the best value among the nodes. Call this before the metrics are read.
+    package func refreshGauges() {
+        let now = base.wallClock.now()
+        for (link, up) in zip(links, base.metrics.nodesUp) { up.set(link.status.healthIssues.isEmpty ? 1 : 0) }
+        base.metrics.publishQueueDepth.set(waitingCount.load(ordering: .relaxed))
+        if let poll = links.compactMap(\.status.oldestPoll).max() { base.metrics.lastPollAge.set(now.seconds(since: poll)) }
+        if let checkpoint = links.compactMap(\.status.oldestCheckpoint).max() {
+            base.metrics.checkpointAge.set(now.seconds(since: checkpoint))
+        }
+    }
+}
+
+extension Timestamp {
+    fileprivate func seconds(since earlier: Timestamp) -> Double {
+        Double(nanoseconds - earlier.nanoseconds) / 1e9
+    }
+}

@@ -1,0 +1,169 @@
+import Bytes
+package import Envelope
+package import HTTPClient
+import JSON
+import Wire
+
+/// The REST API of a Waku node (WAKU_REST.md §1): nwaku, its successors, or go-waku.
+///
+/// A node closes each connection after its response, and its relay cache has one reader: do not use one node from two programs.
+package struct WakuNode: HoldsSecret, Sendable {
+    /// The timeout of a command: twice the node's own timeout of publishing (WAKU_REST.md §1.2).
+    package static let commandTimeout = Duration.seconds(10)
+    /// The timeout of a read: a full cache of large messages takes long, and messages that are not read to the end are lost.
+    package static let readTimeout = Duration.seconds(30)
+    /// The maximum size of a batch. A full cache of ordinary messages is 11 MB (WAKU_REST.md §3).
+    static let maximumBatchByteCount = 64 << 20
+    static let maximumAnswerByteCount = 64 << 10
+
+    /// The name of the node among several: its URL without scheme and user, because a password must not reach the log.
+    package let name: String
+    private let url: String
+    /// The client that sends the requests.
+    private let client: HTTPClient
+    private let headers: [(name: String, value: String)]
+    private let commandTimeout: Duration
+    private let readTimeout: Duration
+
+    /// - Parameters:
+    ///   - url: The base URL, `http://host:port`, with or without a final slash.
+    ///   - headers: Headers sent with each request, for a proxy in front of the node.
+    package init(
+        url: String, client: HTTPClient, headers: [(name: String, value: String)] = [], commandTimeout: Duration = Self.commandTimeout,
+        readTimeout: Duration = Self.readTimeout
+    ) {
+        self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
+        let place = self.url.split(separator: "://", maxSplits: 1).last ?? ""
+        let authority = place.prefix { $0 != "/" }
+        name = String(place[(authority.lastIndex(of: "@").map { place.index(after: $0) } ?? place.startIndex)...])
+        self.client = client
+        self.headers = headers
+        self.commandTimeout = commandTimeout
+        self.readTimeout = readTimeout
+    }
+
+    /// Subscribes the node to all of the pubsub topics, or to none on failure.
+    package func subscribe(to pubsubTopics: [String]) async throws(NodeError) {
+        _ = try await send(.post, "/relay/v1/subscriptions", body: JSONText.array(pubsubTopics))
+    }
+
+    package func unsubscribe(from pubsubTopics: [String]) async throws(NodeError) {
+        _ = try await send(.delete, "/relay/v1/subscriptions", body: JSONText.array(pubsubTopics))
+    }
+
+    /// Takes the messages that arrived on a pubsub topic since the last call. The node forgets them.
+    ///
+    /// - Parameter wants: Whether a content topic is of interest. The base64 of other messages is not decoded.
+    /// - Returns: The messages, or nil if the node is not subscribed to the topic.
+    package func takeMessages(
+        on pubsubTopic: String, where wants: (_ contentTopic: String) -> Bool = { _ in true }
+    ) async throws(NodeError) -> [WakuEnvelope]? {
+        let body: [UInt8]
+        do {
+            body = try await send(
+                .get, messagesPath(pubsubTopic), timeout: readTimeout, maximumByteCount: Self.maximumBatchByteCount)
+        } catch .refused(404, let text) where !Self.isNotReady(text) {
+            return nil
+        }
+        return try read(body) { reader throws(JSONError) in
+            var envelopes: [WakuEnvelope] = []
+            if reader.readNull() { return envelopes }  // go-waku's empty list
+            try reader.readArray { reader throws(JSONError) in
+                let message = try MessageJSON(reading: &reader, as: .answer)
+                guard wants(message.contentTopic ?? ""), let message = message.decoded() else { return }
+                envelopes.append(WakuEnvelope(pubsubTopic: pubsubTopic, message: message))
+            }
+            return envelopes
+        }
+    }
+
+    /// Publishes a message unchanged: the caller sets version and timestamp. Do not exceed the kind's limit of POSTs in flight.
+    ///
+    /// - Returns: The kind of node, as its response shows.
+    @discardableResult
+    package func publish(_ envelope: WakuEnvelope) async throws(NodeError) -> NodeKind {
+        NodeKind(answer: try await send(.post, messagesPath(envelope.pubsubTopic), body: MessageJSON.request(envelope.message)))
+    }
+
+    /// Returns the reasons why the node is not usable, in its own words; empty if it is ready or has no health check.
+    package func healthIssues() async throws(NodeError) -> [String] {
+        do {
+            return try read(try await send(.get, "/health")) { reader throws(JSONError) in
+                try NodeHealth(reading: &reader).healthIssues
+            }
+        } catch .refused(501, _) {
+            return []  // go-waku without RLN has no health check
+        }
+    }
+
+    /// Returns one page of the node's store, or of a peer's.
+    ///
+    /// - Throws: `refused`, also for a failure of the peer, which the node reports inside an HTTP 200.
+    package func storePage(_ query: StoreQuery) async throws(NodeError) -> StorePage {
+        let body = try await send(
+            .get, "/store/v3/messages?" + query.parameters, timeout: readTimeout, maximumByteCount: Self.maximumBatchByteCount)
+        let answer = try read(body) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader) }
+        guard answer.statusCode == 200 else {
+            throw .refused(status: answer.statusCode, text: Self.printable(answer.statusDescription))
+        }
+        return answer.page
+    }
+
+    /// Reads all pages of a query in sequence.
+    package func storeMessages(
+        _ query: StoreQuery, page: (StorePage) async throws(NodeError) -> Void
+    ) async throws(NodeError) {
+        var query = query
+        while true {
+            let answer = try await storePage(query)
+            try await page(answer)
+            guard let cursor = answer.cursor else { return }
+            // A node with a wrong cursor would be queried without end.
+            guard cursor != query.cursor else { throw .unintelligible("the store's cursor does not advance") }
+            query.cursor = cursor
+        }
+    }
+
+    private func messagesPath(_ pubsubTopic: String) -> String {
+        "/relay/v1/messages/" + PercentEncoding.encode(pubsubTopic)
+    }
+
+    private func send(
+        _ method: HTTPRequest.Method, _ path: String, body: String? = nil, timeout: Duration? = nil,
+        maximumByteCount: Int = Self.maximumAnswerByteCount
+    ) async throws(NodeError) -> [UInt8] {
+        let request = HTTPRequest(
+            method: method, url: url + path, headers: headers + (body == nil ? [] : [("Content-Type", "application/json")]),
+            body: body.map { Array($0.utf8) }, timeout: timeout ?? commandTimeout, maximumResponseBodyByteCount: maximumByteCount)
+        let response: HTTPResponse
+        do {
+            response = try await client.send(request)
+        } catch {
+            throw error.kind == .responseTooLarge ? .tooLarge : .unreachable("\(error.kind)")
+        }
+        guard response.status == 200 else {
+            throw .refused(status: response.status, text: Self.printable(String(decoding: response.body, as: UTF8.self)))
+        }
+        return response.body
+    }
+
+    private func read<Value>(
+        _ body: [UInt8], _ value: (inout JSONReader) throws(JSONError) -> Value
+    ) throws(NodeError) -> Value {
+        do throws(JSONError) {
+            return try JSONReader.read(body, value)
+        } catch {
+            throw .unintelligible("line \(error.line), column \(error.column): \(error.reason)")
+        }
+    }
+
+    /// Whether a 404 means that the node is not ready, and not that the topic is unknown (WAKU_REST.md §0).
+    private static func isNotReady(_ text: String) -> Bool {
+        text.contains("endpoints are not available")
+    }
+
+    /// Shortens a node's text to one short line for the log.
+    private static func printable(_ text: String) -> String {
+        String(text.prefix(200).map { $0.isNewline || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? " " : $0 })
+    }
+}

@@ -1,0 +1,26 @@
+import Synchronization
+import Tasks
+
+/// Runs work that blocks on the disk on a thread of its own.
+///
+/// - Parameter body: The work. Its argument throws `CancellationError` once the task is cancelled.
+/// - Returns: The result of the work, once the work has ended, also after a cancellation.
+func onThread<Result: Sendable>(
+    _ body: @escaping @Sendable (_ checkCancellation: @Sendable () throws -> Void) throws -> Result
+) async throws -> Result {
+    let flag = CancellationFlag()
+    return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+            NamedThread.start("backup") {
+                continuation.resume(
+                    with: Swift.Result { try body { if flag.isSet.load(ordering: .relaxed) { throw CancellationError() } } })
+            }
+        }
+    } onCancel: {
+        flag.isSet.store(true, ordering: .relaxed)
+    }
+}
+
+private final class CancellationFlag: Sendable {
+    let isSet = Atomic(false)
+}

@@ -1,0 +1,158 @@
+import Bytes
+import Foundation
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import ServiceLifecycle
+import StatusCrypto
+import StatusReport
+import Store
+
+/// The HTTP endpoints for operators: health, metrics, identity (INTERFACE.md, "Admin HTTP"). By default they listen on loopback.
+struct AdminServer: Service {
+    /// The values that the endpoints show. The server reads each value at every request.
+    struct Content: HoldsSecret, Sendable {
+        /// The reasons why the server is not ready; empty if it is ready.
+        var healthIssues: @Sendable () -> [String]
+        /// The conditions that an operator should know and that do not affect readiness.
+        var warnings: @Sendable () -> [String]
+        /// Prometheus text.
+        var metrics: @Sendable () async -> String
+        /// The identity as JSON.
+        var identityJSON: String
+        /// The state of the server for the status page.
+        var status: @Sendable () async -> StatusSnapshot
+        /// Returns the progress of the push with a deduplication key; nil if the store has none.
+        var progress: @Sendable (Digest32) async throws -> PushProgress?
+        /// Restores registrations that were removed for dead device tokens, those with the ids or all. Returns the number of restored ones.
+        var restoreDeadTokens: @Sendable ([Int64]?) async throws -> Int
+        /// Begins the shutdown of the server.
+        var drain: @Sendable () -> Void
+        /// The token that a request must present to change the server's state.
+        var token: AdminToken
+        /// The host names under which the endpoints respond, in addition to IP addresses and `localhost`; in lower case.
+        var allowedHosts: [String]
+    }
+
+    /// The limit is far more connections than a scraper that leaks some opens within ``idleTimeout``, because a health check without a
+    /// connection fails.
+    static let maximumConnectionCount = 1_024
+    /// The time after which the server closes a connection without requests.
+    private static let idleTimeout = TimeAmount.seconds(30)
+    /// The maximum size of a body: a list of some thousand ids.
+    private static let maximumBodyByteCount = 64 << 10
+
+    private let address: ListenAddress
+    private let maximumConnectionCount: Int
+    private let content: Content
+    private let logger: Logger
+    private let onListening: @Sendable (ListenAddress) async -> Void
+
+    init(
+        address: ListenAddress, maximumConnectionCount: Int, content: Content, logger: Logger,
+        onListening: @escaping @Sendable (ListenAddress) async -> Void
+    ) {
+        self.address = address
+        self.maximumConnectionCount = maximumConnectionCount
+        self.content = content
+        self.logger = logger
+        self.onListening = onListening
+    }
+
+    func run() async throws {
+        let host = address.host
+        let application = Application(
+            router: try router(),
+            server: .closing(.init(idleTimeout: Self.idleTimeout)),
+            configuration: ApplicationConfiguration(
+                address: .hostname(host, port: address.port),
+                availableConnectionsDelegate: MaximumAvailableConnections(maximumConnectionCount)),
+            onServerRunning: { channel in
+                await onListening(ListenAddress(host: host, port: channel.localAddress?.port ?? address.port))
+            },
+            logger: logger)
+        try await application.run()
+    }
+
+    private func router() throws -> Router<BasicRequestContext> {
+        // Probes often use HEAD.
+        let router = Router(options: .autoGenerateHeadEndpoints)
+        router.add(middleware: AllowedHosts(content.allowedHosts + [address.host.lowercased()]))
+        router.get("health/live") { _, _ in
+            Self.respond(.ok, "{\"live\":true}", type: "application/json")
+        }
+        router.get("health/ready") { [content] _, _ in
+            let healthIssues = content.healthIssues()
+            let body = ReadinessBody(ready: healthIssues.isEmpty, reasons: healthIssues, warnings: content.warnings())
+            return Self.respond(healthIssues.isEmpty ? .ok : .serviceUnavailable, try body.json(), type: "application/json")
+        }
+        let page = try StatusPage()
+        router.get("/") { [content] _, _ in
+            var response = Self.respond(.ok, page.html(await content.status()), type: "text/html; charset=utf-8")
+            response.headers[.contentSecurityPolicy] = StatusPage.contentSecurityPolicy
+            response.headers[.cacheControl] = "no-store"
+            return response
+        }
+        router.get("status.json") { [content] _, _ in
+            var response = Self.respond(.ok, try await content.status().json(), type: "application/json")
+            response.headers[.cacheControl] = "no-store"
+            return response
+        }
+        router.get("metrics") { [content] _, _ in
+            Self.respond(.ok, await content.metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
+        }
+        router.get("identity") { [content] _, _ in
+            Self.respond(.ok, content.identityJSON, type: "application/json")
+        }
+        router.get("pushes/{deduplicationKey}") { [content] _, context in
+            guard let text = context.parameters.get("deduplicationKey"), let key = Hex.decode(text[...]).flatMap({ Digest32($0) }) else {
+                return Self.respond(.badRequest, "expected the 64 hex digits of a deduplication key", type: "text/plain")
+            }
+            guard let progress = try await content.progress(key) else {
+                return Self.respond(.notFound, "no such push", type: "text/plain")
+            }
+            return Self.respond(.ok, try PushProgressBody(progress).json(), type: "application/json")
+        }
+        // Earlier releases received gorush's feedback here. An operator whose gorush still has the hook finds this text in its log.
+        router.post("gorush/feedback") { _, _ in
+            Self.respond(.gone, "gorush has to run with core.sync: true; delete its core.feedback_hook_url", type: "text/plain")
+        }
+        router.post("drain") { [content] request, _ in
+            guard content.token.isShown(by: request.headers[.authorization]) else {
+                return Self.respond(.unauthorized, "", type: "text/plain")
+            }
+            content.drain()
+            let body = try JSONEncoder().encode(DrainBody(process: ProcessInfo.processInfo.processIdentifier))
+            return Self.respond(.accepted, String(decoding: body, as: UTF8.self), type: "application/json")
+        }
+        router.post("dead-tokens/restore") { [content] request, _ in try await Self.restore(request, content) }
+        return router
+    }
+
+    private static func restore(_ request: Request, _ content: Content) async throws -> Response {
+        guard content.token.isShown(by: request.headers[.authorization]) else { return respond(.unauthorized, "", type: "text/plain") }
+        let body = try await request.body.collect(upTo: maximumBodyByteCount)
+        guard let wanted = try? JSONDecoder().decode(RestoreBody.self, from: Data(body.readableBytesView)) else {
+            return respond(.badRequest, "expected {\"ids\":[1,2]} or {\"ids\":null} for all", type: "text/plain")
+        }
+        let count = try await content.restoreDeadTokens(wanted.ids)
+        // Owners may have registered some of the ids again. A request that restores none of its ids is a mistake of its sender.
+        guard count > 0 || wanted.ids == nil else {
+            return respond(
+                .notFound, "none of them can be restored: they are unknown, or their owners have registered or unregistered since",
+                type: "text/plain")
+        }
+        return respond(.ok, "{\"restored\":\(count)}", type: "application/json")
+    }
+
+    private struct RestoreBody: Decodable {
+        var ids: [Int64]?
+    }
+
+    private static func respond(_ status: HTTPResponse.Status, _ body: String, type: String) -> Response {
+        Response(status: status, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(string: body + "\n")))
+    }
+}

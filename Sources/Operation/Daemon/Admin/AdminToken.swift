@@ -1,0 +1,37 @@
+import Bytes
+import Settings
+
+/// The token that a tool presents to change a running server's state: a random text in a file next to the database, mode 0600.
+struct AdminToken: Sendable {
+    private let text: String
+
+    /// Creates a new token at each start.
+    ///
+    /// - Parameter path: The file to write; mode 0600. Its folder is created if it does not exist: with PostgreSQL nothing else is in it.
+    init(writingTo path: String) throws(AdminTokenError) {
+        var random = SecureRandom()
+        text = Hex.encode(random.bytes(32))
+        do {
+            let file = PrivateFile(path: path)
+            try file.makeFolder()
+            try file.write(Array(text.utf8), replaces: true)
+        } catch {
+            throw AdminTokenError(description: "the admin token cannot be written to \(path): \(error)")
+        }
+    }
+
+    /// - Parameter authorization: The header of a request.
+    func isShown(by authorization: String?) -> Bool {
+        ConstantTime.equal(Array((authorization ?? "").utf8), Array("Bearer \(text)".utf8))
+    }
+}
+
+/// A description of a value that holds a token does not contain the token.
+extension AdminToken: CustomStringConvertible, CustomReflectable {
+    var description: String { "AdminToken" }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+struct AdminTokenError: Error, CustomStringConvertible {
+    var description: String
+}

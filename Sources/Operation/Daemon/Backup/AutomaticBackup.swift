@@ -1,0 +1,106 @@
+import Backup
+import Bytes
+import CoreMetrics
+import Envelope
+import Foundation
+import Logging
+import MetricDeclarations
+import ServiceLifecycle
+import Synchronization
+
+/// Backs the database up while the server runs, and removes older backups (`storage.backup`).
+///
+/// A failed backup is a warning. The server continues without it.
+final class AutomaticBackup: Service {
+    /// 1 h, the maximum interval between two readings of the wall clock, which an operator may set.
+    private static let longestSleep = Duration.seconds(3_600)
+
+    private struct State {
+        var newest: Timestamp?
+        var failure: (time: Timestamp, reason: String)?
+    }
+
+    private let schedule: BackupSchedule
+    private let folder: BackupFolder
+    private let backup: DatabaseBackup
+    private let clock: any Clock<Duration>
+    private let wallClock: WallClock
+    private let logger: Logger
+    private let state: Mutex<State>
+    private let newestTime = newestTimeMetric.gauge()
+    private let failureCount = failuresMetric.counter()
+
+    /// Removes what a killed server left of a backup, and looks for the newest one. Call this under the instance lock of the database.
+    ///
+    /// - Parameters:
+    ///   - database: The path of the database.
+    ///   - identity: The server's compressed public key.
+    init(
+        _ settings: BackupSettings, database: String, identity: FixedBytes<33>, clock: any Clock<Duration>, wallClock: WallClock,
+        logger: Logger
+    ) {
+        schedule = settings.schedule
+        folder = BackupFolder(path: settings.folder, identity: identity)
+        backup = DatabaseBackup(of: database, recipients: settings.recipients)
+        self.clock = clock
+        self.wallClock = wallClock
+        self.logger = logger
+        folder.removeLeftovers()
+        let newest = schedule.newest(of: folder.backups(), at: wallClock.now())
+        state = Mutex(State(newest: newest))
+        if let newest { newestTime.set(newest.nanoseconds / 1_000_000_000) }
+    }
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            while true {
+                let now = self.wallClock.now()
+                let delay = now.duration(to: self.nextTime(at: now))
+                if delay > .zero {
+                    try await self.clock.sleep(for: min(delay, Self.longestSleep))
+                } else {
+                    try await self.makeBackup(at: now)
+                }
+            }
+        }
+    }
+
+    /// The age of the newest backup; nil if none exists.
+    var newestAge: Duration? { state.withLock(\.newest).map { max(.zero, $0.duration(to: wallClock.now())) } }
+
+    /// The failure of the last backup; empty if it succeeded.
+    var warnings: [String] {
+        state.withLock { $0.failure.map { ["backup: the last one failed: \($0.reason)"] } ?? [] }
+    }
+
+    private func nextTime(at now: Timestamp) -> Timestamp {
+        state.withLock { schedule.nextTime(newest: $0.newest, failure: $0.failure?.time, now: now) }
+    }
+
+    private func makeBackup(at now: Timestamp) async throws {
+        let name = folder.name(at: now, isEncrypted: backup.isEncrypted)
+        do {
+            try folder.create()
+            try await backup.write(to: folder.path(of: name))
+            folder.remove(schedule.superfluous(folder.backups()))
+        } catch {
+            try Task.checkCancellation()
+            // Any other error only costs this backup: a service that ends would end the server.
+            state.withLock { $0.failure = (now, "\(error)") }
+            failureCount.increment()
+            return logger.warning("backup failed; retrying later", metadata: ["reason": "\(error)"])
+        }
+        state.withLock { $0 = State(newest: name.time) }
+        newestTime.set(name.time.nanoseconds / 1_000_000_000)
+        logger.notice(
+            "backup completed", metadata: ["file": "\(folder.path(of: name))", "duration": "\(now.duration(to: wallClock.now()))"])
+    }
+}
+
+extension AutomaticBackup {
+    static let declarations = [newestTimeMetric, failuresMetric]
+
+    private static let newestTimeMetric = Metric(
+        .gauge, "pushserver_last_backup_timestamp_seconds", help: "Time of the newest automatic backup, in seconds since 1970.")
+    private static let failuresMetric = Metric(.counter, "pushserver_backup_failures_total", help: "Automatic backups that failed.")
+}

@@ -1,0 +1,182 @@
+import Bytes
+import CoreMetrics
+import Envelope
+import Foundation
+import Logging
+import MetricDeclarations
+import PushClient
+import ServiceLifecycle
+import StatusCrypto
+import Synchronization
+import Wire
+
+/// A client of its own with which the server tests itself (`canary.interval`): registers a device, queries it and requests a push, through
+/// the node like every other client.
+///
+/// The push ends before gorush as `discarded`, unless the operator names a device that receives it.
+final class Canary: Service {
+    /// The time from the start to the first check: the transport needs a moment to subscribe.
+    private static let startDelay = Duration.seconds(5)
+    /// The time to the next check after a failed one, at most.
+    private static let maximumRetryInterval = Duration.seconds(30)
+
+    private let configuration: CanarySettings
+    private let owner: Identity
+    private let server: PushServer
+    private let clock: any Clock<Duration>
+    private let wallClock: WallClock
+    private let logger: Logger
+    private let record: Mutex<CanaryRecord>
+    private let age = ageMetric.gauge()
+    private let interval = intervalMetric.gauge()
+    private let checks = checksMetric.counters(by: CheckResult.self)
+
+    /// - Parameters:
+    ///   - identity: The server's key. The canary's own key derives from it, so that each start renews the same registration.
+    ///   - node: The node through which the canary publishes and receives.
+    ///   - timeout: The time to wait for each reply.
+    init(
+        _ configuration: CanarySettings, identity: PrivateKey, node: CanaryNode, pubsubTopic: String,
+        timeout: Duration = PushServer.defaultTimeout, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger
+    ) throws(InvalidPrivateKey) {
+        self.configuration = configuration
+        let seed = identity.withExposedBytes { SHA256.hash(Array("pushserver canary".utf8) + [UInt8](copying: $0)) }
+        owner = Identity(try PrivateKey(seed))
+        server = PushServer(
+            PushClient.PublicKey(identity.publicKey),
+            node: Node(transport: node, pubsubTopic: pubsubTopic, clock: clock, wallClock: wallClock),
+            timeout: timeout)
+        self.clock = clock
+        self.wallClock = wallClock
+        self.logger = logger
+        record = Mutex(CanaryRecord(interval: configuration.interval, start: wallClock.now()))
+    }
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            try await self.clock.sleep(for: Self.startDelay)
+            while !Task.isCancelled {
+                let isSuccess = await self.check()
+                try await self.clock.sleep(
+                    for: isSuccess ? self.configuration.interval : min(self.configuration.interval, Self.maximumRetryInterval))
+            }
+        }
+    }
+
+    /// Makes one check and records the result.
+    ///
+    /// - Returns: Whether the push was accepted.
+    func check() async -> Bool {
+        var problem: String?
+        do {
+            problem = try await checkOnce()
+        } catch {
+            guard !(error is CancellationError) else { return false }
+            problem = "\(error)"
+        }
+        checks[problem == nil ? .succeeded : .failed]?.increment()
+        switch record.withLock({ $0.add(problem, at: wallClock.now()) }) {
+        case .fails(let problem): logger.warning("the canary fails", metadata: ["reason": "\(problem)"])
+        case .works: logger.warning("the canary no longer fails")
+        case nil: break
+        }
+        return problem == nil
+    }
+
+    /// - Returns: The fault of the reply; nil if the push was accepted.
+    private func checkOnce() async throws -> String? {
+        let device = configuration.device ?? Device(deviceToken: "canary", service: .firebase)
+        let receipt = try await server.register(device, installationID: owner.derivedInstallationID, as: owner)
+        let found = try await server.query(.key(owner.publicKey)).devices
+        guard found.map(\.version) == [receipt.version], let token = found.first?.accessToken, token == receipt.accessToken else {
+            return "the response to a query is not what was registered"
+        }
+        let target = PushDevice(owner: .key(owner.publicKey), installationID: owner.derivedInstallationID, accessToken: token)
+        let reports = try await server.push(PushMessage(kind: .message, messageID: PushMessage.randomMessageID()), to: [target])
+        guard reports.map(\.outcome) == [.accepted] else {
+            return "the push was not accepted: \(reports.map(\.outcome.description).joined(separator: ", "))"
+        }
+        return nil
+    }
+
+    /// The key whose pushes the server discards; nil if a device receives them.
+    var discardedKeyHash: Digest64? { configuration.device == nil ? owner.publicKey.hash.bytes : nil }
+
+    /// The time since the last accepted push, or since the start before the first one.
+    var lastSuccessAge: Duration { record.withLock { $0.age(at: wallClock.now()) } }
+
+    /// Whether a check has succeeded since the start.
+    var hasSucceeded: Bool { record.withLock(\.hasSucceeded) }
+
+    var warnings: [String] { record.withLock { $0.warnings(at: wallClock.now()) } }
+
+    /// Sets the gauges. Call this before the metrics are read.
+    func refreshMetrics() {
+        age.set(lastSuccessAge / .seconds(1))
+        interval.set(configuration.interval / .seconds(1))
+    }
+}
+
+extension Canary {
+    private enum CheckResult: String, MetricLabels {
+        case succeeded
+        case failed
+
+        static let labelNames = ["result"]
+    }
+
+    static let declarations = [ageMetric, intervalMetric, checksMetric]
+
+    private static let ageMetric = Metric(
+        .gauge, "pushserver_canary_age_seconds",
+        help: "Time since the canary's last accepted push, or since the start before the first one.")
+    private static let intervalMetric = Metric(
+        .gauge, "pushserver_canary_interval_seconds", help: "Time between two checks of the canary (canary.interval).")
+    private static let checksMetric = Metric(
+        .counter, "pushserver_canary_checks_total", by: CheckResult.self, help: "Checks of the canary, by result.")
+}
+
+/// The results of a canary's checks.
+struct CanaryRecord {
+    /// A change of the results.
+    enum Change: Equatable {
+        case fails(String)
+        case works
+    }
+
+    /// The number of intervals without success after which the canary is late: one check may meet a restart of the node.
+    private static let maximumIntervalCount = 3
+
+    private let interval: Duration
+    private var lastSuccess: Timestamp
+    private(set) var hasSucceeded = false
+    private var problem: String?
+
+    init(interval: Duration, start: Timestamp) {
+        self.interval = interval
+        lastSuccess = start
+    }
+
+    /// Records a result.
+    ///
+    /// - Parameter newProblem: Why the check failed; nil if it succeeded.
+    /// - Returns: The change since the check before; nil if none exists.
+    mutating func add(_ newProblem: String?, at now: Timestamp) -> Change? {
+        defer { problem = newProblem }
+        guard let newProblem else {
+            lastSuccess = now
+            hasSucceeded = true
+            return problem == nil ? nil : .works
+        }
+        return problem == nil ? .fails(newProblem) : nil
+    }
+
+    /// The time since the last success, or since the start.
+    func age(at now: Timestamp) -> Duration { max(.zero, lastSuccess.duration(to: now)) }
+
+    /// Why the canary is late; empty while it is in time.
+    func warnings(at now: Timestamp) -> [String] {
+        guard let problem, age(at: now) > interval * Self.maximumIntervalCount else { return [] }
+        return ["canary: the server has accepted no test push for \(age(at: now).components.seconds) s: \(problem)"]
+    }
+}

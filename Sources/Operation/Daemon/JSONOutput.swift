@@ -1,0 +1,99 @@
+import Bytes
+import Foundation
+import Settings
+import StatusCrypto
+import Store
+
+// The JSON output of commands, files and endpoints.
+extension Encodable {
+    /// Encodes the value as one line with sorted keys.
+    func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+}
+
+/// The body of `GET /health/ready`.
+struct ReadinessBody: Encodable {
+    var ready: Bool
+    var reasons: [String]
+    /// The conditions that do not affect readiness, for example a gorush whose configuration loses pushes.
+    var warnings: [String]
+}
+
+/// The body of `GET /pushes/KEY`.
+struct PushProgressBody: Encodable {
+    /// `waiting` while the push is open, else its outcome.
+    var state: String
+    var attempts: Int
+    var reason: String?
+
+    init(_ progress: PushProgress) {
+        attempts = progress.attemptCount
+        reason = progress.reason
+        state =
+            switch progress.outcome {
+            case nil: "waiting"
+            case .sent: "sent"
+            case .expired: "expired"
+            case .deadToken: "deadToken"
+            case .refused: "refused"
+            case .discarded: "discarded"
+            case .withdrawn: "withdrawn"
+            }
+    }
+}
+
+/// The contents of `--ready-file` (INTERFACE.md, "Files"). The relay command writes only its addresses.
+struct ReadyFileBody: Encodable {
+    var admin: String?
+    var relays: [String]
+    /// The address of the gateways; nil without gateways.
+    var gateways: String?
+    var publicKey: String?
+}
+
+/// The output of `pushserver identity` and `GET /identity`.
+package struct IdentityBody: Sendable {
+    package var publicKey: String
+    package var compressedPublicKey: String
+    package var keyFile: String
+
+    /// Describes the key of a server with these settings.
+    ///
+    /// - Parameter creates: Whether to create the key if neither it nor the server's database exists.
+    /// - Throws: `NoIdentityError`, `KeyFileError`, `MissingKeyError` or `DatabaseError`.
+    package init(_ settings: Settings, creates: Bool) async throws {
+        let file = KeyFile(path: settings.identityKeyFile)
+        let key = try await DatabaseError.explaining(settings) {
+            try creates ? ServerIdentity.loadOrCreate(settings, logger: nil) : file.load()
+        }
+        guard let key else { throw NoIdentityError(keyFile: file.path) }
+        self.init(key.publicKey, keyFile: file.path)
+    }
+
+    init(_ key: PublicKey, keyFile: String) {
+        publicKey = Hex.encode(key.uncompressed.bytes, prefix: "0x")
+        compressedPublicKey = Hex.encode(key.compressed.bytes, prefix: "0x")
+        self.keyFile = keyFile
+    }
+
+    package var json: String {
+        // Hex digits need no escaping; the order is the contract's.
+        "{\"publicKey\":\"\(publicKey)\",\"compressedPublicKey\":\"\(compressedPublicKey)\",\"keyFile\":\((try? keyFile.json()) ?? "null")}"
+    }
+}
+
+/// The error of `pushserver identity` without a key file. The command does not create one as a side effect, because clients would register
+/// with an address that no server has.
+package struct NoIdentityError: Error, CustomStringConvertible {
+    let keyFile: String
+
+    package var description: String {
+        """
+        there is no key file \(keyFile). The server creates it at its first start. Name the configuration of a service with --config, as a \
+        user who may read its files. --create makes one here
+        """
+    }
+}

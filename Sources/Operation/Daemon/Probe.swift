@@ -1,0 +1,76 @@
+import Bytes
+import Delivery
+import HTTPClient
+import Settings
+import StatusCrypto
+import Store
+import Transport
+import WakuREST
+
+/// A check of the dependencies for `check-config --probe`. It sends the node and gorush requests as the server would, but takes no messages
+/// from the node and posts no pushes to gorush.
+package struct Probe: Sendable {
+    /// A line for each dependency and each warning.
+    package private(set) var lines: [String] = []
+    private var failureCount = 0
+
+    package init(_ settings: Settings) async {
+        if case .postgresql = settings.storage { askDatabase(settings) }
+        if settings.transportKind == .waku {
+            let client = HTTPClient(configuration: .init(certificateAuthorityFile: settings.wakuCertificateAuthorityFile))
+            defer { client.shutdown() }
+            for url in settings.wakuURLs { await ask(WakuNode(url: url, client: client, headers: settings.wakuHeaders), settings) }
+        }
+        for gorush in await settings.delivery?.probe() ?? [] { report("gorush \(gorush.name)", gorush.issue, warnings: gorush.warnings) }
+    }
+
+    /// - Throws: ``ProbeError`` if a dependency cannot be used.
+    package func check() throws(ProbeError) {
+        if failureCount > 0 { throw ProbeError() }
+    }
+
+    private mutating func askDatabase(_ settings: Settings) {
+        let name = "database \(settings.storage.name)"
+        do {
+            let owner = try settings.storage.owner()
+            let key = try KeyFile(path: settings.identityKeyFile).load()
+            if let owner, let key, owner != key.publicKey.compressed { throw StoreError.otherIdentity }
+            report(name, nil, warnings: try settings.storage.warnings())
+        } catch {
+            report(name, "\(error)")
+        }
+    }
+
+    private mutating func ask(_ node: WakuNode, _ settings: Settings) async {
+        do {
+            let healthIssues = try await node.healthIssues()
+            guard healthIssues.isEmpty else { return report("node \(node.name)", healthIssues.joined(separator: "; ")) }
+            report("node \(node.name)", nil)
+        } catch {
+            return report("node \(node.name)", "\(error)")
+        }
+        guard settings.waku.usesHistory else { return }
+        var query = StoreQuery()
+        query.pubsubTopic = settings.pubsubTopics.first
+        query.pageSize = 1
+        query.includesData = false
+        query.peerAddress = settings.waku.storePeerAddress
+        do {
+            _ = try await node.storePage(query)
+            report("store of node \(node.name)", nil)
+        } catch {
+            report("store of node \(node.name)", "\(error)")
+        }
+    }
+
+    private mutating func report(_ name: String, _ issue: String?, warnings: [String] = []) {
+        lines.append(issue.map { "failed   \(name): \($0)" } ?? "ok       \(name)")
+        lines += warnings.map { "warning  \(name): \($0)" }
+        if issue != nil { failureCount += 1 }
+    }
+}
+
+/// A dependency cannot be used.
+package struct ProbeError: Error, CustomStringConvertible {
+    package var description: String { "a service that the server needs cannot be used" }
+}

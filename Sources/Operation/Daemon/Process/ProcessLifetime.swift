@@ -1,0 +1,121 @@
+import Dispatch
+import Glibc
+import Logging
+import ServiceLifecycle
+import Synchronization
+import Tasks
+
+/// Runs services until a signal or a failure stops them, and guarantees that the process exits (INTERFACE.md, "Signals").
+///
+/// The first SIGTERM or SIGINT shuts down gracefully. At the end of the grace period, work in flight is cancelled. If a service still hangs
+/// then, the process exits with 0 anyway, because the database has what was accepted. The second signal ends the process at once.
+final class ProcessLifetime: Sendable {
+    typealias NamedService = (name: String, service: any Service)
+
+    /// The time for writing the last line of a log without a reader.
+    private static let lastLineLimit = Duration.seconds(1)
+
+    private let limits: ShutdownLimits
+    private let serviceManager: ServiceManager?
+    private let logger: Logger
+    private let isEnding = Atomic(false)
+    private let shutdown = Notify()
+    /// The timers run on threads of Dispatch: a hanging task pool does not delay them.
+    private let queue = DispatchQueue(label: "lifetime")
+    private let signals = Mutex<[any DispatchSourceSignal]>([])
+
+    /// Creates the lifetime and catches signals at once, also before ``run(_:)``.
+    init(limits: ShutdownLimits, serviceManager: ServiceManager? = nil, logger: Logger) {
+        self.limits = limits
+        self.serviceManager = serviceManager
+        self.logger = logger
+        let isCaught = DispatchGroup()
+        signals.withLock { signals in
+            signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2].map { number in
+                let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+                isCaught.enter()
+                source.setRegistrationHandler { isCaught.leave() }
+                source.setEventHandler { [self] in handle(number) }
+                source.resume()
+                return source
+            }
+        }
+        isCaught.wait()
+    }
+
+    /// Runs the services. Returns when all of them have stopped, after a signal or after one of them stopped.
+    ///
+    /// - Parameter services: The services in the order of their start; they stop in reverse order, one after the other.
+    /// - Throws: The error of the service that failed.
+    func run(_ services: [NamedService]) async throws {
+        // The services have names, because ServiceLifecycle would otherwise print each with all its properties, including secrets.
+        var configuration = ServiceGroupConfiguration(
+            services: services.map { name, service in
+                .init(
+                    service: service, successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .gracefullyShutdownGroup, serviceName: name)
+            }, logger: logger)
+        configuration.maximumGracefulShutdownDuration = limits.gracePeriod
+        let group = ServiceGroup(configuration: configuration)
+        async let _ = shutDown(group)
+        do {
+            try await group.run()
+        } catch is CancellationError {
+            // The end of the grace period is not a failure.
+        }
+    }
+
+    private func shutDown(_ group: ServiceGroup) async {
+        await shutdown.wait()
+        await group.triggerGracefulShutdown()
+    }
+
+    // MARK: Signals
+
+    private func handle(_ signal: Int32) {
+        if signal == SIGHUP {
+            log(.notice, "SIGHUP: nothing is reloaded; changed settings hold after a restart")
+        } else if signal == SIGUSR1 || signal == SIGUSR2 {
+            // Their default action would end the process.
+            log(.notice, "signal ignored", ["signal": "\(signal == SIGUSR1 ? "SIGUSR1" : "SIGUSR2")"])
+        } else if isEnding.exchange(true, ordering: .relaxed) {
+            Self.endAtOnce(by: signal)
+        } else {
+            serviceManager?.notify(.stopping(atMost: limits.process + Self.lastLineLimit), .status("draining"))
+            log(.notice, "draining; a second signal ends the process at once", ["gracePeriod": "\(limits.gracePeriod.settingText)"])
+            after(limits.gracePeriod) { $0.log(.warning, "the grace period is over: cancelling work in flight") }
+            after(limits.process) { $0.end() }
+            shutdown.notify()
+        }
+    }
+
+    private func after(_ duration: Duration, _ action: @escaping @Sendable (ProcessLifetime) -> Void) {
+        queue.asyncAfter(deadline: .now() + duration / .seconds(1)) { action(self) }
+    }
+
+    private func end() {
+        let line = log(.error, "a service hangs: exiting anyway; the database has what was accepted")
+        _ = line.wait(timeout: .now() + Self.lastLineLimit / .seconds(1))
+        _exit(0)
+    }
+
+    /// Ends the process by the signal's default action.
+    private static func endAtOnce(by number: Int32) {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, number)
+        signal(number, SIG_DFL)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        raise(number)
+        // The default action of a signal does not end the first process of a container.
+        _exit(128 + number)
+    }
+
+    /// Logs on another thread: a standard error without a reader must not delay the exit.
+    @discardableResult
+    private func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata? = nil) -> DispatchGroup {
+        let line = DispatchGroup()
+        DispatchQueue.global().async(group: line) { [logger] in logger.log(level: level, message, metadata: metadata) }
+        return line
+    }
+}

@@ -1,0 +1,83 @@
+import Backup
+import Bytes
+import Glibc
+import Logging
+import SQLiteStore
+import Settings
+import StatusCrypto
+import Store
+
+/// The files of a server.
+struct ServerFiles: Sendable {
+    let identity: PrivateKey
+    let store: any ServerStore
+    let adminToken: AdminToken
+
+    /// Opens the files, runs `body`, and closes the files, also if `body` throws.
+    ///
+    /// The lock comes first, so that a second server does not even migrate the database of the first.
+    ///
+    /// - Throws: `InstanceLockError`, `KeyFileError`, `DatabaseError` or `AdminTokenError` before the body; any error of the body.
+    static func withOpen(_ settings: Settings, logger: Logger, _ body: (ServerFiles) async throws -> Void) async throws {
+        try await DatabaseError.explaining(settings) {
+            try await withLockedFiles(settings, logger: logger, body)
+        }
+    }
+
+    private static func withLockedFiles(_ settings: Settings, logger: Logger, _ body: (ServerFiles) async throws -> Void) async throws {
+        let lock: InstanceLock? = if case .sqlite(let path) = settings.storage { try InstanceLock(database: path) } else { nil }
+        defer { withExtendedLifetime(lock) {} }
+        let identity = try ServerIdentity.loadOrCreate(settings, logger: logger)
+        let sealingKeys = try ServerSealing.loadOrCreate(settings, logger: logger)
+        let store = try settings.openStore(of: identity.publicKey.compressed, sealingKeys: sealingKeys, logger: logger)
+        let result: Result<Void, any Error>
+        do {
+            DatabaseBackup.removeLeftovers(besideDatabase: settings.storagePath)
+            TemporaryName.removeLeftovers(beside: settings.adminTokenFile)
+            let token = try AdminToken(writingTo: settings.adminTokenFile)
+            try await body(ServerFiles(identity: identity, store: store, adminToken: token))
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await store.close()
+        try result.get()
+    }
+}
+
+/// The reason why a database cannot be used, with the next step.
+struct DatabaseError: Error, CustomStringConvertible {
+    let description: String
+
+    /// Runs the body, and turns errors of the database that only an operator can correct into a `DatabaseError`.
+    static func explaining<Result>(_ settings: Settings, _ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as StoreError where error.isConfigurationFault {
+            throw DatabaseError(error, settings)
+        }
+    }
+
+    init(_ error: StoreError, _ settings: Settings) {
+        let reason =
+            switch error {
+            case .notADatabase: "\(error). Move it away, or name another one with storage.path or storage.url"
+            case .otherIdentity:
+                "it belongs to another identity than the one in \(settings.identityKeyFile), and a database never changes its identity. "
+                    + "Name its own key file with identity.keyFile, or another database with storage.path or storage.url"
+            case .unknownSchema: "\(error). Start the version that wrote it, or bring back a backup of this one's time"
+            case .sealingKeyMissing:
+                "it is sealed, and the sealing key file \(settings.sealingKeyFile) does not exist. Restore the file from its backup, "
+                    + "or name it with storage.sealingKeyFile"
+            case .sealingKeyUnknown(let id):
+                "it needs the sealing key \(id), which \(settings.sealingKeyFile) does not contain. "
+                    + "Add its line from the backup of the file"
+            case .sealingKeyWrong(let id):
+                "the sealing key \(id) in \(settings.sealingKeyFile) is another one than the key that sealed it. Restore the file from its "
+                    + "backup"
+            case .inaccessible(let errno): unsafe "the file or its folder is not accessible: \(String(cString: strerror(errno)))"
+            default: "\(error)"
+            }
+        description = "database \(settings.storage.name): \(reason)"
+    }
+}

@@ -1,0 +1,49 @@
+import Bytes
+import Logging
+import Settings
+import StatusCrypto
+
+/// Finds the identity of a server: the key in the key file, and the public key that the database belongs to.
+///
+/// Clients register with the public key. A new key for the database of another identity would be an address without clients, so only a
+/// server that has neither creates a key.
+enum ServerIdentity {
+    /// Reads the key file, or creates it if the database has no identity either.
+    ///
+    /// - Parameter logger: Gets a line for a new key and for a new database; nil for none.
+    /// - Throws: ``MissingKeyError`` when the database has an identity and the key file does not exist; `KeyFileError` or `StoreError` when
+    ///   one of them cannot be used.
+    static func loadOrCreate(_ settings: Settings, logger: Logger?) throws -> PrivateKey {
+        let file = KeyFile(path: settings.identityKeyFile)
+        let owner = try settings.storage.owner()
+        if let key = try file.load() {
+            if owner == nil {
+                logger?.warning(
+                    "the identity key exists, its database does not: starting with an empty database",
+                    metadata: ["keyFile": "\(file.path)", "database": "\(settings.storage.name)"])
+            }
+            return key
+        }
+        if let owner { throw MissingKeyError(keyFile: file.path, database: settings.storage.name, owner: owner) }
+        let key = try file.loadOrCreate()
+        logger?.warning(
+            "created a new identity key: clients register with its public key, so keep a backup of the file",
+            metadata: ["keyFile": "\(file.path)", "publicKey": "\(IdentityBody(key.publicKey, keyFile: file.path).publicKey)"])
+        return key
+    }
+}
+
+/// The key file does not exist, but the database belongs to an identity.
+struct MissingKeyError: Error, CustomStringConvertible {
+    let keyFile: String
+    let database: String
+    let owner: FixedBytes<33>
+
+    var description: String {
+        """
+        key file \(keyFile): the file does not exist, but the database \(database) belongs to the identity \
+        \(Hex.encode(owner.bytes, prefix: "0x")). Restore the key file from its backup, or load the credential that holds it. For a new \
+        server, name another database with storage.path or storage.url
+        """
+    }
+}

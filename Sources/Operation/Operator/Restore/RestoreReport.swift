@@ -1,0 +1,147 @@
+import Age
+import Bytes
+import Envelope
+import Foundation
+import SQLiteStore
+import ServerCrypto
+package import Settings
+import StatusCrypto
+import Store
+
+/// The result of restoring a server's database from a backup.
+package struct RestoreReport: Report {
+    /// 1 h, after which pushes of the backup expire: older notifications are useless on a phone.
+    private static let pushLifetime = Duration.seconds(3_600)
+
+    private let database: String
+    private let registrations: Int
+    private let uncertainPushes: Int
+    private let expiredPushes: Int
+
+    package var lines: [String] {
+        [
+            "restored \(database): \(registrations) registrations",
+            "pushes that may have been sent since the backup, and are tried again: \(uncertainPushes)",
+            "pushes older than an hour, which have expired: \(expiredPushes)",
+        ]
+    }
+
+    private init(database: String, registrations: Int, uncertainPushes: Int, expiredPushes: Int) {
+        self.database = database
+        self.registrations = registrations
+        self.uncertainPushes = uncertainPushes
+        self.expiredPushes = expiredPushes
+    }
+
+    /// Restores a backup as the database of a server. No server may run on it, and the database file must not exist.
+    ///
+    /// - Parameter identityFile: The path of the file with the private keys that open an encrypted backup.
+    /// - Throws: ``Failure``.
+    package init(
+        restoring file: String, identityFile: String?, to paths: ServerPaths, report: @escaping Progress.Report
+    ) async throws {
+        let identity = try Self.identity(paths.keyFile)
+        let sealingKeys = try Self.sealingKeys(paths.sealingKeyFile)
+        guard let backup = FileHandle(forReadingAtPath: file) else {
+            throw Failure.configuration("\(file) does not exist or cannot be read.")
+        }
+        let ageIdentities = try Self.ageIdentities(for: backup, of: file, identityFile)
+        // The rest runs with the rights of the owner of the database's folder.
+        try FolderOwner.become(for: paths.database)
+        let copy = PreparedFile(beside: paths.database, suffix: ".restored")
+        try copy.checkThatPlaceIsFree()
+        do {
+            // The lock prevents a server from starting on the database meanwhile.
+            let lock = try InstanceLock(database: paths.database)
+            defer { withExtendedLifetime(lock) {} }
+            copy.remove()
+            defer { copy.remove() }
+            try copy.copy(from: backup, identities: ageIdentities, byteCount: FileGrowth.size(of: file) ?? 0, report: report)
+            self = try await Self.settle(copy.path, of: file, identity, sealingKeys, paths)
+            try FolderOwner.give(copy.path)
+            try copy.moveIntoPlace()
+        } catch let error as InstanceLockError {
+            throw Failure.configuration("\(error.description). Stop it first.")
+        } catch let error as StoreError {
+            throw Failure(error, database: paths.database)
+        }
+    }
+
+    private static func identity(_ keyFile: String) throws(Failure) -> PrivateKey {
+        do {
+            if let key = try KeyFile(path: keyFile).load() { return key }
+        } catch {
+            throw .configuration(error.description)
+        }
+        throw .configuration(
+            """
+            There is no key file \(keyFile). A database always belongs to one identity, so restore its key file first; identity.keyFile \
+            in the server's configuration (--config) names its path.
+            """)
+    }
+
+    /// - Returns: The sealing keys; nil without the file. The store refuses a sealed backup then.
+    private static func sealingKeys(_ path: String) throws(Failure) -> SealingKeys? {
+        do {
+            return try SealingKeyFile(path: path).load()
+        } catch {
+            throw .configuration(error.description)
+        }
+    }
+
+    /// - Returns: The private keys for an encrypted backup; nil for a plain one.
+    private static func ageIdentities(for backup: FileHandle, of file: String, _ identityFile: String?) throws -> [AgeIdentity]? {
+        let start = [UInt8](try backup.read(upToCount: 64) ?? Data())
+        try backup.seek(toOffset: 0)
+        guard AgeFile.hasHeader(start) else { return nil }
+        guard let identityFile else {
+            throw Failure.usage("\(file) is encrypted. Name the file with the private key with --identity-file.")
+        }
+        guard let text = try? String(contentsOfFile: identityFile, encoding: .utf8) else {
+            throw Failure.configuration("\(identityFile) does not exist or cannot be read.")
+        }
+        guard let identities = AgeIdentity.readAll(text) else {
+            throw Failure.configuration("\(identityFile): expected lines like AGE-SECRET-KEY-1…, as age-keygen writes them.")
+        }
+        do {
+            // Checked here, so that a wrong key changes no file.
+            try AgeFile.checkHeader(with: identities) { [UInt8](try backup.read(upToCount: $0) ?? Data()) }
+            try backup.seek(toOffset: 0)
+        } catch AgeError.otherRecipient {
+            throw Failure.configuration("\(file) is encrypted for other keys than those in \(identityFile).")
+        } catch is AgeError {
+            throw Failure.failed("\(file) is damaged: it was changed, or lacks its end.")
+        }
+        return identities
+    }
+
+    private static func settle(
+        _ path: String, of file: String, _ key: PrivateKey, _ sealingKeys: SealingKeys?, _ paths: ServerPaths
+    ) async throws -> RestoreReport {
+        let now = WallClock.system.now()
+        do {
+            let store = try SQLiteStore(
+                path: path, identity: key.publicKey.compressed, sealingKeys: sealingKeys, logger: ServerDatabase.silentLogger)
+            let result = await Result {
+                let pushes = try await store.finishRestoredPushes(acceptedBefore: now.advanced(by: .zero - pushLifetime), at: now)
+                let registrations = try await store.registrationCounts().live.values.reduce(0, +)
+                return RestoreReport(
+                    database: paths.database, registrations: registrations, uncertainPushes: pushes.uncertainCount,
+                    expiredPushes: pushes.expiredCount)
+            }
+            await store.close()
+            return try result.get()
+        } catch StoreError.otherIdentity {
+            throw Failure.configuration(
+                "\(file) belongs to another identity than the one in \(paths.keyFile). Put the key file back that it was made with.")
+        } catch let error as StoreError {
+            throw Failure(error, database: file, sealingKeyFile: paths.sealingKeyFile)
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}

@@ -1,0 +1,240 @@
+package import Age
+import Backup
+import Bytes
+import Foundation
+import Logging
+import PostgreSQLStore
+import SQLiteStore
+import ServerCrypto
+package import Settings
+import StatusCrypto
+package import Store
+
+/// The database of a server: a file on this machine, or a PostgreSQL database. Servers may be running, except where a function changes the
+/// database.
+package struct ServerDatabase: Sendable {
+    /// The path of the file. The server's admin token is next to it also if the database is a PostgreSQL database.
+    package let path: String
+    private let sealingKeyFile: String
+    /// The URL of a PostgreSQL database; nil for a file.
+    private let url: String?
+    private let passwordFile: String?
+
+    package init(_ paths: ServerPaths) {
+        path = paths.database
+        sealingKeyFile = paths.sealingKeyFile
+        url = paths.databaseURL
+        passwordFile = paths.passwordFile
+    }
+
+    /// The path or the URL.
+    var name: String { url ?? path }
+
+    /// Opens the database for reading, calls `body` and closes the database.
+    ///
+    /// - Throws: ``Failure`` when the database cannot be used.
+    package func read<Result>(_ body: (any OperatorViews) async throws -> Result) async throws -> Result {
+        if let url { return try await withStore(open: { try openPostgreSQL(url) }, body) }
+        return try await withStore(open: { try SQLiteStore(readingAt: path, sealingKeys: sealingKeys(), logger: Self.silentLogger) }, body)
+    }
+
+    /// Opens a database that servers share, calls `body` and closes the database.
+    ///
+    /// - Throws: ``Failure`` for an SQLite database, and if the database cannot be used.
+    package func readCluster<Result>(_ body: (any ClusterStore) async throws -> Result) async throws -> Result {
+        guard let url else {
+            throw Failure.configuration(
+                "\(path) is the database of one server. Name a database that servers share with --config or --database.")
+        }
+        return try await withStore(open: { try openPostgreSQL(url) }, body)
+    }
+
+    /// Opens the database for writing, calls `body` and closes the database. Fails while a server uses the database.
+    ///
+    /// - Throws: ``Failure`` when the database cannot be used.
+    package func change<Result>(_ body: (any OperatorViews) async throws -> Result) async throws -> Result {
+        if let url { return try await withoutServers(url) { try await body($0) } }
+        // Root may read a key file that the owner of the database's folder may not.
+        let keys = try sealingKeys()
+        let lock = try lockFile()
+        defer { withExtendedLifetime(lock) {} }
+        return try await withStore(open: { try SQLiteStore(changingAt: path, sealingKeys: keys, logger: Self.silentLogger) }, body)
+    }
+
+    /// The destination of a copy of all rows, with everything that opening it needs, read before the process gives up root's rights.
+    enum CopyDestination: Sendable {
+        case file(String)
+        case postgresql(url: String, [String: String])
+    }
+
+    var copyDestination: CopyDestination {
+        get throws {
+            guard let url else { return .file(path) }
+            return .postgresql(url: url, try postgreSQL(url))
+        }
+    }
+
+    /// Opens the database for a copy of all its rows, calls `body` and closes the database. Fails if a server uses the database.
+    ///
+    /// - Throws: ``Failure`` when the database cannot be used.
+    func copy<Result>(_ body: (any CopyableStore) async throws -> Result) async throws -> Result {
+        if let url {
+            return try await withoutServers(url) { store in
+                let result = try await body(store)
+                // If the connection of the lock has broken, a server may have joined.
+                try await Self.checkThatNoServerRuns(on: store, url)
+                return result
+            }
+        }
+        let keys = try sealingKeys()
+        let lock = try lockFile()
+        defer { withExtendedLifetime(lock) {} }
+        return try await withStore(open: { try SQLiteStore(readingAt: path, sealingKeys: keys, logger: Self.silentLogger) }, body)
+    }
+
+    /// Opens a database in PostgreSQL for `body`, during which no server may use it.
+    private func withoutServers<Result>(_ url: String, _ body: (PostgreSQLStore) async throws -> Result) async throws -> Result {
+        try await withStore(open: { try openPostgreSQL(url) }) { store in
+            // No server joins from here on, and the check finds those that have joined before.
+            let lock = try OperatorLock(postgreSQL(url))
+            defer { withExtendedLifetime(lock) {} }
+            try await Self.checkThatNoServerRuns(on: store, url)
+            return try await body(store)
+        }
+    }
+
+    private static func checkThatNoServerRuns(on store: PostgreSQLStore, _ url: String) async throws {
+        let running = try await store.members().filter { $0.state == .alive || $0.state == .leaving }.map(\.name)
+        guard running.isEmpty else {
+            throw Failure.configuration("a server uses the database \(url): \(running.joined(separator: ", ")). Stop it first.")
+        }
+    }
+
+    /// Locks the file, with the rights of the owner of its folder.
+    private func lockFile() throws -> InstanceLock {
+        guard FileManager.default.fileExists(atPath: path) else { throw Failure(.notSetUp, database: path) }
+        try FolderOwner.become(for: path)
+        do {
+            return try InstanceLock(database: path)
+        } catch let error as InstanceLockError {
+            throw Failure.configuration("\(error.description). Stop it first.")
+        } catch let error as StoreError {
+            throw Failure(error, database: path)
+        }
+    }
+
+    /// Copies the database to a new file of mode 0600.
+    ///
+    /// - Parameter recipients: The keys for which the copy is encrypted; none for a plain copy.
+    /// - Throws: ``Failure``.
+    package func backUp(to file: String, recipients: [AgeRecipient], report: @escaping Progress.Report) async throws {
+        // A store refuses the databases of other programs, and those that no server has set up.
+        guard url == nil else {
+            throw Failure.usage("PostgreSQL has backups of its own, such as pg_basebackup. docs/SCALE.md describes them.")
+        }
+        try await read { _ in }
+        do {
+            try await DatabaseBackup(of: path, recipients: recipients).write(
+                to: file, actingAsOwner: { try await FolderOwner.acting(for: path, $0) },
+                copying: { copy, byteCount, body in
+                    try await FileGrowth.withReports(of: copy, total: byteCount, step: "copying", to: report, body)
+                }, encrypting: { done, byteCount in report(Progress(step: "encrypting", done: done, total: byteCount, unit: .bytes)) })
+        } catch let error as BackupError {
+            switch error {
+            case .exists: throw Failure.usage(error.description)
+            case .unwritable: throw Failure.configuration(error.description)
+            case .diskFull, .failed(.damaged): throw Failure.failed(error.description)
+            case .failed(let error): throw Failure(error, database: path)
+            }
+        }
+    }
+
+    /// Reads the sealing keys; nil without the file. The store refuses to open a sealed value without its key.
+    private func sealingKeys() throws -> SealingKeys? {
+        do {
+            return try SealingKeyFile(path: sealingKeyFile).load()
+        } catch {
+            throw Failure.configuration(error.description)
+        }
+    }
+
+    private func openPostgreSQL(_ url: String) throws -> PostgreSQLStore {
+        try PostgreSQLStore(existing: postgreSQL(url), sealingKeys: try sealingKeys(), logger: Self.silentLogger)
+    }
+
+    /// Returns the parameters of a connection.
+    private func postgreSQL(_ url: String) throws -> [String: String] {
+        let location: PostgreSQLLocation
+        do {
+            location = try PostgreSQLLocation(url: url)
+        } catch {
+            throw Failure.usage("\(error)")
+        }
+        return location.connection(password: try password(), name: "pushctl")
+    }
+
+    /// Reads the only line of the password's file.
+    private func password() throws -> String? {
+        guard let passwordFile else { return nil }
+        do {
+            guard let bytes = try PrivateFile(path: passwordFile).read() else {
+                throw Failure.configuration("\(passwordFile) does not exist")
+            }
+            return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
+        } catch let error as PrivateFileError {
+            throw Failure.configuration("\(passwordFile): \(error)")
+        }
+    }
+
+    private func withStore<Store: PushStore, Result>(
+        open: () throws -> Store, _ body: (Store) async throws -> Result
+    ) async throws -> Result {
+        do {
+            let store = try open()
+            do {
+                let result = try await body(store)
+                await store.close()
+                return result
+            } catch {
+                await store.close()
+                throw error
+            }
+        } catch let error as StoreError {
+            throw Failure(error, database: name, sealingKeyFile: sealingKeyFile)
+        }
+    }
+
+    static var silentLogger: Logger { Logger(label: "pushctl") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+extension Failure {
+    /// Creates the failure for a database that cannot be used, with the next step.
+    ///
+    /// - Parameter sealingKeyFile: The path where the sealing keys were looked for; nil if none were needed.
+    init(_ error: StoreError, database path: String, sealingKeyFile: String? = nil) {
+        let naming = "Name the server's with --database, or its configuration file with --config."
+        let message =
+            switch error {
+            case .notSetUp where path.hasPrefix("postgres"): "database \(path): no server has set it up. \(naming)"
+            case .notSetUp where !FileManager.default.fileExists(atPath: path): "there is no database \(path). \(naming)"
+            case .notSetUp: "database \(path): the server has not set it up, or not brought it up to date: start it once. \(naming)"
+            case .notADatabase: "\(path) is not a database of this program. \(naming)"
+            case .incompleteCopy, .locked: "database \(path): \(error)."
+            case .unknownSchema:
+                "database \(path): another version of this program has written it: use the pushctl of that version. \(naming)"
+            case .inaccessible(let errno):
+                unsafe "database \(path): \(String(cString: strerror(errno))). Run this as the server's user, or as root. \(naming)"
+            case .sealingKeyMissing, .sealingKeyUnknown, .sealingKeyWrong:
+                "database \(path): \(error)" + (sealingKeyFile.map { " \($0)" } ?? "")
+                    + ". Name the server's file with PUSHSERVER_STORAGE_SEALING_KEY_FILE, or its configuration file with --config."
+            case .otherIdentity: "database \(path) belongs to another identity. \(naming)"
+            case .unreachable: "\(path): \(error). \(naming)"
+            case .failed, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed: "database \(path): \(error)."
+            }
+        if case .unreachable = error {
+            self = .unavailable(message)
+        } else {
+            self = error.isConfigurationFault ? .configuration(message) : .failed(message)
+        }
+    }
+}

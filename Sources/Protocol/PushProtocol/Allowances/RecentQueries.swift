@@ -1,0 +1,60 @@
+package import Bytes
+package import Envelope
+import StatusCrypto
+
+/// The last response to each recent query, by Status message id. Times are monotonic.
+package struct RecentQueries: Sendable {
+    private struct Response: Sendable {
+        /// The row of the query. A further response to the same row is a retry, because the first one was not published.
+        var message: Int64
+        /// A hash of the response.
+        var digest: Int
+        var time: Timestamp
+
+        func isRecent(at now: Timestamp) -> Bool { time.advanced(by: ProtocolLimits.equalAnswerInterval) > now }
+    }
+
+    private var responses: [Digest32: Response] = [:]
+    private var sweptAt = Timestamp(nanoseconds: .min)
+
+    package init() {}
+
+    /// Returns whether a query may get a response. The equal response to another row of the same query is allowed only after
+    /// `ProtocolLimits.equalAnswerInterval`.
+    ///
+    /// - Parameters:
+    ///   - message: The row of the query.
+    ///   - query: The Status message id of the query.
+    ///   - digest: A hash of the response.
+    package func allows(_ message: Int64, query: Digest32, digest: Int, at now: Timestamp) -> Bool {
+        guard let last = responses[query] else { return true }
+        return last.message == message || last.digest != digest || !last.isRecent(at: now)
+    }
+
+    /// Returns a hash of a response, 0.2 ms for one of 1 MiB. The hash of `Array` adds each byte on its own, which takes 5 ms.
+    package static func digest(of response: [UInt8]) -> Int {
+        var hasher = Hasher()
+        unsafe response.span.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        return hasher.finalize()
+    }
+
+    /// Records the response to a query.
+    package mutating func record(_ message: Int64, query: Digest32, digest: Int, at now: Timestamp) {
+        sweep(at: now)
+        responses[query] = Response(message: message, digest: digest, time: now)
+    }
+
+    /// Returns only the responses to the given queries.
+    package func restricted(to queries: [Digest32]) -> Self {
+        var restricted = Self()
+        for query in queries { restricted.responses[query] = responses[query] }
+        return restricted
+    }
+
+    /// Drops older queries, once in an interval; stored responses are at most two intervals old.
+    private mutating func sweep(at now: Timestamp) {
+        guard sweptAt.advanced(by: ProtocolLimits.equalAnswerInterval) <= now else { return }
+        responses = responses.filter { $0.value.isRecent(at: now) }
+        sweptAt = now
+    }
+}

@@ -1,0 +1,94 @@
+package import Bytes
+import StatusCrypto
+package import Wire
+
+/// The rules of queries (PROTOCOL.md §8).
+package enum QueryRules {
+    /// Returns the keys to look up: of the first `ProtocolLimits.maximumKeysPerQuery` keys those that are hashes (64 bytes), without
+    /// duplicates, in order.
+    package static func keys(of query: PushNotificationQuery) -> [Digest64] {
+        var seen: Set<Digest64> = []
+        return query.publicKeys.prefix(ProtocolLimits.maximumKeysPerQuery)
+            .compactMap { Digest64($0) }
+            .filter { seen.insert($0).inserted }
+    }
+
+    /// The infos about the queried keys.
+    package struct Answer: Sendable, Equatable {
+        package fileprivate(set) var infos: [PushNotificationQueryInfo] = []
+        /// The bytes charged to each key: those above `ProtocolLimits.freeAnswerByteCount`.
+        package fileprivate(set) var byteCounts: [Digest64: Int] = [:]
+        /// Whether infos are missing because the bucket of their key is empty.
+        package fileprivate(set) var isCut = false
+    }
+
+    /// Returns infos about the queried keys, within the capacity of one response and the bucket of each key.
+    ///
+    /// - Parameters:
+    ///   - registrations: The live registrations of each key, in any order.
+    ///   - allowances: The remaining response bytes of each key.
+    ///   - serverPublicKey: The server's key, compressed. The reference omits it.
+    package static func answer(
+        on keyHashes: [Digest64], in registrations: [Digest64: [QueryableRegistration]], within allowances: Allowances,
+        serverPublicKey: FixedBytes<33>
+    ) -> Answer {
+        var answer = Answer()
+        var byteCount = 0
+        for keyHash in keyHashes where byteCount <= ProtocolLimits.maximumAnswerByteCount {
+            let known = registrations[keyHash, default: []]
+                .sorted { $0.installationID.utf8.lexicographicallyPrecedes($1.installationID.utf8) }
+            let allowed = allowances.answerByteCount(of: keyHash)
+            var toldByteCount = 0
+            for registration in known {
+                let info = info(for: registration, keyHash: keyHash, serverPublicKey: serverPublicKey)
+                let infoByteCount = info.encodedByteCount
+                guard toldByteCount + infoByteCount <= allowed else {
+                    answer.isCut = true
+                    continue
+                }
+                byteCount += infoByteCount
+                guard answer.infos.isEmpty || byteCount <= ProtocolLimits.maximumAnswerByteCount else { break }
+                answer.infos.append(info)
+                toldByteCount += infoByteCount
+            }
+            if toldByteCount > ProtocolLimits.freeAnswerByteCount {
+                answer.byteCounts[keyHash] = toldByteCount - ProtocolLimits.freeAnswerByteCount
+            }
+        }
+        return answer
+    }
+
+    /// Returns the info about one stored registration. With any restriction to contacts, the info contains only encrypted tokens, never the
+    /// plain one.
+    ///
+    /// - Parameters:
+    ///   - keyHash: The queried key.
+    ///   - serverPublicKey: The server's key, compressed. The reference omits it.
+    package static func info(
+        for registration: QueryableRegistration, keyHash: Digest64, serverPublicKey: FixedBytes<33>
+    ) -> PushNotificationQueryInfo {
+        var info = PushNotificationQueryInfo()
+        if registration.allowFromContactsOnly || !registration.allowedKeyList.isEmpty {
+            info.allowedKeyList = registration.allowedKeyList
+        } else {
+            info.accessToken = registration.accessToken
+        }
+        info.installationID = registration.installationID
+        info.publicKey = keyHash.bytes
+        info.grant = registration.grant
+        info.version = registration.version
+        info.serverPublicKey = serverPublicKey.bytes
+        return info
+    }
+
+    /// - Parameter messageID: The Status message id of the query.
+    /// - Returns: The response, or nil without infos: the server then sends no reply.
+    package static func response(_ infos: [PushNotificationQueryInfo], messageID: Digest32) -> PushNotificationQueryResponse? {
+        guard !infos.isEmpty else { return nil }
+        var response = PushNotificationQueryResponse()
+        response.info = infos
+        response.messageID = messageID.bytes
+        response.success = true
+        return response
+    }
+}

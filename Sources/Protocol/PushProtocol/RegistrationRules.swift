@@ -1,0 +1,278 @@
+package import Bytes
+import StatusCrypto
+package import Wire
+
+/// The results of the earlier stages for a registration message.
+package struct RegistrationInput: Sendable, Equatable {
+    package enum Content: Sendable, Equatable {
+        /// The payload cannot be decrypted with the key of sender and server: the sender is not the signer.
+        case undecryptable
+        /// The plaintext is not a `PushNotificationRegistration`.
+        case malformed
+        case message(PushNotificationRegistration)
+    }
+
+    package var content: Content
+    /// Whether the grant is the sender's signature over `Grant.digest`; false if it is not a signature.
+    package var grantIsValid: Bool
+    /// The SHA-256 of the plaintext.
+    package var plaintextDigest: Digest32
+
+    package init(content: Content, grantIsValid: Bool, plaintextDigest: Digest32) {
+        self.content = content
+        self.grantIsValid = grantIsValid
+        self.plaintextDigest = plaintextDigest
+    }
+
+    /// Returns the installation whose stored version decides, or nil if the message is refused without a lookup.
+    ///
+    /// - Parameter keyHash: The shake256 of the sender's compressed public key.
+    package func installation(keyHash: Digest64) -> Installation? {
+        guard case .message(let message) = content, RegistrationRules.namesVersionedInstallation(message) else { return nil }
+        return Installation(keyHash: keyHash, installationID: message.installationID)
+    }
+}
+
+/// The settings of `registration`.
+package struct RegistrationPolicy: Sendable, Equatable {
+    /// Whether a repetition of the stored version with the same plaintext is a success without a change, instead of VERSION_MISMATCH.
+    package var acceptRetransmission: Bool
+    /// Whether installations that are not registered may register. A tombstone is not registered.
+    package var acceptNew: Bool
+    /// The bundle ids of the served apps; nil allows all.
+    package var apnTopics: Set<String>?
+    /// The number of stored bytes above which the server rejects keys without a registration; nil means no limit but the disk.
+    package var maximumStoredByteCount: Int?
+    /// The time after which a registration is removed if it is neither renewed nor reached by a push. A device in use does either within
+    /// half a year.
+    package var lifetime: Duration
+
+    package init(
+        acceptRetransmission: Bool = true, acceptNew: Bool = true, apnTopics: Set<String>? = nil, maximumStoredByteCount: Int? = nil,
+        lifetime: Duration = .seconds(180 * 24 * 3_600)
+    ) {
+        self.acceptRetransmission = acceptRetransmission
+        self.acceptNew = acceptNew
+        self.apnTopics = apnTopics
+        self.maximumStoredByteCount = maximumStoredByteCount
+        self.lifetime = lifetime
+    }
+
+    fileprivate func serves(_ apnTopic: String) -> Bool { apnTopics?.contains(apnTopic) ?? true }
+}
+
+/// The stored state under the key of a registration, apart from its own installation, and the remaining credits of the key.
+package struct RegisteringKey: Sendable, Equatable {
+    package var liveInstallationCount: Int
+    /// The bytes of the lists of the live installations.
+    package var listByteCount: Int
+    /// The number of rows, tombstones included.
+    package var rowCount: Int
+    /// Whether the key has ever registered an installation, this one included.
+    package var isKnown: Bool
+    /// Whether Apple or Google has accepted a push for one of its live installations.
+    package var isProven = false
+    /// Whether the key has a credit for a registration.
+    package var mayRegister = true
+    /// Whether only proven keys may store as much as before, and other known keys a little.
+    package var isStorageFull = false
+
+    package init(liveInstallationCount: Int = 0, listByteCount: Int = 0, rowCount: Int = 0, isKnown: Bool = false) {
+        self.liveInstallationCount = liveInstallationCount
+        self.listByteCount = listByteCount
+        self.rowCount = rowCount
+        self.isKnown = isKnown
+    }
+
+    /// Whether an installation of the key may unregister, which leaves a tombstone.
+    fileprivate var mayUnregister: Bool { isKnown || !isStorageFull }
+
+    fileprivate func mayStore(_ message: PushNotificationRegistration) -> Bool {
+        let byteCount = message.encodedByteCount + listByteCount + rowCount * ProtocolLimits.rowByteCount
+        return !isStorageFull || isProven || isKnown && byteCount <= ProtocolLimits.maximumByteCountPerUnprovenKey
+    }
+}
+
+package enum RegistrationDecision: Sendable, Equatable {
+    /// No change and no reply.
+    case discard
+    /// No change; the reply gives the reason.
+    case refuse(RegistrationError)
+    /// No change: a limit of the key is reached.
+    case limit(RegistrationLimit)
+    /// Success without a change: a retransmission.
+    case unchanged
+    /// Success: a tombstone with key hash, installation id, version and digest replaces the registration, or is created.
+    case unregister
+    /// Success: the registration replaces the stored state of the installation.
+    case register
+}
+
+/// A limit that stops untrusted clients from filling the server.
+package enum RegistrationLimit: Sendable, Equatable {
+    /// The entries or bytes of lists.
+    case lists
+    /// The live installations, or all rows.
+    case installations
+    /// The rate of registrations of the key.
+    case rate
+    /// The bytes on the disk, for unknown keys.
+    case storage
+    /// New installations, which the operator does not accept.
+    case newInstallations
+
+    package var error: RegistrationError {
+        switch self {
+        case .lists, .installations: .malformedMessage
+        case .rate, .storage, .newInstallations: .internalError
+        }
+    }
+}
+
+/// The rules of registrations (PROTOCOL.md §7).
+package enum RegistrationRules {
+    /// Decides by the table of PROTOCOL.md §7, column "we do": the first failing check decides. The caller handles row 12, a failure of the
+    /// store.
+    ///
+    /// - Parameters:
+    ///   - stored: The stored state of `facts.installation(keyHash:)`, including tombstones.
+    ///   - key: The other stored state under the sender's key.
+    package static func decide(
+        _ facts: RegistrationInput, stored: StoredVersion?, key: RegisteringKey, policy: RegistrationPolicy
+    ) -> RegistrationDecision {
+        let message: PushNotificationRegistration
+        switch facts.content {
+        case .undecryptable: return .discard  // row 1
+        case .malformed: return .refuse(.malformedMessage)  // row 2
+        case .message(let content): message = content
+        }
+
+        // Rows 3 and 4: a version, and an installation id.
+        guard namesVersionedInstallation(message) else { return .refuse(.malformedMessage) }
+
+        // Row 5: versions only rise, also for an unregistration.
+        if let stored, message.version <= stored.version {
+            // The registration may have been removed for a dead device token since; then success would be wrong.
+            let isRetransmission =
+                message.version == stored.version && facts.plaintextDigest == stored.plaintextDigest
+                && stored.isRegistered != message.unregister
+            return isRetransmission && policy.acceptRetransmission ? .unchanged : .refuse(.versionMismatch)
+        }
+
+        // Row 6: an unregistration needs no further checks.
+        if message.unregister { return stored != nil || key.mayUnregister ? .unregister : .limit(.storage) }
+
+        // Row 7.
+        guard message.accessToken.isWellFormed else { return .refuse(.malformedMessage) }
+
+        // Row 8: 65 bytes with V 0 or 1, signed by this client for this server and token.
+        guard Signature(message.grant) != nil, facts.grantIsValid else { return .refuse(.malformedMessage) }
+
+        // Row 9.
+        guard hasUsableDeviceToken(message) else { return .refuse(.malformedMessage) }
+
+        // Row 9a: bounds the storage of one key, and every response to its queries.
+        guard hasBoundedLists(message, beside: key) else { return .limit(.lists) }
+        guard key.liveInstallationCount < ProtocolLimits.maximumInstallationsPerKey,
+            stored != nil || key.rowCount < ProtocolLimits.maximumRowsPerKey
+        else { return .limit(.installations) }
+
+        // Row 9b: one key must not keep the writer busy, and new keys must not fill the disk.
+        guard key.mayRegister else { return .limit(.rate) }
+        guard key.mayStore(message) else { return .limit(.storage) }
+
+        // Row 9c: a server that retires takes no new installations.
+        guard policy.acceptNew || stored?.isRegistered == true else { return .limit(.newInstallations) }
+
+        // Row 10.
+        guard message.tokenType == .apn || message.tokenType == .firebase else { return .refuse(.unsupportedTokenType) }
+
+        // Row 11: gorush needs the bundle id for APNs. Reference clients send one for Firebase too, where it has no effect.
+        guard message.tokenType != .apn || isUsable(message.apnTopic, by: policy) else { return .refuse(.malformedMessage) }
+        return .register
+    }
+
+    /// Whether the response to a registration supersedes older, unpublished ones to the same installation.
+    ///
+    /// A response to a version below the stored one does not: anyone may publish a recorded registration again, and its refusal must not
+    /// replace the response to the newest version.
+    ///
+    /// - Parameter stored: The stored state of `facts.installation(keyHash:)` before the decision, including tombstones.
+    package static func supersedes(_ facts: RegistrationInput, stored: StoredVersion?) -> Bool {
+        guard case .message(let message) = facts.content, namesVersionedInstallation(message) else { return false }
+        return stored.map { message.version >= $0.version } ?? true
+    }
+
+    /// Returns the reply to a decision.
+    ///
+    /// - Parameter requestID: The shake256 of the encrypted registration payload.
+    /// - Returns: The reply, or nil if the decision has none.
+    package static func response(to decision: RegistrationDecision, requestID: Digest64) -> PushNotificationRegistrationResponse? {
+        switch decision {
+        case .discard: nil
+        case .refuse(let error): refusal(error, requestID: requestID)
+        case .limit(let limit): refusal(limit.error, requestID: requestID)
+        case .unchanged, .unregister, .register: success(requestID: requestID)
+        }
+    }
+
+    /// Returns the reply after a failure of the store (row 12).
+    package static func internalErrorResponse(requestID: Digest64) -> PushNotificationRegistrationResponse {
+        refusal(.internalError, requestID: requestID)
+    }
+
+    /// Whether the message passes rows 3 and 4.
+    fileprivate static func namesVersionedInstallation(_ message: PushNotificationRegistration) -> Bool {
+        message.version > 0 && (1...ProtocolLimits.maximumInstallationIDByteCount).contains(message.installationID.utf8.count)
+    }
+
+    static func hasUsableDeviceToken(_ message: PushNotificationRegistration) -> Bool {
+        let token = message.deviceToken.text.utf8
+        // gorush puts an APNs token unescaped into a URL path.
+        if message.tokenType == .apn {
+            return ProtocolLimits.apnDeviceTokenDigitCounts.contains(token.count) && token.allSatisfy(Hex.isDigit)
+        }
+        return (1...ProtocolLimits.maximumDeviceTokenByteCount).contains(token.count)
+    }
+
+    private static func hasBoundedLists(_ message: PushNotificationRegistration, beside key: RegisteringKey) -> Bool {
+        guard message.lists.allSatisfy({ $0.count <= ProtocolLimits.maximumListEntryCount }) else { return false }
+        let byteCount = message.listByteCount
+        // A registration without lists passes even if the lists of other devices, stored under a higher limit, exceed it.
+        return byteCount == 0
+            || byteCount <= ProtocolLimits.maximumListByteCount
+                && byteCount + key.listByteCount <= ProtocolLimits.maximumListByteCountPerKey
+    }
+
+    static func isUsable(_ apnTopic: String, by policy: RegistrationPolicy) -> Bool {
+        (1...ProtocolLimits.maximumAPNTopicByteCount).contains(apnTopic.utf8.count) && policy.serves(apnTopic)
+    }
+
+    private static func success(requestID: Digest64) -> PushNotificationRegistrationResponse {
+        var response = PushNotificationRegistrationResponse()
+        response.success = true
+        response.requestID = requestID.bytes
+        return response
+    }
+
+    private static func refusal(_ error: RegistrationError, requestID: Digest64) -> PushNotificationRegistrationResponse {
+        var response = PushNotificationRegistrationResponse()
+        response.error = error
+        response.requestID = requestID.bytes
+        return response
+    }
+}
+
+extension PushNotificationRegistration {
+    package var lists: [[[UInt8]]] { [allowedKeyList, blockedChatList, allowedMentionsChatList, mutedChatList] }
+
+    /// The bytes of the lists as they are stored and sent.
+    package var listByteCount: Int {
+        var lists = PushNotificationRegistration()
+        lists.allowedKeyList = allowedKeyList
+        lists.blockedChatList = blockedChatList
+        lists.allowedMentionsChatList = allowedMentionsChatList
+        lists.mutedChatList = mutedChatList
+        return lists.encodedByteCount
+    }
+}

@@ -1,0 +1,159 @@
+import Bytes
+import PushProtocol
+import Store
+import Wire
+
+/// The configuration of the delivery.
+package struct DeliveryConfiguration: Sendable {
+    /// The servers of Apple that a gorush posts to. A gorush with both kinds of apps sends some pushes to the wrong servers (GORUSH.md §0
+    /// fact 9).
+    package enum APNsEnvironment: String, Sendable, CaseIterable {
+        case production
+        case sandbox
+    }
+
+    /// The address of a gorush and the parameters of its connections.
+    package struct Endpoint: HoldsSecret, Sendable {
+        /// `http` or `https`, with a path if gorush is behind a proxy.
+        package var url: String
+        /// Headers such as `Authorization` for a proxy in front of gorush, which has no authentication itself (GORUSH.md §9).
+        package var headers: [(name: String, value: String)]
+        /// The path of a PEM file; nil means the certificates that the system trusts.
+        package var certificateAuthorityFile: String?
+        package var environment: APNsEnvironment
+
+        package init(
+            url: String, headers: [(name: String, value: String)] = [], certificateAuthorityFile: String? = nil,
+            environment: APNsEnvironment = .production
+        ) {
+            self.url = url
+            self.headers = headers
+            self.certificateAuthorityFile = certificateAuthorityFile
+            self.environment = environment
+        }
+
+        /// The URL without user name and password, for logs and operators.
+        package var publicURL: String { url.replacing(/\/\/[^\/]*@/, with: "//") }
+
+        /// Whether both URLs are the same up to trailing slashes.
+        package func isSameGorush(as other: Endpoint) -> Bool {
+            url.replacing(/\/+$/, with: "") == other.url.replacing(/\/+$/, with: "")
+        }
+    }
+
+    /// A set of pushes with a queue, connections and a breaker of its own.
+    package struct Route: Sendable {
+        package enum Pushes: Sendable, Equatable {
+            /// The pushes of apps, by bundle id.
+            case apnTopics([String])
+            /// All pushes of a platform except those of routes with bundle ids.
+            case platform(GorushPlatform)
+        }
+
+        /// The name in metrics, logs and the database.
+        package var name: String
+        package var pushes: Pushes
+        /// The gorush of the route; nil means the default one.
+        package var endpoint: Endpoint?
+        /// The template of its notifications; nil means the platform's.
+        package var template: NotificationTemplate?
+
+        package init(name: String, pushes: Pushes, endpoint: Endpoint? = nil, template: NotificationTemplate? = nil) {
+            self.name = name
+            self.pushes = pushes
+            self.endpoint = endpoint
+            self.template = template
+        }
+
+        package var platform: GorushPlatform {
+            switch pushes {
+            case .apnTopics: .ios
+            case .platform(let platform): platform
+            }
+        }
+    }
+
+    /// The number of notifications in one POST.
+    package enum BatchMode: String, Sendable, CaseIterable {
+        /// Means `single`.
+        case automatic = "auto"
+        /// One device per request: only then does gorush report every failure (GORUSH.md §2.4 d).
+        case single
+        /// All due notifications, up to gorush's limit. A few failures in a thousand count as sent.
+        case batch
+    }
+
+    /// The gorush of all routes that name no other.
+    package var endpoint: Endpoint
+    /// The routes in addition to `ios` and `android`, which always exist for the remaining pushes of each platform.
+    package var routes: [Route] = []
+    package var dataFormat = GorushDataFormat.rfc71
+    package var ios = NotificationTemplate()
+    package var android = NotificationTemplate()
+    package var batchMode = BatchMode.automatic
+    /// The timeout of a POST. gorush waits up to 60 s for Apple, and Google's client as long (GORUSH.md §2.5).
+    package var timeout = Duration.seconds(60)
+    /// The timeout of a probe. gorush responds to it without Apple or Google.
+    package var probeTimeout = Duration.seconds(5)
+    /// The maximum number of a route's requests in flight. ``Concurrency`` decides how many of them are used.
+    package var maximumRequestsInFlight = 256
+    /// The maximum number of notifications in a request; gorush may have a lower limit.
+    package var maximumNotificationsPerRequest = 100
+    /// The maximum number of a route's notifications in flight; gorush's queue may lower it.
+    package var maximumNotificationsInFlight = 1_000
+    /// The maximum number of pushes that wait for a route. The server refuses further ones.
+    package var maximumQueuedPushCount = ProtocolLimits.maximumQueuedPushCount
+    /// The time after its acceptance at which a push expires.
+    package var lifetime = ProtocolLimits.pushLifetime
+    /// Bundle ids of the operator's apps, in addition to those of routes: a refusal of one is a fault of the configuration.
+    package var knownBundleIDs: Set<String> = []
+    /// The time for attempts in flight to finish at a shutdown.
+    package var drainLimit = Duration.seconds(10)
+
+    package init(endpoint: Endpoint) {
+        self.endpoint = endpoint
+    }
+}
+
+extension DeliveryConfiguration {
+    func endpoint(of route: Route) -> Endpoint { route.endpoint ?? endpoint }
+
+    func knownBundleIDs(of route: Route) -> Set<String> {
+        if case .apnTopics(let topics) = route.pushes { knownBundleIDs.union(topics) } else { knownBundleIDs }
+    }
+
+    func template(of route: Route) -> NotificationTemplate {
+        if let template = route.template { return template }
+        return switch route.platform {
+        case .ios: ios
+        case .android: android
+        }
+    }
+
+    /// All routes, those for the remaining pushes of each platform last. The first of two routes with one name counts.
+    var allRoutes: [Route] {
+        var names: Set<String> = []
+        var all = routes.filter { names.insert($0.name).inserted }
+        for (name, platform) in [("ios", GorushPlatform.ios), ("android", .android)]
+        where !all.contains(where: { $0.pushes == .platform(platform) }) {
+            // Every push needs a route, even if the operator has given the name to another one.
+            var route = Route(name: name, pushes: .platform(platform))
+            while !names.insert(route.name).inserted { route.name += "-rest" }
+            all.append(route)
+        }
+        return all
+    }
+
+    /// The routes by token type and bundle id, for the outbox. The first of two routes with one bundle id or platform counts.
+    var assignments: Set<RouteAssignment> {
+        var taken: Set<[String]> = []
+        let all = allRoutes.flatMap { route in
+            switch route.pushes {
+            case .apnTopics(let topics): topics.map { RouteAssignment(tokenType: .apn, apnTopic: $0, route: route.name) }
+            case .platform(.ios): [RouteAssignment(tokenType: .apn, apnTopic: "", route: route.name)]
+            case .platform(.android): [RouteAssignment(tokenType: .firebase, apnTopic: "", route: route.name)]
+            }
+        }
+        return Set(all.filter { taken.insert(["\($0.tokenType.rawValue)", $0.apnTopic]).inserted })
+    }
+}

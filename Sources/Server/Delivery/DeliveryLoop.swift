@@ -1,0 +1,136 @@
+import Bytes
+package import Envelope
+package import Logging
+import PushProtocol
+import ServiceLifecycle
+package import Store
+import Tasks
+
+/// Posts the accepted pushes of the outbox to gorush and records their outcomes (RELIABILITY.md I1, I2).
+///
+/// Routes are independent of each other. A route leases a push before it posts it. After a crash the outcome of leased pushes is unknown,
+/// and the server posts them again under the same collapse identifier: a second notification is better than none.
+package final class DeliveryLoop: Service {
+    private let outbox: Outbox
+    private let configuration: DeliveryConfiguration
+    private let routes: [Route]
+    private let clock: any Clock<Duration>
+    private let wallClock: WallClock
+    private let logger: Logger
+    private let shutdown = Notify()
+    /// The waiters for outcomes of first attempts.
+    package let firstAttempts = FirstAttemptWaiters()
+
+    /// - Parameters:
+    ///   - clock: The clock of delays; `wallClock` decides about expiry.
+    ///   - memberNumber: This server's number among the servers of the database; asked before each lease.
+    ///   - mayPost: Whether this server still owns the pushes that it leased under a number; asked right before each post.
+    ///   - onUnregistered: Receives the registrations that the delivery has unregistered, because their devices are dead.
+    package init(
+        store: any PushOutbox, configuration: DeliveryConfiguration, clock: any Clock<Duration>, wallClock: WallClock,
+        random: any RandomNumberGenerator & Sendable = SecureRandom(), logger: Logger,
+        memberNumber: @escaping @Sendable () -> Int64 = { 0 }, mayPost: @escaping @Sendable (_ memberNumber: Int64) -> Bool = { _ in true },
+        onUnregistered: @escaping @Sendable ([ChangedRegistration]) async -> Void
+    ) {
+        outbox = Outbox(store: store)
+        self.configuration = configuration
+        self.clock = clock
+        self.wallClock = wallClock
+        self.logger = logger
+        let dependencies = Route.Dependencies(
+            outbox: outbox, configuration: configuration, wallClock: wallClock, time: SteadyTime(clock: clock, start: wallClock.now()),
+            random: random, logger: logger, firstAttempts: firstAttempts, memberNumber: memberNumber, mayPost: mayPost,
+            onUnregistered: onUnregistered)
+        let all = configuration.allRoutes
+        let endpoints = all.map(configuration.endpoint)
+        routes = zip(all, endpoints).map { route, endpoint in
+            Route(route, routesOfEndpoint: endpoints.count { $0.isSameGorush(as: endpoint) }, dependencies: dependencies)
+        }
+    }
+
+    /// Signals new pushes in the outbox.
+    package func wake() {
+        for route in routes { route.wake() }
+    }
+
+    /// Returns the time until which nothing happens without a call of ``wake()``; nil while work is in progress. Both times count from the
+    /// creation of the delivery.
+    package func idleUntil(at now: Duration) -> Duration? {
+        let ends = routes.map { $0.idleUntil(at: now) }
+        return ends.contains(nil) ? nil : ends.compactMap(\.self).min()
+    }
+
+    /// The states of the routes for operators, in the order of the settings.
+    package var reports: [RouteReport] { routes.map(\.report) }
+
+    /// The reasons why pushes are not delivered, in words for an operator; empty when all routes work.
+    package var healthIssues: [String] {
+        reports.flatMap { report in report.issues.map(report.text) }
+    }
+
+    /// Settings of gorush that lose or delay pushes, and other conditions that an operator should know.
+    package var warnings: [String] {
+        reports.flatMap { report in report.warnings.map(report.text) }
+    }
+
+    /// Whether every route has asked its gorush and may post to it, so that a target without a delivery is unused.
+    package var confirmsDelivery: Bool { routes.allSatisfy { $0.status.mayPost } }
+
+    /// Sets the gauges of all routes. A gauge keeps its value if the outbox cannot be read.
+    package func refreshMetrics() async {
+        guard let counts = try? await outbox.queuedCounts() else { return }
+        let refused = outbox.refusedCounts
+        for route in routes { route.refreshMetrics(queuedCount: counts[route.name] ?? 0, refusedCount: refused[route.name] ?? 0) }
+    }
+
+    // MARK: Life
+
+    /// Delivers until the service group shuts down, then waits up to `drainLimit` for the attempts in flight.
+    package func run() async throws {
+        await withGracefulShutdownHandler {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.deliver() }
+                group.addTask { await self.drainAtShutdown() }
+                await group.next()
+                // All attempts have ended, or the limit has passed.
+                group.cancelAll()
+            }
+        } onGracefulShutdown: {
+            self.shutdown.notify()
+        }
+    }
+
+    private func deliver() async {
+        guard await takeOver() else { return }
+        await withDiscardingTaskGroup { group in
+            for route in routes { group.addTask { await route.run() } }
+        }
+    }
+
+    private func drainAtShutdown() async {
+        await shutdown.wait()
+        for route in routes { route.stop() }
+        try? await clock.sleep(for: configuration.drainLimit)
+    }
+
+    /// Recovers the outbox after the previous process.
+    ///
+    /// - Returns: False if the task was cancelled first.
+    private func takeOver() async -> Bool {
+        while true {
+            do {
+                let leaseCount = try await outbox.takeOver(routes: configuration.assignments, at: wallClock.now())
+                let topics = try await outbox.deliveredBundleIDs()
+                for route in routes { route.haveWorked(topics[route.name] ?? []) }
+                if leaseCount > 0 {
+                    logger.notice(
+                        "retrying attempts that were in flight when the server stopped", metadata: ["pushes": "\(leaseCount)"])
+                }
+                return true
+            } catch {
+                logger.error("the outbox cannot be used; pushes wait", metadata: ["error": "\(error)"])
+                guard (try? await clock.sleep(for: Schedule.storeRetryInterval)) != nil else { return false }
+            }
+        }
+    }
+}

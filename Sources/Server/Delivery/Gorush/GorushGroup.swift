@@ -1,0 +1,136 @@
+import Bytes
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+/// The two shapes of `data`; the raw value is the setting `gorush.dataFormat` (PROTOCOL.md §10).
+package enum GorushDataFormat: String, Sendable, CaseIterable {
+    case rfc71
+    case statusGo = "status-go"
+}
+
+/// Pushes of one request that share a notification, and succeed or fail together.
+struct GorushGroup: Sendable {
+    /// 500 tokens: FCM refuses a notification with more (GORUSH.md §2.4 a).
+    static let maximumPushCount = 500
+
+    private let format: GorushDataFormat
+    private let template: NotificationTemplate
+    private let parts: SharedParts
+    /// The pushes in the order of the notification's tokens.
+    private(set) var pushes: [QueuedPush] = []
+    private var payloadByteCount: Int
+
+    private init(_ parts: SharedParts, format: GorushDataFormat, template: NotificationTemplate) {
+        self.format = format
+        self.template = template
+        self.parts = parts
+        payloadByteCount = parts.payloadByteCount
+    }
+
+    /// Groups the pushes of one request. In `rfc71`, devices that share owner, platform, bundle id, text, chat and ciphertext share a
+    /// notification. Devices of different owners never do, because `data` lists the installations.
+    ///
+    /// A group stays within ``maximumPushCount``, and within ``GorushPayload/maximumByteCount`` because each device gets all of `data`. A
+    /// ciphertext or chat id that is too long for any payload is left out (`"0x"`): a notification without them is better than none
+    /// (GORUSH.md §4).
+    ///
+    /// - Parameter oneTokenEach: whether delivery must know about each device by itself (GORUSH.md §2.4 d); in `status-go` it always can.
+    /// - Returns: in the order of each group's first push; every push is in exactly one.
+    static func make(
+        from pushes: some Sequence<QueuedPush>, format: GorushDataFormat, template: NotificationTemplate, oneTokenEach: Bool
+    ) -> [GorushGroup] {
+        let sharesNotifications = format == .rfc71 && !oneTokenEach
+        var groups: [GorushGroup] = []
+        var openGroups: [SharedParts: Int] = [:]
+        for push in pushes {
+            let parts = SharedParts(of: push.push, format: format, template: template)
+            if sharesNotifications {
+                if let open = openGroups[parts], groups[open].hasRoom(for: push) {
+                    groups[open].add(push)
+                    continue
+                }
+                openGroups[parts] = groups.count
+            }
+            var group = GorushGroup(parts, format: format, template: template)
+            group.add(push)
+            groups.append(group)
+        }
+        return groups
+    }
+
+    private func hasRoom(for push: QueuedPush) -> Bool {
+        pushes.count < Self.maximumPushCount
+            && payloadByteCount + byteCount(of: push.push.target) <= GorushPayload.maximumByteCount
+    }
+
+    private mutating func add(_ push: QueuedPush) {
+        payloadByteCount += byteCount(of: push.push.target)
+        pushes.append(push)
+    }
+
+    /// Returns what a device adds to the payload: its installation id, and a comma after another one.
+    private func byteCount(of target: Installation) -> Int {
+        guard format == .rfc71 else { return 0 }
+        let comma = pushes.isEmpty ? 0 : 1
+        return GorushPayload.byteCount(ofInstallationID: target.installationID, platform: parts.platform) + comma
+    }
+
+    /// The notification without identifier and expiry.
+    var notification: GorushNotification {
+        let data = GorushNotification.Content(
+            format, chatID: parts.chatID, message: parts.message, targets: pushes.map(\.push.target))
+        return GorushNotification(
+            tokens: pushes.map(\.push.deviceToken), platform: parts.platform, topic: parts.topic, text: parts.text,
+            threadIdentifier: template.threadsByChat ? ShortDigest.of(parts.chatID) : nil, data: data, template: template)
+    }
+}
+
+extension GorushNotification.Content {
+    fileprivate init(_ format: GorushDataFormat, chatID: [UInt8], message: [UInt8], targets: [Installation]) {
+        let (chatID, message) = (Hex.encode(chatID, prefix: "0x"), Hex.encode(message, prefix: "0x"))
+        self =
+            switch format {
+            case .rfc71: .rfc71(chatID: chatID, message: message, installationIDs: targets.map(\.installationID))
+            case .statusGo:
+                .statusGo(encryptedMessage: message, chatID: chatID, publicKey: Hex.encode(targets[0].keyHash.bytes, prefix: "0x"))
+            }
+    }
+}
+
+/// The values that the devices of one notification share.
+private struct SharedParts: Hashable {
+    let publicKeyHash: Digest64
+    let platform: GorushPlatform
+    let topic: String?
+    let text: PushText?
+    let chatID: [UInt8]
+    let message: [UInt8]
+    /// The size of the payload without installation ids.
+    let payloadByteCount: Int
+
+    init(of push: AcceptedPush, format: GorushDataFormat, template: NotificationTemplate) {
+        publicKeyHash = push.target.keyHash
+        platform = push.tokenType == .apn ? .ios : .android  // no other is ever registered (PROTOCOL.md §7 row 10)
+        topic = platform == .ios ? push.apnTopic : nil
+        text = template.isSilent ? nil : template.texts.text(for: push.type)
+        let digest = String(repeating: "0", count: ShortDigest.byteCount)
+        var empty = GorushNotification(
+            tokens: [], platform: platform, text: text, threadIdentifier: template.threadsByChat ? digest : nil,
+            data: GorushNotification.Content(format, chatID: [], message: [], targets: format == .rfc71 ? [] : [push.target]),
+            template: template)
+        // Placeholders of full length for the values that the delivery adds later.
+        if !template.isSilent { empty.collapseIdentifier = digest }
+        empty.expiry = .init(unixSeconds: 0, secondsLeft: 86_400)
+        let emptyByteCount = GorushPayload.byteCount(of: empty)
+        let ownByteCount =
+            format == .rfc71 ? GorushPayload.byteCount(ofInstallationID: push.target.installationID, platform: platform) : 0
+        func fits(chatID: [UInt8], message: [UInt8]) -> Bool {
+            emptyByteCount + ownByteCount + 2 * (chatID.count + message.count) <= GorushPayload.maximumByteCount
+        }
+        chatID = fits(chatID: push.chatID, message: []) ? push.chatID : []
+        message = fits(chatID: chatID, message: push.message) ? push.message : []
+        payloadByteCount = emptyByteCount + 2 * (chatID.count + message.count)
+    }
+}

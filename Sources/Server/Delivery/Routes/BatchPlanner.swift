@@ -1,0 +1,146 @@
+import Bytes
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+/// A notification and the pushes that it carries: in the order of its tokens, if there are several.
+struct DeliveryItem: Sendable {
+    var identifier: NotificationID
+    var notification: GorushNotification
+    var pushes: [QueuedPush]
+}
+
+/// The plan for due pushes.
+struct DeliveryPlan: Sendable {
+    var expired: [QueuedPush] = []
+    var unsendable: [(push: QueuedPush, obstacle: UnsendablePush)] = []
+    /// Pushes whose installation has unregistered, or belongs to another app now.
+    var withdrawn: [QueuedPush] = []
+    /// Pushes with unproven bundle ids that the budget does not admit now.
+    var deferred: [QueuedPush] = []
+    /// Pushes for suspected targets that were tried a short time ago, or are tried by this plan, with the rest of the interval.
+    var suspended: [(push: QueuedPush, rest: Duration)] = []
+    /// The suspected targets that are tried now.
+    var suspectedTargets: Set<Digest32> = []
+    /// The requests: one batch of items each.
+    var batches: [[DeliveryItem]] = []
+
+    /// Returns the changes to commit before the requests are posted.
+    ///
+    /// - Parameters:
+    ///   - now: The monotonic time.
+    ///   - jitter: Returns a number from 0 to 1, another one for each push.
+    func changes(at now: Timestamp, jitter: () -> Double) -> [OutboxUpdate.Push] {
+        withdrawn.map { .init(id: $0.id, .finish(.withdrawn), reason: "unregistered") }
+            + deferred.map {
+                .init(
+                    id: $0.id, .postpone(until: now.advanced(by: UnprovenBundleIDBudget.retryInterval * jitter())),
+                    reason: UnprovenBundleIDBudget.reason)
+            }
+            + suspended.map { .init(id: $0.push.id, .postpone(until: now.advanced(by: $0.rest)), reason: "suspected token") }
+            + expired.map { .init(id: $0.id, .finish(.expired), reason: "lifetime") }
+            + unsendable.map { push, obstacle in .init(id: push.id, .finish(.refused), reason: obstacle.rawValue) }
+            + batches.joined().flatMap { item in item.pushes.map { .init(id: $0.id, .lease(item.identifier)) } }
+    }
+}
+
+/// Combines pushes into requests.
+struct BatchPlanner: Sendable {
+    var dataFormat: GorushDataFormat
+    var template: NotificationTemplate
+    var lifetime: Duration
+
+    /// - Parameters:
+    ///   - batch: The number of notifications in a request; nil for one with one token.
+    ///   - limit: The maximum number of pushes to post. The others stay due.
+    ///   - now: The time of the wall clock.
+    ///   - admit: Returns the rows of the sendable pushes that the budget admits; called once.
+    func plan(
+        _ due: [QueuedPush], batch: Int?, limit: Int, at now: Timestamp, using random: inout some RandomNumberGenerator,
+        admitting admit: ([QueuedPush]) -> Set<Int64>
+    ) -> DeliveryPlan {
+        var plan = DeliveryPlan()
+        var live: [QueuedPush] = []
+        for push in due where live.count < limit {
+            if push.acceptedAt.advanced(by: lifetime) <= now {
+                plan.expired.append(push)
+            } else if push.isOrphan {
+                plan.withdrawn.append(push)
+            } else if let obstacle = UnsendablePush(push.push) {
+                plan.unsendable.append((push, obstacle))
+            } else if let suspicion = push.suspicion, let rest = suspicion.rest(at: now) {
+                plan.suspended.append((push, rest))
+            } else if push.suspicion != nil, !plan.suspectedTargets.insert(push.targetDigest).inserted {
+                plan.suspended.append((push, OutcomeRules.confirmationInterval))
+            } else {
+                live.append(push)
+            }
+        }
+        let admitted = admit(live)
+        plan.deferred = live.filter { !admitted.contains($0.id) }
+        live.removeAll { !admitted.contains($0.id) }
+        var items = live.compactMap { push -> DeliveryItem? in
+            guard let notification = push.notification else { return nil }
+            let identifier = NotificationID(at: now, using: &random)
+            var item = DeliveryItem(identifier: identifier, notification: GorushNotification(notification), pushes: [push])
+            item.notification.identifier = Hex.encode(identifier.bytes)
+            return item
+        }
+        live.removeAll { $0.notification != nil }
+        // Grouped by request: only devices of one request share a notification (PROTOCOL.md §10).
+        for (_, pushes) in Dictionary(grouping: live, by: \.message).sorted(by: { $0.key < $1.key }) {
+            for group in GorushGroup.make(from: pushes, format: dataFormat, template: template, oneTokenEach: batch == nil) {
+                items.append(item(group, identifier: NotificationID(at: now, using: &random), at: now))
+            }
+        }
+        let size = batch ?? 1
+        plan.batches = stride(from: 0, to: items.count, by: size).map { Array(items[$0..<min($0 + size, items.count)]) }
+        return plan
+    }
+
+    /// Halves a batch that gorush refuses because of one of its elements, down to a single push. Attempts keep their notification ids.
+    ///
+    /// - Returns: Both halves, or nil for a single push.
+    func divide(_ batch: [DeliveryItem], at now: Timestamp) -> [[DeliveryItem]]? {
+        if batch.count > 1 {
+            let middle = batch.count / 2
+            return [Array(batch[..<middle]), Array(batch[middle...])]
+        }
+        guard let item = batch.first, item.pushes.count > 1 else { return nil }
+        let middle = item.pushes.count / 2
+        return [item.pushes[..<middle], item.pushes[middle...]].map { pushes in
+            GorushGroup.make(from: pushes, format: dataFormat, template: template, oneTokenEach: false).map { group in
+                self.item(group, identifier: item.identifier, at: now)
+            }
+        }
+    }
+
+    private func item(_ group: GorushGroup, identifier: NotificationID, at now: Timestamp) -> DeliveryItem {
+        // The earliest expiry: the server accepted the pushes of one request together.
+        let end = group.pushes.map { $0.acceptedAt.advanced(by: lifetime) }.min() ?? now
+        let secondsLeft = max(1, (end.nanoseconds - now.nanoseconds) / 1_000_000_000)
+        var notification = group.notification
+        notification.identifier = Hex.encode(identifier.bytes)
+        if !template.isSilent { notification.collapseIdentifier = group.pushes.first.map(Self.collapseIdentifier) }
+        notification.expiry = .init(unixSeconds: end.nanoseconds / 1_000_000_000, secondsLeft: secondsLeft)
+        return DeliveryItem(identifier: identifier, notification: notification, pushes: group.pushes)
+    }
+
+    /// Returns an identifier that is the same at every attempt, also after a crash and in every batch, and differs between requests,
+    /// servers and chats: a digest of the request's row, its acceptance time and the chat.
+    static func collapseIdentifier(of push: QueuedPush) -> String {
+        ShortDigest.of(Array("\(push.message) \(push.acceptedAt.nanoseconds) ".utf8) + push.push.chatID)
+    }
+}
+
+extension Suspicion {
+    /// Returns the time for which no push may be posted to the suspected target; nil if one may. A wall clock that was set back delays
+    /// none.
+    fileprivate func rest(at now: Timestamp) -> Duration? {
+        let end = triedAt.advanced(by: OutcomeRules.confirmationInterval)
+        guard triedAt <= now, now < end else { return nil }
+        return .nanoseconds(end.nanoseconds - now.nanoseconds)
+    }
+}

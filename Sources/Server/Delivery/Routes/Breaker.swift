@@ -1,0 +1,74 @@
+import Tasks
+
+/// The circuit breaker of a route. While the route fails, it permits one request at a time, at growing intervals.
+///
+/// Times are those of a monotonic clock since the start of the delivery.
+struct Breaker: Sendable, Equatable {
+    enum State: Sendable, Equatable {
+        /// All requests are permitted.
+        case closed
+        /// No request is permitted before that time, and then one.
+        case open(until: Duration, failures: Int)
+        /// One request is in flight and decides.
+        case trial(failures: Int)
+    }
+
+    private(set) var state = State.closed
+
+    /// The time of the next permitted request; nil while a trial is in flight.
+    var nextAttempt: Duration? {
+        switch state {
+        case .closed: .zero
+        case .open(let until, _): until
+        case .trial: nil
+        }
+    }
+
+    /// Returns the number of requests permitted now. The caller calls ``begin()`` for each.
+    func permits(at now: Duration) -> Int {
+        guard let nextAttempt, nextAttempt <= now else { return 0 }
+        return state == .closed ? .max : 1
+    }
+
+    /// Records a request. After a failure, this request is the trial.
+    mutating func begin() {
+        if case .open(_, let failures) = state { state = .trial(failures: failures) }
+    }
+
+    /// Records that gorush works: it accepted a request, or named the limit of a batch.
+    mutating func succeed() {
+        // The request was posted before the failure. The trial decides.
+        if case .open = state { return }
+        state = .closed
+    }
+
+    /// Closes an open breaker, because a probe has shown that the route works. A trial in flight still decides.
+    mutating func reset() {
+        if case .open = state { state = .closed }
+    }
+
+    /// Records a failed request: gorush did not accept it, or the failing route delivered none of it. Of several requests that fail
+    /// together one counts.
+    ///
+    /// - Parameters:
+    ///   - retryAfter: The delay that gorush asked for.
+    ///   - jitter: From 0 to 1, for the delay; 0 for none.
+    ///   - isCounted: Whether the next delays grow.
+    mutating func fail(at now: Duration, retryAfter: Duration?, jitter: Double, isCounted: Bool = true) {
+        let earliest = now + (retryAfter ?? .zero)
+        var failures = 1
+        switch state {
+        case .closed: break
+        case .trial(let earlier): failures = earlier + (isCounted ? 1 : 0)
+        case .open(let until, let earlier):
+            state = .open(until: max(until, earliest), failures: earlier)
+            return
+        }
+        state = .open(until: max(earliest, now + BackOff.route.delay(afterFailures: failures, jitter: jitter)), failures: failures)
+    }
+}
+
+extension BackOff {
+    /// The delays of a route, at most 4 s: the server must notice gorush's return within 5 s, and a failed attempt costs little.
+    static let route = BackOff(first: .milliseconds(500), longest: .seconds(4))
+}

@@ -1,0 +1,349 @@
+import Bytes
+import Envelope
+import HTTPClient
+import Logging
+import PushProtocol
+import StatusCrypto
+import Store
+import Synchronization
+import Tasks
+
+/// Delivers the pushes of one route: its own queue in the outbox, connections, breaker and back-off, so that no route's trouble is
+/// another's. Does what its ``RouteState`` says, and tells it what came of that.
+final class Route: Sendable {
+    /// The values that the routes of a delivery share.
+    struct Dependencies: Sendable {
+        var outbox: Outbox
+        var configuration: DeliveryConfiguration
+        var wallClock: WallClock
+        var time: SteadyTime
+        var random: any RandomNumberGenerator & Sendable
+        var logger: Logger
+        var firstAttempts: FirstAttemptWaiters
+        /// This server's number among the servers of the database.
+        var memberNumber: @Sendable () -> Int64
+        /// Whether this server still owns the pushes that it leased under a number.
+        var mayPost: @Sendable (_ memberNumber: Int64) -> Bool
+        var onUnregistered: @Sendable ([ChangedRegistration]) async -> Void
+    }
+
+    let name: String
+    private let platform: GorushPlatform
+    /// The URL of the route's gorush, for operators.
+    let gorushURL: String
+    private let state: Mutex<RouteState>
+    /// The status that was last logged.
+    private let logged: Mutex<RouteStatus>
+    private let changed = Notify()
+    /// The number of pushes that found the queue full, when it was last read.
+    private let refused = Atomic<Int>(0)
+    private let dependencies: Dependencies
+    private let planner: BatchPlanner
+    private let http: HTTPClient
+    private let gorush: GorushClient
+    private let metrics: RouteMetrics
+    private let logger: Logger
+
+    /// - Parameter routesOfEndpoint: how many routes share its gorush, itself included.
+    init(_ route: DeliveryConfiguration.Route, routesOfEndpoint: Int, dependencies: Dependencies) {
+        name = route.name
+        platform = route.platform
+        self.dependencies = dependencies
+        let configuration = dependencies.configuration
+        let endpoint = configuration.endpoint(of: route)
+        // The probe has a connection in addition to those of pushes.
+        http = HTTPClient(
+            configuration: .init(
+                maximumConnectionsPerHost: configuration.maximumRequestsInFlight + 1,
+                certificateAuthorityFile: endpoint.certificateAuthorityFile))
+        gorush = GorushClient(http: http, endpoint: endpoint, probeTimeout: configuration.probeTimeout)
+        planner = BatchPlanner(
+            dataFormat: configuration.dataFormat, template: configuration.template(of: route), lifetime: configuration.lifetime)
+        metrics = RouteMetrics(route: route.name, platform: route.platform)
+        var logger = dependencies.logger
+        logger[metadataKey: "route"] = "\(route.name)"
+        logger[metadataKey: "gorush"] = "\(endpoint.publicURL)"
+        gorushURL = endpoint.publicURL
+        self.logger = logger
+        let state = RouteState(route: route, configuration: configuration, routesOfEndpoint: routesOfEndpoint)
+        logged = Mutex(RouteStatus(state, at: .zero))
+        self.state = Mutex(state)
+    }
+
+    // MARK: Life
+
+    /// Signals that the queue may have new pushes.
+    func wake() { handleAndWake(.woken) }
+
+    /// Records bundle ids that were proven in an earlier process.
+    func haveWorked(_ topics: Set<String>) { handle(.topicsSaved(topics)) }
+
+    /// Stops the route: it posts no further pushes, and ``run()`` returns when those in flight have ended.
+    func stop() { handleAndWake(.stopping) }
+
+    /// Delivers until stopped. A cancellation cancels the attempts in flight, and the route records their outcome as unknown.
+    func run() async {
+        await withDiscardingTaskGroup { probes in
+            await withDiscardingTaskGroup { requests in
+                while !Task.isCancelled {
+                    let now = dependencies.time.elapsed()
+                    let action = state.withLock { $0.next(at: now) }
+                    log(at: now)
+                    switch action {
+                    case .probe: probes.addTask { await self.probe() }
+                    case .expire: await reportingStoreFailure { try await expire() }
+                    case .retryNow(let row): await reportingStoreFailure { try await retryNow(after: row) }
+                    case .postDue(let count, let batch):
+                        await reportingStoreFailure { try await postDuePushes(for: count, batch: batch, in: &requests) }
+                    case .recordOutcomes: await reportingStoreFailure { try await recordOutcomes() }
+                    case .wait(let until): await dependencies.time.wait(for: changed, until: until)
+                    case .stop: return
+                    }
+                }
+            }
+            // No result of a probe matters any more.
+            probes.cancelAll()
+        }
+        // Cancelled attempts have outcomes, too.
+        await retryingUntilCommitted { try await recordOutcomes() }
+        http.shutdown()
+    }
+
+    private func reportingStoreFailure(_ body: () async throws -> Void) async {
+        do { try await body() } catch { handle(.storeFailed("\(error)")) }
+    }
+
+    /// Handles an event that may occur while ``run()`` waits, and wakes it.
+    private func handleAndWake(_ event: RouteState.Event) {
+        handle(event)
+        changed.notify()
+    }
+
+    /// Handles an event of a task that ``run()`` waits for anyway, and logs changes of the status.
+    private func handle(_ event: RouteState.Event) {
+        let now = dependencies.time.elapsed()
+        state.withLock { $0.handle(event, at: now) }
+        log(at: now)
+    }
+
+    // MARK: Actions
+
+    private func probe() async {
+        let probe = await gorush.probe()
+        if !Task.isCancelled { handleAndWake(.probed(probe)) }
+    }
+
+    private func expire() async throws {
+        let now = dependencies.wallClock.now()
+        let oldest = now.advanced(by: .zero - dependencies.configuration.lifetime)
+        let count = try await dependencies.outbox.expire(route: name, acceptedBefore: oldest, at: now)
+        metrics.finished(.expired, .expired, by: count)
+    }
+
+    private func retryNow(after row: Int64) async throws {
+        handle(.retriedNow(upTo: try await dependencies.outbox.retryNow(route: name, after: row, at: dependencies.time.now)))
+    }
+
+    /// The minimum number of pushes to read, so that a single request finds one whose target may be attempted.
+    private static let minimumReadCount = 32
+
+    private func postDuePushes(for requestCount: Int, batch: Int?, in group: inout DiscardingTaskGroup) async throws {
+        guard dependencies.mayPost(dependencies.memberNumber()) else { return handle(.storeFailed("the lease of this server has ended")) }
+        let (outbox, time) = (dependencies.outbox, dependencies.time)
+        let limit = requestCount * (batch ?? 1)
+        let due = try await outbox.due(route: name, at: time.now, limit: max(limit, Self.minimumReadCount))
+        guard !due.isEmpty else {
+            try await recordOutcomes()
+            let next = try await outbox.nextDue(route: name)
+            return handle(.nothingDue(until: next.map(time.elapsed)))
+        }
+        let elapsed = time.elapsed()
+        // If a request failed during this read, its released pushes are in `due`. The route does not post them now.
+        guard state.withLock({ $0.requestRoom(at: elapsed) >= requestCount }) else { return handle(.woken) }
+        let now = dependencies.wallClock.now()
+        var random = dependencies.random
+        let plan = planner.plan(due, batch: batch, limit: limit, at: now, using: &random) { pushes in
+            state.withLock { $0.admitted(pushes, at: elapsed) }
+        }
+        let member = dependencies.memberNumber()
+        guard try await recordOutcomes(leasing: plan, at: now) else {
+            return handle(.notLeased(plan.batches.joined().flatMap(\.pushes)))
+        }
+        metrics.count(plan)
+        dependencies.firstAttempts.note(
+            plan.expired.map { ($0, .expired) } + plan.unsendable.map { ($0.push, .refused) } + plan.withdrawn.map { ($0, .withdrawn) })
+        handle(.posting(plan.batches.map(\.count)))
+        for batch in plan.batches {
+            group.addTask { await self.post(batch, at: now, leasedAs: member, ending: batch.count) }
+        }
+    }
+
+    /// - Parameters:
+    ///   - member: This server's number before the lease of the pushes.
+    ///   - requestCount: The number of notifications of the request that ends with this part; nil if further parts follow.
+    private func post(_ batch: [DeliveryItem], at now: Timestamp, leasedAs member: Int64, ending requestCount: Int?) async {
+        let pushes = batch.flatMap(\.pushes)
+        guard dependencies.mayPost(member) else {
+            // Another server may have taken the pushes over: no request leaves this one.
+            let attempts = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "lease ended"), at: now) }
+            return completeRequest(requestCount, with: .notPosted(attempts))
+        }
+        let first = dependencies.configuration.timeout
+        let (timeout, deliveryCount) = state.withLock { ($0.timeouts.limit(for: pushes, first: first), $0.evidence.deliveryCount) }
+        let start = dependencies.time.elapsed()
+        let answer = await gorush.post(batch.map(\.notification), timeout: timeout)
+        metrics.answered(answer, after: dependencies.time.elapsed() - start)
+        let reading = state.withLock { state in
+            ResponseInterpretation(
+                answer, batch: batch, retriesItself: state.profile.instance?.retriesItself ?? false, timeouts: state.timeouts,
+                routeDelivered: state.evidence.deliveryCount > deliveryCount)
+        }
+        switch reading {
+        case .outcomes(let outcomes, let health):
+            let attempts = zip(pushes, outcomes).map { Outbox.Attempt(push: $0, outcome: $1, at: now) }
+            completeRequest(requestCount, with: .answered(health, attempts, jitter: jitter()))
+        case .divide:
+            let parts = planner.divide(batch, at: now) ?? []
+            for part in parts.dropLast() { await post(part, at: now, leasedAs: member, ending: nil) }
+            guard let last = parts.last else { return completeRequest(requestCount) }
+            await post(last, at: now, leasedAs: member, ending: requestCount)
+        case .limit(let limit):
+            logger.notice("gorush takes fewer notifications at a time", metadata: ["limit": "\(limit)"])
+            let attempts = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit"), at: now) }
+            completeRequest(requestCount, with: .limited(limit, attempts))
+        }
+    }
+
+    /// Handles the end of a request. The next leases record its outcomes.
+    private func completeRequest(_ requestCount: Int?, with event: RouteState.Event? = nil) {
+        let now = dependencies.time.elapsed()
+        let mustWake = state.withLock { state in
+            if let event { state.handle(event, at: now) }
+            if let requestCount { state.handle(.ended(requestCount), at: now) }
+            return state.mustWake(at: now)
+        }
+        log(at: now)
+        if mustWake { changed.notify() }
+    }
+
+    /// Records the outcomes of attempts, together with the next plan.
+    ///
+    /// - Returns: False if a push of the plan has finished since it was read. The route then posts none of them.
+    @discardableResult
+    private func recordOutcomes(leasing plan: DeliveryPlan? = nil, at now: Timestamp? = nil) async throws -> Bool {
+        let attempts = state.withLock { state in
+            defer { state.unrecordedOutcomes = [] }
+            return state.unrecordedOutcomes
+        }
+        guard plan != nil || !attempts.isEmpty else { return true }
+        do {
+            return try await write(attempts, leasing: plan ?? DeliveryPlan(), at: now)
+        } catch {
+            // The outcomes stay in memory until a later transaction records them.
+            state.withLock { $0.unrecordedOutcomes += attempts }
+            throw error
+        }
+    }
+
+    @discardableResult
+    private func write(
+        _ attempts: [Outbox.Attempt], leasing plan: DeliveryPlan = DeliveryPlan(), at now: Timestamp? = nil
+    ) async throws -> Bool {
+        let recorded = try await dependencies.outbox.recordOutcomes(
+            attempts, leasing: plan, in: context(at: now), jitter: jitter)
+        if !recorded.savedTopics.isEmpty { handle(.topicsSaved(Set(recorded.savedTopics))) }
+        metrics.count(zip(attempts, recorded.decisions), at: dependencies.wallClock.now())
+        let ends = zip(attempts, recorded.decisions).compactMap { attempt, decision in
+            if case .finish(let outcome) = decision.disposition { (attempt.push, outcome) } else { nil }
+        }
+        dependencies.firstAttempts.note(ends)
+        metrics.unregistered(recorded.unregistered.count)
+        if !recorded.unregistered.isEmpty { await dependencies.onUnregistered(recorded.unregistered) }
+        if ends.count < attempts.count { handle(.woken) }
+        return recorded.isLeased
+    }
+
+    /// Retries a write until the database accepts it, or the task is cancelled.
+    private func retryingUntilCommitted(_ write: () async throws -> Void) async {
+        while true {
+            do {
+                return try await write()
+            } catch {
+                handleAndWake(.storeFailed("\(error)"))
+                guard await dependencies.time.sleep(for: Schedule.storeRetryInterval) else { return }
+            }
+        }
+    }
+
+    private func context(at now: Timestamp?) -> Outbox.Context {
+        let (elapsed, steadyNow) = (dependencies.time.elapsed(), dependencies.time.now)
+        let (rules, evidence) = state.withLock { ($0.rules(at: elapsed), $0.evidence) }
+        return Outbox.Context(
+            route: name, rules: rules, now: now ?? dependencies.wallClock.now(), deliveredBundleIDs: evidence.deliveredBundleIDs,
+            savedTopics: evidence.savedTopics, steadyNow: steadyNow)
+    }
+
+    private func jitter() -> Double {
+        var random = dependencies.random
+        return Double.random(in: 0...1, using: &random)
+    }
+
+    // MARK: Status
+
+    var status: RouteStatus {
+        let now = dependencies.time.elapsed()
+        return state.withLock { RouteStatus($0, at: now) }
+    }
+
+    /// The state of the route for operators.
+    var report: RouteReport {
+        let now = dependencies.time.elapsed()
+        return state.withLock { RouteReport($0, name: name, platform: platform, gorushURL: gorushURL, at: now) }
+    }
+
+    /// Returns the time until which nothing happens without an event; nil while work is in progress. Times count from the creation of the
+    /// delivery.
+    func idleUntil(at now: Duration) -> Duration? { state.withLock { $0.idleUntil(at: now) } }
+
+    /// Sets the gauges, and counts pushes that found the queue full.
+    ///
+    /// - Parameter refusedCount: The number of these since the store was opened.
+    func refreshMetrics(queuedCount: Int, refusedCount: Int) {
+        metrics.set(status, queuedCount: queuedCount)
+        let newCount = refusedCount - refused.exchange(refusedCount, ordering: .relaxed)
+        metrics.finished(.refused, .queueFull, by: newCount)
+        if newCount > 0 { logger.warning("route queue is full; refusing new pushes", metadata: ["pushes": "\(newCount)"]) }
+    }
+
+    /// Logs the changes since the last logged status.
+    private func log(at now: Duration) {
+        let status = state.withLock { RouteStatus($0, at: now) }
+        let before = logged.withLock { logged in
+            defer { logged = status }
+            return logged
+        }
+        if status != before { log(status, before: before) }
+    }
+
+    private func log(_ status: RouteStatus, before: RouteStatus) {
+        if let failure = status.failure, before.failure == nil {
+            logger.warning("the route fails", metadata: ["reason": "\(failure)"])
+        } else if let failure = before.failure, status.failure == nil {
+            logger.warning("the route no longer fails", metadata: ["reason": "\(failure)"])
+        }
+        // The provider's words differ from attempt to attempt, so they do not count as a change.
+        let (issues, earlier) = (
+            status.deliveryIssues.filter { $0 != status.failure }, before.deliveryIssues.filter { $0 != before.failure }
+        )
+        for issue in issues where !earlier.contains(issue) {
+            logger.warning("pushes are not delivered", metadata: ["reason": "\(issue)"])
+        }
+        if issues.isEmpty, !earlier.isEmpty { logger.warning("pushes are delivered again") }
+        if let error = status.storeIssue, error != before.storeIssue {
+            logger.error("the outbox cannot be read or written; pushes wait", metadata: ["error": "\(error)"])
+        }
+        for warning in status.warnings where !before.warnings.contains(warning) {
+            logger.warning("delivery needs attention", metadata: ["reason": "\(warning)"])
+        }
+    }
+}

@@ -1,0 +1,294 @@
+import PushProtocol
+import Store
+import Tasks
+import Wire
+
+/// A route as a value: events go in (``handle(_:at:)``), actions come out (``next(at:)``).
+///
+/// Four values decide: ``Schedule`` when to act, ``Concurrency`` how much may be in flight, ``GorushProfile`` what gorush is set up for,
+/// and
+/// ``Evidence`` whether the route delivers. Times are those of a monotonic clock since the start of the delivery.
+struct RouteState: Sendable {
+    enum Event: Sendable, Equatable {
+        /// The queue may have new pushes.
+        case woken
+        /// The server shuts down.
+        case stopping
+        /// Requests go out, with these numbers of notifications; more may be due.
+        case posting([Int])
+        /// These pushes were planned, and a push that has finished since kept the store from leasing any.
+        case notLeased([QueuedPush])
+        /// The queue has no due push before that time; nil if it is empty.
+        case nothingDue(until: Duration?)
+        /// The outbox could not be read or written.
+        case storeFailed(String)
+        /// gorush responded or did not, with these outcomes. The jitter, from 0 to 1, varies the delay before the next request.
+        case answered(RouteHealth, [Outbox.Attempt], jitter: Double)
+        /// gorush accepts at most that number of notifications in a request; the attempts never began.
+        case limited(Int, [Outbox.Attempt])
+        /// The server may not post these now, because its lease has ended.
+        case notPosted([Outbox.Attempt])
+        /// A request with that number of notifications has ended.
+        case ended(Int)
+        /// gorush responded to a probe, or did not.
+        case probed(GorushClient.Probe)
+        /// The store knows that a push was delivered to these bundle ids.
+        case topicsSaved(Set<String>)
+        /// Waiting pushes up to that row are due; nil if there are no more.
+        case retriedNow(upTo: Int64?)
+    }
+
+    enum Action: Sendable, Equatable {
+        /// Ask gorush for its configuration, while everything else goes on.
+        case probe
+        /// Finish pushes that are older than their lifetime.
+        case expire
+        /// Post due pushes in at most `requests` requests of `batchSize` notifications (nil: one notification with one token), recording
+        /// pending outcomes in the same transaction.
+        case postDue(requests: Int, batchSize: Int?)
+        /// Record pending outcomes.
+        case recordOutcomes
+        /// Make waiting pushes after that row due.
+        case retryNow(after: Int64)
+        /// Do nothing before that time unless an event comes.
+        case wait(until: Duration)
+        /// Return from `run`.
+        case stop
+    }
+
+    let route: DeliveryConfiguration.Route
+    private let configuration: DeliveryConfiguration
+    private var schedule = Schedule()
+    private(set) var concurrency: Concurrency
+    private(set) var profile: GorushProfile
+    private(set) var evidence: Evidence
+    private(set) var breaker = Breaker()
+    private var unprovenBudget = UnprovenBundleIDBudget()
+    private(set) var timeouts = TimeoutPolicy()
+    /// The attempts whose outcomes are not recorded yet.
+    var unrecordedOutcomes: [Outbox.Attempt] = []
+    /// Why gorush accepted no request; nil if it did.
+    private(set) var issue: String?
+    private(set) var storeIssue: String?
+
+    init(route: DeliveryConfiguration.Route, configuration: DeliveryConfiguration, routesOfEndpoint: Int) {
+        self.route = route
+        self.configuration = configuration
+        concurrency = Concurrency(configuration: configuration)
+        profile = GorushProfile(route: route, configuration: configuration, routesOfEndpoint: routesOfEndpoint)
+        evidence = Evidence(platform: route.platform, configuredTopics: configuration.knownBundleIDs(of: route))
+    }
+
+    // MARK: Actions
+
+    /// Returns the next action. The route calls this function after each action, and after each event during a wait.
+    mutating func next(at now: Duration) -> Action {
+        let action = decide(at: now)
+        schedule.wait(until: action.end)
+        return action
+    }
+
+    private mutating func decide(at now: Duration) -> Action {
+        if schedule.isStopping {
+            guard concurrency.requestsInFlight > 0 || !unrecordedOutcomes.isEmpty else { return .stop }
+            if let rest = schedule.storeRest(at: now) { return .wait(until: rest) }
+            return rest(until: now + Schedule.longestPause)
+        }
+        if schedule.mustProbe(at: now) { return .probe }
+        let pause = [schedule.pause(at: now), evidence.nextChange(after: now)].compactMap(\.self).min() ?? now
+        // gorush's configuration decides about the very first request.
+        guard profile.wasAsked else { return .wait(until: pause) }
+        if let rest = schedule.storeRest(at: now) { return .wait(until: min(pause, rest)) }
+        if let row = schedule.rowToRetryNow(at: now) {
+            // Pending outcomes with the same reason are recorded first, so that their pushes become due, too.
+            return unrecordedOutcomes.isEmpty ? .retryNow(after: row) : .recordOutcomes
+        }
+        if schedule.mustExpire(at: now) { return .expire }
+        guard profile.configurationFault == nil, profile.isCurrent else { return rest(until: pause) }
+        guard schedule.mayRead(at: now) else { return rest(until: pause) }
+        let requests = requestRoom(at: now)
+        guard requests > 0 else {
+            // The end of the breaker's delay is no event, unlike the end of a request.
+            guard let attempt = breaker.nextAttempt, attempt > now else { return rest(until: pause) }
+            return rest(until: min(pause, attempt))
+        }
+        if let end = schedule.gathering(for: requests, of: concurrency.window, at: now) { return .wait(until: min(pause, end)) }
+        schedule.read(requests)
+        return .postDue(requests: requests, batchSize: batchCount)
+    }
+
+    /// Returns a wait. The route posts no push before its end, so pending outcomes are recorded first instead of with the next leases.
+    private func rest(until end: Duration) -> Action { unrecordedOutcomes.isEmpty ? .wait(until: end) : .recordOutcomes }
+
+    /// Returns the number of requests that may be posted now. While the route fails it is one at a time.
+    func requestRoom(at now: Duration) -> Int {
+        let limit = evidence.fails(at: now) ? max(0, 1 - concurrency.requestsInFlight) : .max
+        return min(concurrency.capacity(batch: batchCount, profile: profile), breaker.permits(at: now), limit)
+    }
+
+    /// The number of notifications in a request; nil for one with one token.
+    private var batchCount: Int? {
+        configuration.batchMode == .batch ? concurrency.batch(workers: profile.workerShare) : nil
+    }
+
+    /// Returns the rows of the pushes that may be attempted now. Attempts with unproven bundle ids spend their budget.
+    mutating func admitted(_ pushes: [QueuedPush], at now: Duration) -> Set<Int64> {
+        Set(pushes.filter { admits($0, at: now) }.map(\.id))
+    }
+
+    private mutating func admits(_ push: QueuedPush, at now: Duration) -> Bool {
+        // The operator configures the bundle ids of gateways.
+        guard push.push.tokenType == .apn, push.notification == nil, !evidence.isKnown(push.push.apnTopic) else { return true }
+        return unprovenBudget.take(push, at: now)
+    }
+
+    /// The rules for attempts that ended.
+    func rules(at now: Duration) -> OutcomeRules {
+        let fails = evidence.fails(at: now)
+        return OutcomeRules(
+            routeFails: fails, believesVerdicts: !fails && !profile.contradictsEnvironment, witnesses: evidence.witnesses)
+    }
+
+    // MARK: Conclusions
+
+    /// Returns the reasons why pushes are not delivered, in words for an operator; those about gorush come first.
+    func healthIssues(at now: Duration) -> [String] { gorushIssues + providerIssues(at: now) }
+
+    /// The reasons why gorush itself takes no pushes.
+    var gorushIssues: [String] {
+        // Anyone can register a device of a platform that this server does not serve, so a disabled platform is a warning. A probe's reason
+        // is more exact than that of a request.
+        [profile.issue ?? (profile.isDisabled ? nil : issue), profile.configurationFault].compactMap(\.self)
+    }
+
+    /// Returns the reasons why Apple or Google delivers nothing, or nothing for a bundle id.
+    func providerIssues(at now: Duration) -> [String] {
+        [evidence.issue(at: now)].compactMap(\.self) + evidence.topicIssues(at: now)
+    }
+
+    /// Returns the conditions that may lose or delay pushes, in words for an operator.
+    func warnings(at now: Duration) -> [String] { profile.warnings + evidence.warnings(at: now) }
+
+    /// Returns the time until which nothing happens without an event; nil while work is in progress.
+    func idleUntil(at now: Duration) -> Duration? {
+        guard schedule.waitEnd != nil, concurrency.requestsInFlight == 0, !schedule.isProbing else { return nil }
+        var copy = self
+        return copy.decide(at: now).end
+    }
+
+    /// Whether an action is due before the end of the wait that ``next(at:)`` decided, or no request is in flight any more. A task that
+    /// does not wait calls ``next(at:)`` anyway.
+    func mustWake(at now: Duration) -> Bool {
+        guard let waitEnd = schedule.waitEnd else { return false }
+        guard concurrency.requestsInFlight > 0 else { return true }
+        var copy = self
+        return copy.decide(at: now).end.map { $0 < waitEnd } ?? true
+    }
+
+    // MARK: Events
+
+    mutating func handle(_ event: Event, at now: Duration) {
+        switch event {
+        case .woken: schedule.wake()
+        case .stopping: schedule.stop()
+        case .posting(let batches):
+            storeIssue = nil
+            profile.used()
+            schedule.posted(batches.count, at: now)
+            for _ in batches { breaker.begin() }
+            concurrency.posted(batches)
+        case .notLeased(let pushes):
+            for push in pushes { unprovenBudget.ended(push, isRefused: false) }
+            schedule.wake()
+        case .nothingDue(let until):
+            storeIssue = nil
+            schedule.nothingDue(until: until, at: now)
+            if until != nil { profile.used() }
+            // No push is left that could show whether the route works again.
+            if breaker.state != .closed { schedule.probe(by: now + Schedule.searchInterval) }
+        case .storeFailed(let error):
+            storeIssue = error
+            schedule.storeFailed(at: now)
+        case .answered(let health, let attempts, let jitter):
+            answered(health, attempts, jitter: jitter, at: now)
+        case .limited(let limit, let attempts):
+            concurrency.limitBatch(to: limit)
+            _ = record(attempts, at: now)
+            works(at: now)
+        case .notPosted(let attempts):
+            _ = record(attempts, at: now)
+            if case .trial = breaker.state { breaker.fail(at: now, retryAfter: nil, jitter: 0, isCounted: false) }
+            schedule.storeFailed(at: now)
+        case .ended(let count):
+            concurrency.ended(count)
+            // The queue shows whether a push still waits once none is in flight.
+            if concurrency.requestsInFlight == 0 { schedule.wake() }
+        case .probed(let probe): probed(probe, at: now)
+        case .topicsSaved(let topics): evidence.saved(topics)
+        case .retriedNow(let row): schedule.retriedNow(upTo: row, at: now)
+        }
+    }
+
+    private mutating func answered(_ health: RouteHealth, _ attempts: [Outbox.Attempt], jitter: Double, at now: Duration) {
+        let deliveryCount = evidence.deliveryCount
+        if record(attempts, at: now) { schedule.retryNow(at: now) }
+        switch health {
+        case .healthy where evidence.deliveryCount == deliveryCount && evidence.fails(at: now):
+            // gorush works, and Apple or Google delivers nothing. An unproven target proves nothing about that, so the next push follows at
+            // once.
+            concurrency.succeeded()
+            let isProven = attempts.contains { $0.push.provenAt != nil }
+            breaker.fail(at: now, retryAfter: nil, jitter: isProven ? jitter : 0, isCounted: isProven)
+            issue = nil
+            profile.worked()
+        case .healthy:
+            concurrency.succeeded()
+            works(at: now)
+        case .failing(let issue, let retryAfter):
+            concurrency.failed()
+            breaker.fail(at: now, retryAfter: retryAfter, jitter: jitter)
+            self.issue = issue
+            evidence.gorushFailed(at: now)
+            profile.connectionBroke()
+            schedule.probe(by: now)
+        }
+    }
+
+    /// - Returns: Whether waiting pushes are due.
+    private mutating func record(_ attempts: [Outbox.Attempt], at now: Duration) -> Bool {
+        unrecordedOutcomes += attempts
+        var mustRetryNow = false
+        for attempt in attempts {
+            timeouts.record(attempt)
+            unprovenBudget.ended(attempt.push, isRefused: attempt.outcome.isRefusal)
+            if evidence.record(attempt, at: now) { mustRetryNow = true }
+        }
+        return mustRetryNow
+    }
+
+    private mutating func works(at now: Duration) {
+        profile.worked()
+        breaker.succeed()
+        if breaker.state == .closed { issue = nil }
+    }
+
+    private mutating func probed(_ probe: GorushClient.Probe, at now: Duration) {
+        profile.probed(probe)
+        // If a push waits, its attempt decides instead of the probe.
+        if profile.issue == nil, schedule.isQuiet, case .open(let until, _) = breaker.state, until <= now {
+            breaker.reset()
+            issue = nil
+        }
+        if case .instance(let instance) = probe {
+            let configured = configuration.maximumNotificationsPerRequest
+            concurrency.resetBatch(to: min(configured, instance.maximumNotificationCount ?? .max))
+        }
+        let isFine = profile.issue == nil && issue == nil && profile.configurationFault == nil
+        schedule.probed(isFine: isFine, at: now)
+    }
+}
+
+extension RouteState.Action {
+    /// The end of a wait; nil for anything else.
+    fileprivate var end: Duration? { if case .wait(let end) = self { end } else { nil } }
+}

@@ -1,0 +1,280 @@
+import Bytes
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+/// Decides the messages of a batch one after another, from the loaded facts. It performs no I/O.
+///
+/// The rules of the protocol are in PushProtocol. The decider calls them with the facts of a batch and turns their results into changes of
+/// the batch and replies.
+struct Decider: Sendable {
+    let serverKey: FixedBytes<33>
+    let registrationPolicy: RegistrationPolicy
+    /// Whether the server discards accepted pushes permanently, because no gorush is configured.
+    let isDryRun: Bool
+    /// The key whose pushes are discarded: the canary's; nil if none exists.
+    var discardedKeyHash: Digest64?
+
+    /// The consequences of a decision, once it is durable.
+    struct Outcome: Sendable {
+        var category: MessageOutcome
+        var reply: PendingReply?
+        var acceptedPushCount = 0
+        /// The number of accepted pushes that were coalesced with others.
+        var coalescedPushCount = 0
+        /// The credits that the decision spends.
+        var spendings: [Allowances.Spending] = []
+    }
+
+    /// The stored state that the decisions need, without the allowances.
+    func lookups(about messages: some Sequence<OpenedEnvelope>) -> Lookups {
+        var lookups = Lookups()
+        lookups.maximumStoredByteCount = registrationPolicy.maximumStoredByteCount
+        for message in messages {
+            switch message.content {
+            case .dropped:
+                break
+            case .message(.registration(let registration), _):
+                if let installation = registration.installation { lookups.registrations.insert(installation) }
+            case .message(.query(let keyHashes), let origin):
+                lookups.queries.append(keyHashes)
+                lookups.queryIDs.insert(origin.messageID)
+            case .message(.push(let request), let origin):
+                lookups.requests.insert(origin.messageID)
+                for notification in request.requests.prefix(ProtocolLimits.maximumNotificationsPerRequest) {
+                    guard let installation = notification.installation else { continue }
+                    lookups.targets[installation, default: []].formUnion(notification.listEntries)
+                    let deduplicationKey = DeduplicationKey.digest(messageID: request.messageID, installation: installation)
+                    if lookups.deduplicationKeys.insert(deduplicationKey).inserted { lookups.pushCounts[installation, default: 0] += 1 }
+                }
+            }
+        }
+        return lookups
+    }
+
+    func decide(_ message: OpenedEnvelope, at now: Timestamp, in batch: inout DecidedBatch) -> Outcome {
+        var outcome = decideWhole(message, at: now, in: &batch)
+        if outcome.reply?.completion == .decision {
+            outcome.reply?.segments = message.segments
+        } else {
+            for segment in message.segments { batch.decide(segment, as: .silent) }
+        }
+        return outcome
+    }
+
+    private func decideWhole(_ message: OpenedEnvelope, at now: Timestamp, in batch: inout DecidedBatch) -> Outcome {
+        guard !message.isTooOld(at: now) else {
+            batch.decide(message.id, as: .ignored(.tooOld))
+            return Outcome(category: message.tooOld)
+        }
+        switch message.content {
+        case .dropped(let reason):
+            batch.decide(message.id, as: .ignored(reason))
+            return Outcome(category: reason == .notForUs ? .notForUs : .invalid)
+        case .message(.registration(let registration), let origin):
+            return decide(registration, of: message.id, from: origin, in: &batch)
+        case .message(.query(let keyHashes), let origin):
+            return answer(keyHashes, of: message.id, from: origin, in: &batch)
+        case .message(.push(let request), let origin):
+            return decide(request, of: message.id, from: origin, in: &batch)
+        }
+    }
+
+    /// PROTOCOL.md §7.
+    private func decide(
+        _ registration: OpenedEnvelope.Registration, of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
+    ) -> Outcome {
+        let facts = registration.facts
+        let installation = registration.installation
+        let stored = installation.flatMap { batch.facts.versions[$0] }
+        let decision = RegistrationRules.decide(
+            facts, stored: stored,
+            key: installation.map { batch.facts.key(beside: $0) } ?? RegisteringKey(),
+            policy: registrationPolicy)
+        var outcome = Outcome(category: decision.category)
+        if case .message(let content) = facts.content, let installation {
+            switch decision {
+            case .register:
+                batch.register(
+                    Registration(keyHash: registration.keyHash, content: content, plaintextDigest: facts.plaintextDigest),
+                    topics: registration.topics)
+                let spending = Allowances.Spending.registration(registration.keyHash, byteCount: registration.byteCount)
+                batch.spend(spending)
+                outcome.spendings = [spending]
+            case .unregister:
+                batch.unregister(
+                    installation, version: content.version, plaintextDigest: facts.plaintextDigest, topics: registration.topics)
+            case .discard, .refuse, .limit, .unchanged:
+                break
+            }
+        }
+        guard let response = RegistrationRules.response(to: decision, requestID: registration.requestID) else {
+            batch.decide(id, as: .ignored(.invalid))
+            return outcome
+        }
+        var reply = PendingReply(
+            id: id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin)
+        reply.installationID = installation?.installationID
+        batch.decide(id, as: .answered(reply.stored))
+        if RegistrationRules.supersedes(facts, stored: stored) { batch.supersede(reply.stored, answering: id) }
+        outcome.reply = reply
+        return outcome
+    }
+
+    /// Supersedes older replies to the installation of a registration that could not be stored, so that its INTERNAL_ERROR is the last.
+    func supersede(_ message: OpenedEnvelope, with reply: PendingReply, in batch: inout DecidedBatch) {
+        guard case .message(.registration(let registration), _) = message.content, let installation = registration.installation,
+            RegistrationRules.supersedes(registration.facts, stored: batch.facts.versions[installation])
+        else { return }
+        batch.supersede(reply.stored, answering: reply.id)
+    }
+
+    /// Prepares the reply to a query (PROTOCOL.md §8). The store does not keep the reply: the message stays undecided until the reply is
+    /// published. After a crash the server decides the query again from the registrations of that time.
+    private func answer(
+        _ keyHashes: [Digest64], of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
+    ) -> Outcome {
+        let answer = QueryRules.answer(
+            on: keyHashes, in: batch.facts.queryable, within: batch.facts.allowances, serverPublicKey: serverKey)
+        guard let payload = QueryRules.response(answer.infos, messageID: origin.messageID)?.encoded() else {
+            batch.decide(id, as: .silent)
+            return Outcome(category: answer.isCut ? .queryLimited : .queryUnknown)
+        }
+        let digest = RecentQueries.digest(of: payload)
+        guard batch.facts.allowances.mayRespond(id, to: origin.messageID, digest: digest) else {
+            batch.decide(id, as: .silent)
+            return Outcome(category: .queryRepeated)
+        }
+        let reply = PendingReply(id: id, type: .pushNotificationQueryResponse, payload: payload, origin: origin, completion: .decision)
+        let spending = Allowances.Spending.response(
+            message: id, query: origin.messageID, digest: digest, byteCounts: answer.byteCounts)
+        batch.spend(spending)
+        return Outcome(category: .queryReplied, reply: reply, spendings: [spending])
+    }
+
+    /// PROTOCOL.md §9.
+    private func decide(
+        _ request: PushNotificationRequest, of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
+    ) -> Outcome {
+        // The server wrote the stored response. If it is unreadable, the request is decided again: the deduplication keys still prevent
+        // a second push.
+        let earlier = batch.facts.responses[origin.messageID].flatMap { try? PushNotificationResponse.decode($0) }
+        guard !PushRules.isHandledElsewhere(request, earlier: earlier) else {
+            batch.decide(id, as: .silent)
+            return Outcome(category: .pushRequestHandledElsewhere)
+        }
+        let decision = PushRules.decide(
+            request, earlier: earlier, targets: batch.facts.targets, recentDeduplicationKeys: batch.facts.recentDeduplicationKeys)
+        guard let decision else {
+            batch.decide(id, as: .ignored(.invalid))
+            return Outcome(category: .pushRequestWithoutID)
+        }
+        var outcome = Outcome(category: .pushRequest, acceptedPushCount: decision.pushes.count)
+        for push in decision.pushes { enqueue(push, of: id, in: &batch, &outcome) }
+        batch.count(merged: decision.mergedCount, filtered: decision.filteredCount)
+        var reply = PendingReply(
+            id: id, type: .pushNotificationResponse, payload: decision.response.encoded(), origin: origin,
+            completion: PendingReply.Completion(decision.response))
+        reply.statusMessageID = origin.messageID
+        batch.decide(id, as: .answered(reply.stored))
+        outcome.reply = reply
+        return outcome
+    }
+
+    /// Adds a push to the outbox, due now if the bucket of its target has a credit.
+    ///
+    /// The server coalesces pushes beyond the bucket into one push per type, due when the next credit arrives. This limits how often a
+    /// phone rings. The reply to the sender does not show it (PROTOCOL.md §9).
+    private func enqueue(_ push: AcceptedPush, of id: Int64, in batch: inout DecidedBatch, _ outcome: inout Outcome) {
+        guard !isDryRun, push.target.keyHash != discardedKeyHash else { return batch.enqueue(push, message: id, isDiscarded: true) }
+        let isRateLimited = batch.facts.allowances.pushCount(to: push.target) == 0
+        if isRateLimited, batch.coalesce(push) {
+            outcome.coalescedPushCount += 1
+            return
+        }
+        batch.enqueue(push, message: id, due: isRateLimited ? batch.facts.allowances.nextPush(to: push.target) : nil)
+        batch.spend(.push(push.target))
+        outcome.spendings.append(.push(push.target))
+    }
+
+    /// Returns the INTERNAL_ERROR reply to a message that the store has rejected for too long.
+    ///
+    /// The mark writer records the decision after the publication. The message changes nothing else.
+    ///
+    /// - Returns: nil for a query, for a registration that the server cannot decrypt, and for a push request without an id.
+    func internalError(for message: OpenedEnvelope) -> PendingReply? {
+        var reply = internalErrorReply(to: message)
+        reply?.segments = message.segments
+        return reply
+    }
+
+    private func internalErrorReply(to message: OpenedEnvelope) -> PendingReply? {
+        switch message.content {
+        case .message(.registration(let registration), let origin):
+            // The server discards a registration that it cannot decrypt, whatever the state of the store.
+            if case .undecryptable = registration.facts.content { return nil }
+            let response = RegistrationRules.internalErrorResponse(requestID: registration.requestID)
+            var reply = PendingReply(
+                id: message.id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin,
+                completion: .decision)
+            reply.installationID = registration.installation?.installationID
+            return reply
+        case .message(.push(let request), let origin):
+            guard let response = PushRules.internalErrorResponse(to: request) else { return nil }
+            return PendingReply(
+                id: message.id, type: .pushNotificationResponse, payload: response.encoded(), origin: origin, completion: .decision)
+        case .message(.query, _), .dropped:
+            return nil
+        }
+    }
+}
+
+extension OpenedEnvelope.Registration {
+    fileprivate var installation: Installation? { facts.installation(keyHash: keyHash) }
+}
+
+extension OpenedEnvelope {
+    /// The outcome if the message is above the age limit of its type, which only queries and push requests have.
+    fileprivate var tooOld: MessageOutcome {
+        if case .message(.query, _) = content { .queryTooOld } else { .pushRequestTooOld }
+    }
+
+    /// The outcome if the store rejects the message for too long.
+    var internalError: MessageOutcome {
+        switch content {
+        case .message(.registration, _): .registrationInternalError
+        case .message(.query, _): .queryInternalError
+        case .message(.push, _): .pushRequestInternalError
+        case .dropped: .otherInternalError
+        }
+    }
+
+    fileprivate func isTooOld(at now: Timestamp) -> Bool {
+        switch content {
+        case .message(.push, _): AgeRules.isTooOld(.pushNotificationRequest, sentAt: backfilledSentAt, now: now)
+        case .message(.query, _): AgeRules.isTooOld(.pushNotificationQuery, sentAt: backfilledSentAt, now: now)
+        case .message(.registration, _), .dropped: false
+        }
+    }
+}
+
+extension RegistrationDecision {
+    fileprivate var category: MessageOutcome {
+        switch self {
+        case .discard: .registrationUndecryptable
+        case .register: .registered
+        case .unregister: .unregistered
+        case .unchanged: .registrationRetransmitted
+        case .refuse(.versionMismatch): .registrationVersionMismatch
+        case .refuse(.unsupportedTokenType): .registrationUnsupportedTokenType
+        case .refuse: .registrationMalformed
+        case .limit(.lists): .registrationOverLists
+        case .limit(.installations): .registrationOverInstallations
+        case .limit(.rate): .registrationOverRate
+        case .limit(.storage): .registrationOverStorage
+        case .limit(.newInstallations): .registrationNotAccepted
+        }
+    }
+}

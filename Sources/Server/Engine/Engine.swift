@@ -1,0 +1,367 @@
+import Bytes
+import CoreMetrics
+package import Envelope
+package import Logging
+import PushProtocol
+import ServiceLifecycle
+import StatusCrypto
+package import Store
+import Synchronization
+import Tasks
+package import Transport
+import Wire
+
+/// The pipeline of the server: record → open → decide → commit → reply (docs/ARCHITECTURE.md, "Message path").
+///
+/// A transport passes envelopes in through `EnvelopeReceiver`. The engine records each envelope before anything acts on it. After a crash
+/// the next start resumes every message whose decision or reply is missing.
+package final class Engine: Service, EnvelopeReceiver {
+    /// The maximum size of a payload: 1 MiB, the network's limit for a message (WAKU_REST.md §2.2).
+    package static let maximumPayloadByteCount = 1 << 20
+    /// The interval between deletions of old rows.
+    private static let pruneInterval = Duration.seconds(60)
+    /// The time for which ``warnings`` report a rejection.
+    private static let overloadMemory = Duration.seconds(60)
+
+    private let configuration: Configuration
+    private let context: EngineContext
+    private let directory: TopicDirectory
+    private let transport: any MessageTransport
+    /// Whether the delivery learns which pushes Apple and Google accept. Without that, the engine cannot tell whether a registration is
+    /// unused.
+    private let confirmsDelivery: @Sendable () -> Bool
+    /// The time and the reason of the last rejection; nil if the engine has rejected no message.
+    private let lastOverload = Mutex<(time: Duration, reason: Overload)?>(nil)
+    /// The time at which the engine last recorded a new message; nil before the first one.
+    private let lastRecordedAt = Mutex<Timestamp?>(nil)
+    private let topicKeys: TopicKeys
+    private let admission: Admission
+    private let openStage: OpenStage
+    private let commitStage: CommitStage
+    private let replyStage: ReplyStage
+    private let markWriter: MarkWriter
+    private let onAcceptedPushes: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - directory: The topics of the server. The delivery has the same directory, because it unregisters dead devices.
+    ///   - confirmsDelivery: Whether the delivery learns which pushes Apple and Google accept. Without that, the engine removes no unused
+    ///     registrations.
+    ///   - onAcceptedPushes: Called after each commit that added pushes to the outbox.
+    package init(
+        configuration: Configuration, store: any PushStore, directory: TopicDirectory, transport: any MessageTransport,
+        clock: any Clock<Duration>, wallClock: WallClock,
+        logger: Logger, confirmsDelivery: @escaping @Sendable () -> Bool = { false }, onAcceptedPushes: @escaping @Sendable () -> Void
+    ) {
+        self.configuration = configuration
+        self.directory = directory
+        self.transport = transport
+        self.confirmsDelivery = confirmsDelivery
+        self.onAcceptedPushes = onAcceptedPushes
+        let identity = configuration.identity
+        let decider = Decider(
+            serverKey: identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
+            isDryRun: configuration.isDryRun, discardedKeyHash: configuration.discardedKeyHash)
+
+        // The last stage is created first, because each stage knows the next one only.
+        let admission = Admission(limits: configuration.admissionLimits)
+        self.admission = admission
+        context = EngineContext(store: store, clock: clock, wallClock: wallClock, logger: logger)
+        topicKeys = TopicKeys(store: store, derive: configuration.deriveTopicKey)
+        let readAgain: @Sendable ([Int64]) -> Void = { admission.wait($0, .undecided) }
+        markWriter = MarkWriter(context: context, readAgain: readAgain)
+        replyStage = ReplyStage(
+            queue: ReplyQueue(limits: configuration.replyLimits, echoesReplies: configuration.echoesReplies),
+            sealer: ReplySealer(identity: identity), transport: transport, context: context,
+            onUnstored: { admission.wait($0, .unanswered) }, to: markWriter)
+        commitStage = CommitStage(
+            decider: decider, directory: directory, context: context, onAcceptedPushes: onAcceptedPushes, readAgain: readAgain,
+            to: replyStage)
+        openStage = OpenStage(opener: Opener(identity: identity), keys: topicKeys, context: context, from: admission, to: commitStage)
+    }
+
+    /// Resumes the unfinished messages of the last run, and receives messages until the transport stops; then drains.
+    ///
+    /// - Throws: `StoreError` if the unfinished rows cannot be read; the error of the transport if that fails.
+    package func run() async throws {
+        try await findUnfinished()
+        try await withTaskGroup(of: Void.self) { stages in
+            stages.addTask(executorPreference: WorkerPool.computing) {
+                await self.openStage.run(workerCount: self.configuration.workerCount)
+            }
+            stages.addTask { await self.commitStage.run() }
+            stages.addTask { await self.replyStage.run() }
+            stages.addTask { await self.markWriter.run() }
+            let ending = await beginWork()
+            await drain()
+            stages.cancelAll()
+            return ending
+        }.get()
+    }
+
+    /// Runs the tasks that bring work to the stages until the transport stops.
+    ///
+    /// - Returns: The result of the transport.
+    private func beginWork() async -> Result<Void, any Error> {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.messageReader(.undecided) { await self.admission.nextRows(.undecided, maximumCount: $0) }.run() }
+            group.addTask { await self.messageReader(.unanswered, next: self.nextUnanswered).run() }
+            group.addTask { await self.replyReader.run() }
+            group.addTask { await self.topicKeys.derive(for: self.admission, logger: self.context.logger) }
+            group.addTask { await self.prune() }
+            group.addTask { await self.context.storeHealth.run(probing: self.context.store, clock: self.context.clock) }
+            if configuration.echoesReplies { group.addTask { await self.pauseEchoesWhileCongested() } }
+            defer { group.cancelAll() }
+            do {
+                return .success(try await runTransport())
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    private func pauseEchoesWhileCongested() async {
+        while !Task.isCancelled {
+            await admission.wait(until: \.isCongested)
+            replyStage.pauseEchoes(true)
+            await admission.wait { !$0.isCongested }
+            replyStage.pauseEchoes(false)
+        }
+    }
+
+    /// Returns when the transport stops. At a shutdown, the engine cancels it after ``Configuration/transportLimit``.
+    private func runTransport() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.transport.run(receiver: self) }
+            group.addTask {
+                try await gracefulShutdown()
+                try await self.context.clock.sleep(for: self.configuration.transportLimit)
+                self.context.logger.warning("transport did not stop in time; cancelling it")
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    // MARK: EnvelopeReceiver
+
+    package func isInterested(in contentTopic: String) -> Bool {
+        Topic(contentTopic: contentTopic).map { directory.wants($0) } ?? false
+    }
+
+    package func discover(_ contentTopics: () -> Set<String>) async -> Bool {
+        (try? await lookUp(contentTopics)) != nil
+    }
+
+    /// Adds the topics that other servers on the same database have added since the start, as far as messages need them.
+    private func lookUp(_ contentTopics: () -> Set<String>) async throws {
+        guard let cluster = context.store.cluster else { return }
+        let unknown = contentTopics().compactMap(Topic.init(contentTopic:)).filter { !directory.wants($0) }
+        guard !unknown.isEmpty else { return }
+        directory.add(try await cluster.registrations(on: unknown.map(\.rawValue)))
+    }
+
+    package func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
+        try await context.storeHealth.observingFailure { try await lookUp { Set(envelopes.lazy.map(\.message.contentTopic)) } }
+        let wanted = envelopes.compactMap { envelope -> (envelope: WakuEnvelope, addressees: TopicDirectory.Addressees)? in
+            let message = envelope.message
+            guard message.version == RFC26.messageVersion, message.payload.count <= Self.maximumPayloadByteCount else { return nil }
+            return directory.addressees(of: message.contentTopic).map { (envelope, $0) }
+        }
+        guard !wanted.isEmpty else { return }
+        let permit = try admit(wanted.map(\.envelope), origin)
+        let now = context.wallClock.now()
+        // The keys are read in parallel, because the commit of the rows takes longer. If that read fails, the open stage returns the
+        // messages to the journal, and their re-read loads the keys.
+        async let keys: Void = topicKeys.load(wanted.flatMap(\.addressees.subscribers))
+        let ids: [Int64?]
+        do {
+            ids = try await context.storeHealth.observing {
+                try await context.store.record(wanted.map { (hash: $0.envelope.hash, envelope: $0.envelope) }, at: now)
+            }
+        } catch {
+            context.metrics.count(.failed, wanted.count)
+            throw error
+        }
+        _ = try? await keys
+        let new = zip(ids, wanted).compactMap { id, wanted in
+            id.map {
+                RecordedMessage(
+                    id: $0, receivedAt: now, envelope: wanted.envelope, addressees: wanted.addressees, origin: origin)
+            }
+        }
+        context.metrics.count(.recorded, new.count)
+        if !new.isEmpty { lastRecordedAt.withLock { $0 = now } }
+        context.metrics.count(.duplicate, wanted.count - new.count)
+        admission.enter(new, spending: permit)
+    }
+
+    private func admit(_ envelopes: [WakuEnvelope], _ origin: EnvelopeOrigin) throws(Overload) -> Permit {
+        do {
+            return try admission.admit(payloads: envelopes.map { $0.message.payload.count }, origin: origin)
+        } catch {
+            context.metrics.count(EnvelopeResult(error), envelopes.count)
+            if error != .history { lastOverload.withLock { [now = context.time.elapsed()] in $0 = (now, error) } }
+            throw error
+        }
+    }
+
+    /// Returns when half of the intake is free, or when the task is cancelled.
+    package func waitForCapacity() async { await admission.wait { $0.freeCount > 0 } }
+
+    /// The number of messages and replies in memory, plus published replies that are not marked yet.
+    package var inFlightCount: Int { admission.read(\.size.count) + replyStage.read(\.count) + markWriter.count }
+    /// The estimated bytes of messages in memory.
+    package var intakeByteCount: Int { admission.read(\.size.byteCount) }
+    /// The number of replies that are not marked as published, in memory or not.
+    package var waitingReplyCount: Int {
+        replyStage.read { $0.count + $0.storedCount } + markWriter.count + admission.read { $0.count(.unanswered) }
+    }
+
+    /// Returns when all work is done, in memory and in the journal, or when the task is cancelled. Messages that wait for a topic key do
+    /// not count.
+    package func waitUntilIdle() async {
+        repeat {
+            await admission.wait(until: \.isEmpty)
+            await replyStage.wait(until: \.isEmpty)
+            await markWriter.waitUntilIdle()
+        } while !Task.isCancelled && !(admission.read(\.isEmpty) && waitingReplyCount == 0)
+    }
+
+    /// Returns when every admitted message is decided, or when the task is cancelled. Messages that wait for a topic key do not count.
+    package func waitUntilDecided() async { await admission.wait(until: \.isDecided) }
+
+    /// The time since the engine last recorded a new message; nil before the first one.
+    package var lastMessageAge: Duration? {
+        lastRecordedAt.withLock(\.self).map { max(.zero, $0.duration(to: context.wallClock.now())) }
+    }
+
+    /// The number of entries in the topic directory, two for each registration.
+    package var queryTopicCount: Int { directory.queryTopicCount }
+
+    /// Writes a value without meaning, so that ``healthIssues`` reports a writer that hangs while no message arrives.
+    ///
+    /// - Throws: `StoreError` if the write fails.
+    package func probeStore() async throws {
+        try await context.storeHealth.timing { try await context.store.probe() }
+    }
+
+    /// The reasons why the engine cannot accept messages; empty while it works.
+    package var healthIssues: [String] {
+        (context.storeHealth.isFailing ? ["the store could not be written"] : [])
+            + (context.storeHealth.isBehind
+                ? ["the store's writer hangs: a write takes more than \(StoreHealth.longestWrite.components.seconds) s"] : [])
+    }
+
+    /// Conditions that an operator should know about. They leave the engine healthy: load shedding is no failure.
+    package var warnings: [String] {
+        guard let (time, reason) = lastOverload.withLock(\.self), context.time.elapsed() - time < Self.overloadMemory else { return [] }
+        return ["messages were rejected in the last minute: \(reason) (\(reason.rawValue))"]
+    }
+
+    // MARK: Start and end
+
+    /// Finds the rows that the last run left, before the engine records new messages. Journal readers load them as capacity becomes free.
+    private func findUnfinished() async throws {
+        let unfinished = try await context.store.unfinishedRows()
+        admission.wait(unfinished.undecided, .undecided)
+        replyStage.store(unfinished.unreplied)
+        let count = unfinished.undecided.count + unfinished.unreplied.count
+        if count > 0 { context.logger.notice("resuming unfinished messages of the previous run", metadata: ["messages": "\(count)"]) }
+    }
+
+    /// Continues the work that this server has taken over from other servers on the same database.
+    package func resume(_ work: TakenWork) {
+        admission.wait(work.undecided, .undecided)
+        replyStage.store(work.unreplied)
+        if work.haveMembersChanged { openStage.reviewSegments() }
+        if work.pushCount > 0 { onAcceptedPushes() }
+        let messageCount = work.undecided.count + work.unreplied.count
+        // While the members stay the same, these are this server's own messages that another server has recorded first.
+        guard work.haveMembersChanged && messageCount > 0 || work.pushCount > 0 else { return }
+        context.logger.notice(
+            "continuing the work of another server", metadata: ["messages": "\(messageCount)", "pushes": "\(work.pushCount)"])
+    }
+
+    /// Waits for queries to be decided again, and for capacity for both the messages and their replies.
+    private func nextUnanswered(_ maximumCount: Int) async -> [Int64]? {
+        guard await admission.nextRows(.unanswered, maximumCount: 1) != nil else { return nil }
+        await replyStage.wait { $0.freeRowCapacity > 0 }
+        return await admission.nextRows(.unanswered, maximumCount: min(maximumCount, max(1, replyStage.read(\.freeRowCapacity))))
+    }
+
+    private func messageReader(
+        _ reason: AdmissionTable.Reason, next: @escaping @Sendable (Int) async -> [Int64]?
+    ) -> JournalReader<RecordedMessage> {
+        JournalReader(
+            next: next,
+            read: { [context, directory, topicKeys] rows in
+                let messages = try await context.store.undecided(rows).map { row in
+                    RecordedMessage(
+                        id: row.id, receivedAt: row.receivedAt, envelope: row.envelope,
+                        addressees: directory.addressees(of: row.envelope.message.contentTopic) ?? .init(), isReadAgain: true)
+                }
+                try await topicKeys.load(messages.flatMap(\.addressees.subscribers))
+                return messages
+            },
+            enter: { [admission] messages, rows in admission.enter(messages, of: rows, reason) },
+            context: context)
+    }
+
+    private var replyReader: JournalReader<PendingReply> {
+        JournalReader(
+            next: { [replyStage] in await replyStage.nextRows(maximumCount: $0) },
+            read: { [context] rows in
+                try await context.store.unreplied(rows).compactMap { PendingReply(id: $0.id, receivedAt: $0.receivedAt, stored: $0.reply) }
+            },
+            enter: { [replyStage] replies, rows in replyStage.send(replies, of: rows) },
+            context: context)
+    }
+
+    /// Waits for the work in progress, at most ``Configuration/drainLimit``; then stops the stages.
+    private func drain() async {
+        replyStage.drain()
+        // If the database is unreachable, the other servers take what this one does not.
+        try? await context.store.cluster?.stopReceiving()
+        _ = await withTimeout(configuration.drainLimit, clock: context.clock) {
+            await self.admission.wait(until: \.isIdle)
+            await self.replyStage.wait(until: \.isIdle)
+            await self.markWriter.waitUntilIdle()
+        }
+        admission.finish()
+        replyStage.finish()
+        commitStage.finish()
+        markWriter.finish()
+        if inFlightCount > 0 {
+            context.logger.warning("stopped with work in progress; it is recorded", metadata: ["messages": "\(inFlightCount)"])
+        }
+    }
+
+    private func prune() async {
+        var lastRow: Int64 = 0
+        while (try? await context.clock.sleep(for: Self.pruneInterval)) != nil {
+            openStage.expireSegments(at: context.wallClock.now())
+            do {
+                while try await context.store.prune(at: context.wallClock.now()).isBounded {}
+                if confirmsDelivery() { lastRow = try await unregisterUnused(after: lastRow) }
+            } catch {
+                context.logger.error("pruning the store failed", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    /// Unregisters installations that have neither registered nor received a push within the policy's lifetime, a limited number per call.
+    ///
+    /// - Parameter row: The row after which the store continues its search; 0 starts at the first.
+    /// - Returns: The row after which the next call continues.
+    private func unregisterUnused(after row: Int64) async throws -> Int64 {
+        let now = context.wallClock.now()
+        let oldest = now.advanced(by: .zero - configuration.registrationPolicy.lifetime)
+        let unused = try await context.store.unregisterUnused(since: oldest, after: row, at: now)
+        for registration in unused.gone { directory.remove(registration: registration.registration, topics: registration.topics) }
+        if !unused.gone.isEmpty {
+            context.metrics.registrationsUnused.increment(by: unused.gone.count)
+            context.logger.notice("unused registrations removed", metadata: ["registrations": "\(unused.gone.count)"])
+        }
+        return unused.lastRow
+    }
+}

@@ -1,0 +1,107 @@
+import Bytes
+import Envelope
+import StatusCrypto
+import Store
+import Wire
+
+/// A reply that is decided and not yet published.
+struct PendingReply: HoldsSecret, Sendable, Identifiable {
+    /// The row of the request.
+    var id: Int64
+    var type: MessageType
+    var payload: [UInt8]
+    var recipient: PublicKey
+    /// The pubsub topic of the request (PROTOCOL.md §2).
+    var pubsubTopic: String
+    /// The Status message id of a push request, by which a repeated request finds this reply; nil for other replies.
+    var statusMessageID: Digest32?
+    /// The installation of a registration response; nil if the registration names none.
+    var installationID: String?
+    var completion: Completion
+    /// The time at which the request arrived.
+    var receivedAt: Timestamp
+    /// The rows of the other segments of the request, which are marked together with it.
+    var segments: [Int64] = []
+
+    /// The change in the journal after the publication of the reply.
+    enum Completion: Sendable {
+        /// The stored reply gets its publication mark.
+        case reply
+        /// The stored reply gets its publication mark, and its content is erased. No push of its request succeeded, so a repeated request
+        /// is decided again (PROTOCOL.md §9).
+        case erasedReply
+        /// The message gets its decision. Its reply is not stored: a query's (PROTOCOL.md §8), or an INTERNAL_ERROR after failed writes.
+        case decision
+    }
+
+    init(id: Int64, type: MessageType, payload: [UInt8], origin: OpenedEnvelope.Origin, completion: Completion = .reply) {
+        self.id = id
+        self.type = type
+        self.payload = payload
+        recipient = origin.sender
+        pubsubTopic = origin.pubsubTopic
+        self.completion = completion
+        receivedAt = origin.receivedAt
+    }
+
+    /// Creates a reply that an earlier run stored.
+    ///
+    /// - Returns: nil if the stored recipient is not a key, which the server never writes.
+    init?(id: Int64, receivedAt: Timestamp, stored: Reply) {
+        guard let recipient = try? PublicKey(compressed: stored.recipient) else { return nil }
+        self.id = id
+        self.receivedAt = receivedAt
+        type = stored.type
+        payload = stored.payload
+        self.recipient = recipient
+        pubsubTopic = stored.pubsubTopic
+        statusMessageID = stored.statusMessageID
+        let response = type == .pushNotificationResponse ? try? PushNotificationResponse.decode(payload) : nil
+        completion = response.map(Completion.init) ?? .reply
+    }
+
+    /// The reply as the store keeps it.
+    var stored: Reply {
+        Reply(
+            type: type, payload: payload, recipient: recipient.compressed, pubsubTopic: pubsubTopic, statusMessageID: statusMessageID,
+            installationID: installationID)
+    }
+}
+
+extension PendingReply.Completion {
+    /// Creates the completion of the response to a push request.
+    init(_ response: PushNotificationResponse) {
+        self = response.reports.contains(where: \.success) ? .reply : .erasedReply
+    }
+}
+
+/// Makes the envelopes of a reply: signed as a message, signed again as an RFC 26 frame, encrypted to the sender's key, on the sender's
+/// partitioned topic (PROTOCOL.md §3 and §5.4).
+struct ReplySealer: Sendable {
+    let identity: PrivateKey
+    private let segmenter = Segmenter()
+
+    init(identity: PrivateKey) {
+        self.identity = identity
+    }
+
+    /// Returns new envelopes of a reply: one, or one for each segment of a long reply. Each call returns other bytes.
+    ///
+    /// - Throws: The error of the encryption.
+    func seal(
+        _ reply: PendingReply, at now: Timestamp, using random: inout some RandomNumberGenerator
+    ) throws -> [WakuEnvelope] {
+        let metadata = ApplicationMetadata.seal(reply.payload, type: reply.type, signer: identity)
+        let contentTopic = TopicName.partitionedTopic(of: reply.recipient).contentTopic
+        var envelopes: [WakuEnvelope] = []
+        for piece in segmenter.segment(metadata) {
+            var message = WakuMessage()
+            message.payload = try RFC26.sealAsymmetric(piece, to: reply.recipient, signer: identity, using: &random)
+            message.contentTopic = contentTopic
+            message.version = RFC26.messageVersion
+            message.timestamp = now.nanoseconds
+            envelopes.append(WakuEnvelope(pubsubTopic: reply.pubsubTopic, message: message))
+        }
+        return envelopes
+    }
+}

@@ -1,0 +1,313 @@
+import Envelope
+import Foundation
+import PushProtocol
+import Tasks
+
+/// The queue of replies, which selects the next one to publish. It performs no I/O: events go in, the next ``Publication`` comes out.
+///
+/// The newest reply is first, across all senders. Clients wait 3 s (PROTOCOL.md §8), so under load only the newest replies arrive in time.
+/// A reply is in one of these states:
+///
+/// | state | end of the state |
+/// |---|---|
+/// | stored: a row that is not in memory, because the capacity was used up or the server restarted | its row is read |
+/// | waiting: in memory | a worker takes it; or it is evicted, the oldest first, when the capacity is used up |
+/// | resting: in memory, after a failure | its back-off ends, or the network works again |
+/// | in flight | it is published, or its publication fails |
+///
+/// A failed reply returns to the queue, so no worker waits for it. While the network rejects all replies, a single reply probes it. Echoes
+/// come after all replies. When the capacity is used up, the queue drops only echoes (``EchoQueue``).
+struct ReplyQueue: Sendable {
+    struct Limits: Sendable {
+        /// The maximum number of replies in memory, including those in flight.
+        var count: Int
+        /// The maximum bytes of their payloads. A single longer reply is kept.
+        var byteCount: Int
+        /// The maximum bytes per second to the network, including echoes.
+        var bytesPerSecond: Int
+    }
+
+    /// A reply to be published now.
+    struct Publication: Sendable {
+        var reply: PendingReply
+        var isEcho = false
+        /// The sealed envelopes that an earlier attempt did not publish; empty if none exist. A retry publishes the same bytes, so that the
+        /// network deduplicates them.
+        var envelopes: [WakuEnvelope] = []
+        fileprivate var failureCount = 0
+    }
+
+    enum Failure: Equatable {
+        /// The failure concerns every other reply as well.
+        case network
+        /// The failure concerns this reply only.
+        case own
+    }
+
+    /// The delay after a failure of the network or of a reply: at first 0.5 s, which a short fault takes; at most 30 s, so that replies
+    /// resume soon after a node returns.
+    static let backOff = BackOff(first: .milliseconds(500), longest: .seconds(30), minimumShare: 1)
+
+    private let limits: Limits
+    /// Rows of replies that are not in memory.
+    private(set) var stored = IndexSet()
+    /// Waiting and resting replies, by row.
+    private var waiting: [Int64: Publication] = [:]
+    /// The rows of waiting short replies, oldest first. Long replies have their own list, so that they leave credits to short ones.
+    private var short: [Int64] = []
+    /// The rows of waiting long replies, oldest first.
+    private var long: [Int64] = []
+    /// Resting replies, by row: the end of the back-off and the failure.
+    private var resting: [Int64: (end: Duration, failure: Failure)] = [:]
+    /// Replies in flight, by row. A superseded one is not retried.
+    private var inFlight: [Int64: (byteCount: Int, isSuperseded: Bool)] = [:]
+    private var echoesInFlightCount = 0
+    private var waitingByteCount = 0
+    private var budget: ByteBudget
+    /// The queue of echoes; nil if the engine publishes none.
+    private var echoes: EchoQueue?
+    /// The number of consecutive failures of the network.
+    private var failureCount = 0
+    /// The monotonic time of the next probe of the network; nil while it works.
+    private var probeTime: Duration?
+    private var isDraining = false
+
+    init(limits: Limits, echoesReplies: Bool = true) {
+        self.limits = limits
+        budget = ByteBudget(bytesPerSecond: limits.bytesPerSecond)
+        echoes = echoesReplies ? EchoQueue() : nil
+    }
+
+    /// Whether the last publication failed for a reason that concerns every reply.
+    var isBlocked: Bool { failureCount > 0 }
+    /// The number of replies in memory.
+    var count: Int { waiting.count + inFlight.count }
+    /// The bytes of the payloads in memory.
+    var byteCount: Int { waitingByteCount + inFlight.values.reduce(0) { $0 + $1.byteCount } }
+    /// Whether no reply is in memory and no echo is due or in flight.
+    var isIdle: Bool { count == 0 && echoesInFlightCount == 0 && echoes?.isEmpty != false }
+    /// The number of replies that are not in memory.
+    var storedCount: Int { stored.count }
+    /// Whether the queue is idle and no stored reply waits.
+    var isEmpty: Bool { isIdle && stored.isEmpty }
+    /// The number of replies that may be read from the store; 0 unless half of the capacity is free, and while the replies in memory cannot
+    /// be published.
+    var freeRowCapacity: Int {
+        guard !isDraining, !isBlocked || waiting.isEmpty, waiting.count * 2 <= limits.count, waitingByteCount * 2 <= limits.byteCount else {
+            return 0
+        }
+        return max(0, limits.count - count)
+    }
+
+    // MARK: In
+
+    /// Adds replies, and evicts the oldest beyond the capacity.
+    ///
+    /// - Returns: The rows of evicted replies that are not stored. Their messages have to be decided again.
+    mutating func add(_ replies: [PendingReply]) -> [Int64] {
+        for reply in replies { enter(Publication(reply: reply)) }
+        return isDraining && isBlocked ? giveUp() : evict()
+    }
+
+    /// Adds rows whose replies wait to be read.
+    mutating func store(_ rows: [Int64]) {
+        for row in rows { stored.insert(Int(row)) }
+    }
+
+    /// Returns the newest stored rows, which are to be read next; nil if none are stored or ``freeRowCapacity`` is 0.
+    func nextRows(maximumCount: Int) -> [Int64]? {
+        let rows = stored.suffix(min(maximumCount, freeRowCapacity)).map { Int64($0) }
+        return rows.isEmpty ? nil : rows
+    }
+
+    /// Adds the replies of rows that have been read, except those superseded meanwhile.
+    ///
+    /// - Returns: The rows to be decided again, as ``add(_:)-([PendingReply])`` does.
+    mutating func add(_ replies: [PendingReply], of rows: [Int64]) -> [Int64] {
+        let left = Set(rows.filter { stored.remove(Int($0)) != nil })
+        return add(replies.filter { left.contains($0.id) })
+    }
+
+    /// Drops replies that newer ones supersede. A superseded reply in flight is not retried.
+    mutating func supersede(_ rows: [Int64]) {
+        for row in rows {
+            stored.remove(Int(row))
+            if remove(row) == nil { inFlight[row]?.isSuperseded = true }
+        }
+    }
+
+    mutating func pauseEchoes(_ isPaused: Bool) { echoes?.isPaused = isPaused }
+
+    /// - Returns: The number of echoes dropped since the last call.
+    mutating func takeDroppedEchoCount() -> Int { echoes?.takeDroppedCount() ?? 0 }
+
+    // MARK: Publications
+
+    /// Advances the time of the queue: refills the budget, ends back-offs and makes echoes due. An earlier time has no effect.
+    mutating func advance(to now: Duration) {
+        budget.refill(at: now)
+        for (id, rest) in resting where rest.end <= budget.time {
+            resting[id] = nil
+            makeReady(id)
+        }
+        echoes?.advance(to: budget.time)
+    }
+
+    /// Removes the next publication from the queue.
+    ///
+    /// - Returns: nil if no publication may start now.
+    mutating func next() -> Publication? {
+        // Every free worker calls this after each change, so the empty queue is the fast path.
+        guard !waiting.isEmpty || echoes?.isReady == true else { return nil }
+        guard probeTime.map({ $0 <= budget.time && inFlight.isEmpty && echoesInFlightCount == 0 }) ?? true, inFlight.count < limits.count
+        else { return nil }
+        let candidates = [budget.suffices(for: .short) ? short.last : nil, budget.suffices(for: .long) ? long.last : nil]
+        if let id = candidates.compactMap(\.self).max() {
+            guard let publication = remove(id) else { return nil }
+            inFlight[id] = (publication.reply.payload.count, false)
+            budget.spend(publication.reply)
+            return publication
+        }
+        guard !isBlocked, budget.suffices(for: .echo), let echo = echoes?.take() else { return nil }
+        echoesInFlightCount += 1
+        budget.spend(echo)
+        return Publication(reply: echo, isEcho: true)
+    }
+
+    /// The earliest monotonic time at which ``next()`` may return a publication without another event; nil if none exists.
+    var nextTime: Duration? {
+        let rest = resting.values.map(\.end).min()
+        // A free worker takes a reply as soon as the budget suffices, unless the queue waits for the time to probe the network.
+        let ready = [
+            short.isEmpty ? nil : budget.time(for: .short) ?? probeTime, long.isEmpty ? nil : budget.time(for: .long) ?? probeTime,
+        ]
+        let echo = isBlocked || echoes?.isReady != true ? nil : budget.time(for: .echo)
+        let next = (ready + [rest, echo]).compactMap(\.self).min().map { max($0, probeTime ?? $0) }
+        return [next, echoes?.nextTime].compactMap(\.self).min()
+    }
+
+    /// Ends a publication that a node accepted. The network works, so the replies that rest because of it wait again.
+    mutating func published(_ publication: Publication) {
+        if publication.isEcho {
+            echoesInFlightCount -= 1
+        } else {
+            inFlight[publication.reply.id] = nil
+            if !isDraining { echoes?.add(publication.reply, at: budget.time) }
+        }
+        (failureCount, probeTime) = (0, nil)
+        for (id, rest) in resting where rest.failure == .network {
+            resting[id] = nil
+            makeReady(id)
+        }
+    }
+
+    /// Ends a publication that no node got, because another server has superseded the reply.
+    mutating func abandoned(_ publication: Publication) { inFlight[publication.reply.id] = nil }
+
+    /// Ends a publication that failed. The reply rests until its back-off ends.
+    ///
+    /// - Parameter publication: The publication with the envelopes that the retry may publish.
+    /// - Returns: The rows to be decided again, as ``add(_:)-([PendingReply])`` does.
+    mutating func failed(_ publication: Publication, _ failure: Failure) -> [Int64] {
+        let now = budget.time
+        // Only the first failure after a probe time counts: publications that were in flight at the same time failed for the same reason.
+        if failure == .network, probeTime.map({ $0 <= now }) ?? true {
+            failureCount += 1
+            probeTime = now + Self.backOff.bound(afterFailures: failureCount)
+        }
+        guard !publication.isEcho else {
+            echoesInFlightCount -= 1
+            return []
+        }
+        guard inFlight.removeValue(forKey: publication.reply.id)?.isSuperseded == false else { return [] }
+        guard !isDraining else { return release([publication.reply]) + (isBlocked ? giveUp() : []) }
+        var publication = publication
+        publication.failureCount += 1
+        enter(publication, restingUntil: (now + Self.backOff.bound(afterFailures: publication.failureCount), failure))
+        return evict()
+    }
+
+    /// Begins the shutdown. Resting replies become rows at once, and all replies while the network fails. Echoes are dropped.
+    ///
+    /// - Returns: The rows to be decided again, as ``add(_:)-([PendingReply])`` does.
+    mutating func drain() -> [Int64] {
+        isDraining = true
+        echoes?.removeAll()
+        return isBlocked ? giveUp() : release(resting.keys.compactMap { remove($0)?.reply })
+    }
+
+    private mutating func giveUp() -> [Int64] {
+        release(waiting.keys.compactMap { remove($0)?.reply })
+    }
+
+    // MARK: Rows in memory
+
+    private mutating func enter(_ publication: Publication, restingUntil rest: (end: Duration, failure: Failure)? = nil) {
+        let id = publication.reply.id
+        guard waiting[id] == nil, inFlight[id] == nil else { return }
+        waiting[id] = publication
+        waitingByteCount += publication.reply.payload.count
+        if let rest { resting[id] = rest } else { makeReady(id) }
+    }
+
+    private mutating func makeReady(_ id: Int64) {
+        guard let publication = waiting[id] else { return }
+        if publication.reply.isShort { short.insertSorted(id) } else { long.insertSorted(id) }
+    }
+
+    @discardableResult
+    private mutating func remove(_ id: Int64) -> Publication? {
+        guard let publication = waiting.removeValue(forKey: id) else { return nil }
+        waitingByteCount -= publication.reply.payload.count
+        if resting.removeValue(forKey: id) == nil {
+            if publication.reply.isShort { short.removeSorted(id) } else { long.removeSorted(id) }
+        }
+        return publication
+    }
+
+    private mutating func evict() -> [Int64] {
+        var evicted: [PendingReply] = []
+        // A single reply stays, whatever its length.
+        while count > limits.count || byteCount > limits.byteCount && count > 1, let oldest = oldestWaiting {
+            if let publication = remove(oldest) { evicted.append(publication.reply) }
+        }
+        return release(evicted)
+    }
+
+    private var oldestWaiting: Int64? { [short.first, long.first, resting.keys.min()].compactMap(\.self).min() }
+
+    /// Adds replies that are no longer in memory to the stored rows, unless they are not stored.
+    ///
+    /// - Returns: The rows of replies that are not stored. Their messages have to be decided again.
+    private mutating func release(_ replies: [PendingReply]) -> [Int64] {
+        store(replies.filter { $0.completion != .decision }.map(\.id))
+        return replies.filter { $0.completion == .decision }.flatMap { [$0.id] + $0.segments }
+    }
+}
+
+extension PendingReply {
+    /// Whether the reply is short enough to be published first and to have echoes.
+    var isShort: Bool { payload.count <= ProtocolLimits.maximumShortReplyByteCount }
+}
+
+extension [Int64] {
+    fileprivate mutating func insertSorted(_ element: Int64) {
+        insert(element, at: firstIndex(notBelow: element))
+    }
+
+    fileprivate mutating func removeSorted(_ element: Int64) {
+        let index = firstIndex(notBelow: element)
+        if index < endIndex, self[index] == element { remove(at: index) }
+    }
+
+    private func firstIndex(notBelow element: Int64) -> Int {
+        // The new element is nearly always the greatest.
+        if last.map({ $0 < element }) ?? true { return endIndex }
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if self[middle] < element { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

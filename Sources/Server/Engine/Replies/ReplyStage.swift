@@ -1,0 +1,208 @@
+import Bytes
+import CoreMetrics
+import Envelope
+import Logging
+import Store
+import Synchronization
+import Tasks
+import Transport
+import Wire
+
+/// Signs, encrypts and publishes replies in the order of a ``ReplyQueue``, and hands their marks to the mark writer.
+///
+/// No other stage waits for this one: a reply beyond the capacity remains a row and is re-read later.
+final class ReplyStage: Sendable {
+    /// 8 workers, which seal and publish one reply each: the number of POSTs that two nodes of the quicker kind accept at once
+    /// (WAKU_REST.md §1.2). With more, the newest reply would wait behind those in flight.
+    private static let workerCount = 8
+
+    private let queue: Monitor<ReplyQueue>
+    private let isFinished = Atomic<Bool>(false)
+    private let sealer: ReplySealer
+    private let transport: any MessageTransport
+    private let context: EngineContext
+    private let marks: MarkWriter
+    private let onUnstored: @Sendable ([Int64]) -> Void
+
+    /// - Parameters:
+    ///   - onUnstored: Receives the rows of evicted replies that are not stored. Their messages have to be decided again.
+    ///   - marks: The writer of publication marks.
+    init(
+        queue: ReplyQueue, sealer: ReplySealer, transport: any MessageTransport, context: EngineContext,
+        onUnstored: @escaping @Sendable ([Int64]) -> Void, to marks: MarkWriter
+    ) {
+        self.queue = Monitor(queue)
+        self.sealer = sealer
+        self.transport = transport
+        self.context = context
+        self.onUnstored = onUnstored
+        self.marks = marks
+    }
+
+    // MARK: In
+
+    /// Queues replies whose decisions are durable.
+    func send(_ replies: [PendingReply]) {
+        if !replies.isEmpty { onUnstored(update { $0.add(replies) }) }
+    }
+
+    /// Adds the rows of replies that the last run did not publish.
+    func store(_ rows: [Int64]) { update { $0.store(rows) } }
+
+    /// Waits for stored replies to read.
+    ///
+    /// - Returns: At most `maximumCount` rows; nil when the task is cancelled.
+    func nextRows(maximumCount: Int) async -> [Int64]? { await queue.wait { $0.nextRows(maximumCount: maximumCount) } }
+
+    /// Queues the replies of rows that have been read.
+    func send(_ replies: [PendingReply], of rows: [Int64]) { onUnstored(update { $0.add(replies, of: rows) }) }
+
+    /// Drops replies that newer ones supersede.
+    func drop(_ rows: [Int64]) {
+        guard !rows.isEmpty else { return }
+        context.metrics.count(.registration, .superseded, rows.count)
+        update { $0.supersede(rows) }
+    }
+
+    func pauseEchoes(_ isPaused: Bool) { update { $0.pauseEchoes(isPaused) } }
+
+    // MARK: State
+
+    func read<Result: Sendable>(_ body: @Sendable (ReplyQueue) -> Result) -> Result { queue.read(body) }
+
+    /// Returns when the queue meets a condition, or when the task is cancelled.
+    func wait(until condition: @escaping @Sendable (ReplyQueue) -> Bool) async { await queue.wait { condition($0) ? () : nil } }
+
+    // MARK: Running
+
+    /// Returns when the stage is finished.
+    func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.runTimer() }
+            await withTaskGroup(of: Void.self) { workers in
+                for _ in 0..<Self.workerCount {
+                    workers.addTask { await self.work() }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Begins the shutdown: replies that the network rejects become rows and do not delay it.
+    func drain() { onUnstored(update { $0.drain() }) }
+
+    /// Stops the workers. Replies that no worker has taken remain rows.
+    func finish() {
+        isFinished.store(true, ordering: .releasing)
+        update { _ in }
+    }
+
+    /// Changes the queue after advancing it to the present time. The clock is read outside the lock.
+    private func update<Result: Sendable>(_ change: (inout ReplyQueue) -> Result) -> Result {
+        let now = context.time.elapsed()
+        return queue.update { queue in
+            queue.advance(to: now)
+            return change(&queue)
+        }
+    }
+
+    @concurrent
+    private func work() async {
+        var random = SecureRandom()
+        while let publication = await next() { await publish(publication, using: &random) }
+    }
+
+    private func next() async -> ReplyQueue.Publication? {
+        let now = context.time.elapsed()
+        let publication = await queue.wait { queue -> ReplyQueue.Publication?? in
+            if self.isFinished.load(ordering: .acquiring) { return .some(nil) }
+            queue.advance(to: now)
+            return queue.next().map { .some($0) }
+        }
+        return publication ?? nil
+    }
+
+    /// Wakes the workers for publications that only need time to pass.
+    private func runTimer() async {
+        while let due = await queue.wait(for: { $0.nextTime }), !Task.isCancelled {
+            _ = await withTimeout(after: { try await self.context.time.sleep(until: due) }) {
+                await self.queue.wait { $0.nextTime == due ? nil : () }
+            }
+            guard context.time.elapsed() >= due else { continue }
+            update { _ in }
+            // While all workers are busy, the publication stays due, and the loop would spin.
+            await queue.wait { $0.nextTime == due ? nil : () }
+        }
+    }
+
+    private func publish(_ publication: ReplyQueue.Publication, using random: inout SecureRandom) async {
+        var publication = publication
+        if !publication.isEcho, await isFinished(publication.reply) { return update { [publication] in $0.abandoned(publication) } }
+        do {
+            if publication.isEcho, !transport.canEcho {
+                context.metrics.countEchoes(.dropped)
+                return update { [publication] in $0.published(publication) }
+            }
+            if publication.envelopes.isEmpty {
+                publication.envelopes = try sealer.seal(publication.reply, at: context.wallClock.now(), using: &random)
+            }
+            while let envelope = publication.envelopes.first {
+                try await transport.publish(envelope)
+                publication.envelopes.removeFirst()
+            }
+        } catch {
+            // At a shutdown the row remains unmarked, and the next start publishes the reply.
+            if !Task.isCancelled { failed(publication, error) }
+            return
+        }
+        published(publication)
+    }
+
+    /// Whether another server has superseded a reply, or has published it because this one could not. The decisions of this server remove
+    /// superseded replies from the queue.
+    private func isFinished(_ reply: PendingReply) async -> Bool {
+        guard let cluster = context.store.cluster, cluster.memberCount > 1 else { return false }
+        let isLate = reply.receivedAt.duration(to: context.wallClock.now()) > ClusterLimits.livingTime
+        guard isLate || reply.type == .pushNotificationRegistrationResponse else { return false }
+        return (try? await cluster.isReplyFinished(reply.id)) ?? false
+    }
+
+    private func published(_ publication: ReplyQueue.Publication) {
+        let reply = publication.reply
+        // The mark is queued before the reply leaves the queue, so that the engine never looks idle in between.
+        if !publication.isEcho { marks.send(.init(rows: [reply.id] + reply.segments, completion: reply.completion)) }
+        let (wasBlocked, droppedEchoCount) = update { queue in
+            defer { queue.published(publication) }
+            return (queue.isBlocked, queue.takeDroppedEchoCount())
+        }
+        if wasBlocked { context.logger.warning("replies can be published again") }
+        context.metrics.countEchoes(.dropped, droppedEchoCount)
+        if publication.isEcho {
+            context.metrics.countEchoes(.published)
+        } else {
+            context.metrics.published(ReplyKind(reply.type), after: reply.receivedAt.duration(to: context.wallClock.now()))
+        }
+    }
+
+    private func failed(_ publication: ReplyQueue.Publication, _ error: any Error) {
+        var publication = publication
+        if case TransportError.outdated = error { publication.envelopes = [] }
+        let failure: ReplyQueue.Failure = (error as? TransportError)?.isPassing == false ? .own : .network
+        let (wasBlocked, isBlocked, unstored) = update { [publication] queue in
+            let wasBlocked = queue.isBlocked
+            let unstored = queue.failed(publication, failure)
+            return (wasBlocked, queue.isBlocked, unstored)
+        }
+        onUnstored(unstored)
+        if publication.isEcho {
+            context.metrics.countEchoes(.dropped)
+        } else {
+            context.metrics.count(ReplyKind(publication.reply.type), .failed)
+        }
+        if isBlocked, !wasBlocked {
+            context.logger.warning("replies cannot be published; retrying", metadata: ["error": "\(error)"])
+        } else if failure == .own {
+            context.logger.info("a reply cannot be published; retrying", metadata: ["error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import Bytes
+import Envelope
+import Logging
+import StatusCrypto
+import Store
+import Synchronization
+import Tasks
+
+/// The symmetric keys of query topics. The server derives a key when the first message arrives on its topic, and stores it.
+///
+/// A derivation takes about 13 ms of a core (PBKDF2 with 65,356 iterations, PROTOCOL.md §2), so untrusted clients could use up a second
+/// with a few messages on unused topics. Therefore derivations run outside the pipeline, one at a time on a thread of low priority.
+final class TopicKeys: Sendable {
+    /// The state of a topic's key.
+    enum Entry: Sendable {
+        case known(SymmetricKey)
+        /// The key was derived for no installation of the owner; all of them share the topic.
+        case notDerived(keyHash: Digest64)
+        /// No registration has the topic.
+        case ownerless
+    }
+
+    /// 20,000 entries in memory at about 100 bytes. A full cache is emptied, and its entries are read from the store again.
+    private static let maximumCachedCount = 20_000
+
+    private let store: any PushStore
+    /// The entries by the row of the registration. The key hash would be the same for all installations of an owner, but reading it from
+    /// the store takes 60 µs a message. The store never reuses the row of an installation.
+    private let cache = Mutex<[TopicTable.Subscriber: Entry]>([:])
+    private let thread = WorkerPool(name: "topic-keys")
+    private let compute: @Sendable (TopicName) -> SymmetricKey
+
+    init(store: any PushStore, derive: @escaping @Sendable (TopicName) -> SymmetricKey) {
+        self.store = store
+        compute = derive
+    }
+
+    /// The entry in memory; nil if it was never loaded, or was evicted.
+    subscript(subscriber: TopicTable.Subscriber) -> Entry? {
+        cache.withLock { $0[subscriber] }
+    }
+
+    /// The keys to try on a message on a query topic.
+    struct Candidates: Sendable {
+        /// The derived keys without duplicates: all installations of an owner have the same key.
+        var keys: [SymmetricKey] = []
+        /// The first topic whose key is not derived; nil if all are. When that key is derived, the message is opened again, and a further
+        /// missing key is found.
+        var missing: TopicKeyQueue.Topic?
+    }
+
+    /// Returns the keys that a message on the topic of these subscribers may be encrypted with.
+    ///
+    /// - Returns: nil if an entry is not in memory, because it was never loaded or was evicted.
+    func candidates(of subscribers: [TopicTable.Subscriber]) -> Candidates? {
+        var candidates = Candidates()
+        // Everyone can derive these keys from the public key of the owner, so a copy of the bytes reveals no secret.
+        var seen: Set<FixedBytes<32>?> = []
+        for subscriber in subscribers {
+            switch self[subscriber] {
+            case .known(let key):
+                if seen.insert(key.withExposedBytes { FixedBytes<32>($0) }).inserted { candidates.keys.append(key) }
+            case .notDerived(let keyHash):
+                candidates.missing = candidates.missing ?? TopicKeyQueue.Topic(subscriber: subscriber, keyHash: keyHash)
+            case .ownerless:
+                break
+            case nil:
+                return nil
+            }
+        }
+        return candidates
+    }
+
+    /// Loads the entries that are not in memory, in one read.
+    ///
+    /// - Throws: `StoreError` or `CancellationError` if the read fails.
+    func load(_ subscribers: [TopicTable.Subscriber]) async throws {
+        let missing = cache.withLock { cache in subscribers.filter { cache[$0] == nil } }
+        guard !missing.isEmpty else { return }
+        for (subscriber, entry) in zip(missing, try await read(missing)) { keep(entry, of: subscriber) }
+    }
+
+    /// Loads a key into memory. If the store does not have it, derives and saves it.
+    ///
+    /// - Throws: `StoreError` if the key could not be saved; it is in memory then. `CancellationError` if the task was cancelled before the
+    ///   key was derived.
+    func derive(_ subscriber: TopicTable.Subscriber, ownedBy keyHash: Digest64) async throws {
+        if case .known = self[subscriber] { return }
+        if case .known(let key)? = try? await read([subscriber]).first { return keep(.known(key), of: subscriber) }
+        let name = TopicName.query(keyHash, subscriber.isPrefixed ? .prefixed : .plain)
+        let key = try await thread.run { [compute] in compute(name) }
+        // The database is as secret as the key file, and mode 0600 like it.
+        let bytes = key.withExposedBytes { FixedBytes<32>($0) ?? FixedBytes() }
+        keep(.known(key), of: subscriber)
+        try await store.saveTopicKey(bytes, keyHash: keyHash, prefixed: subscriber.isPrefixed)
+    }
+
+    /// Derives the keys that messages in the journal wait for, until the task is cancelled. The next start re-reads the messages that still
+    /// wait.
+    @concurrent
+    func derive(for admission: Admission, logger: Logger) async {
+        while !Task.isCancelled, let topic = await admission.nextTopic() {
+            do {
+                try await derive(topic.subscriber, ownedBy: topic.keyHash)
+            } catch {
+                guard !Task.isCancelled else { return }
+                logger.error("saving a derived topic key failed; kept in memory only", metadata: ["error": "\(error)"])
+            }
+            admission.finishTopic(topic)
+        }
+    }
+
+    private func read(_ subscribers: [TopicTable.Subscriber]) async throws -> [Entry] {
+        try await store.topicKeys(subscribers.map { ($0.registration, $0.isPrefixed) }).map { stored in
+            guard let stored else { return .ownerless }
+            return stored.key.map { .known(SymmetricKey($0)) } ?? .notDerived(keyHash: stored.keyHash)
+        }
+    }
+
+    private func keep(_ entry: Entry, of subscriber: TopicTable.Subscriber) {
+        cache.withLock { cache in
+            if cache.count >= Self.maximumCachedCount { cache.removeAll(keepingCapacity: true) }
+            cache[subscriber] = entry
+        }
+    }
+}

@@ -1,0 +1,208 @@
+import DequeModule
+import Dispatch
+import Glibc
+import Store
+import Synchronization
+import Tasks
+
+/// Connections to one database, each on a thread of its own, because libpq blocks. A job takes whatever connection is free.
+final class ConnectionPool: Sendable {
+    private typealias Job = @Sendable (ConnectionSlot) -> Void
+
+    private struct State {
+        var waiting: Deque<Job?> = []
+        var isClosed = false
+        var threadCount = 0
+        /// Called when the last thread has ended.
+        var whenClosed: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    init(_ parameters: [String: String], connectionCount: Int) {
+        state.withLock { $0.threadCount = connectionCount }
+        for _ in 0..<connectionCount {
+            // The thread owns the pool: it ends when the pool is closed.
+            NamedThread.start("postgresql") { [self] in
+                var slot = ConnectionSlot(parameters)
+                while let job = take() { job(slot) }
+                slot = ConnectionSlot(parameters)
+                end()
+            }
+        }
+    }
+
+    /// Runs a transaction and returns when it is durable. A cancelled task does not interrupt it.
+    ///
+    /// - Parameter body: It must have no other effects, because it runs again after a conflict with another transaction.
+    /// - Throws: The error of `body`, or `StoreError`.
+    func perform<Result: Sendable>(
+        _ kind: Transaction.Kind, _ body: @escaping @Sendable (Transaction) throws -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            let isAccepted = put { slot in
+                continuation.resume(with: Swift.Result { try slot.perform(kind, body) })
+            }
+            if !isAccepted { continuation.resume(throwing: StoreError.closed) }
+        }
+    }
+
+    /// Completes the transactions that wait, and closes the connections. Later ones fail.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            let threadCount = state.withLock { state in
+                guard !state.isClosed else { return 0 }
+                state.isClosed = true
+                state.whenClosed = { continuation.resume() }
+                state.waiting += Array(repeating: nil, count: state.threadCount)
+                return state.threadCount
+            }
+            if threadCount == 0 { continuation.resume() }
+            for _ in 0..<threadCount { semaphore.signal() }
+        }
+    }
+
+    private func put(_ job: @escaping Job) -> Bool {
+        let isAccepted = state.withLock { state in
+            guard !state.isClosed else { return false }
+            state.waiting.append(job)
+            return true
+        }
+        if isAccepted { semaphore.signal() }
+        return isAccepted
+    }
+
+    /// - Returns: The next job; nil when the pool is closed.
+    private func take() -> Job? {
+        semaphore.wait()
+        return state.withLock { $0.waiting.popFirst() } ?? nil
+    }
+
+    private func end() {
+        let whenClosed = state.withLock { state in
+            state.threadCount -= 1
+            return state.threadCount == 0 ? state.whenClosed : nil
+        }
+        whenClosed?()
+    }
+}
+
+/// The connection of one thread, which is made when a transaction needs it, and made again after it broke.
+final class ConnectionSlot {
+    /// 10 times that a transaction runs at most: each conflict lets another transaction through, so it ends after few.
+    private static let maximumAttemptCount = 10
+
+    /// A commit is on disk when it returns, whatever the database's default. A stricter setting stays.
+    private static let durability = """
+        SELECT CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) END
+        """
+
+    /// 60 s for which the outcome of a commit is looked up: longer than a restart or a failover takes. Afterwards the row waits for the
+    /// next start, or for another server.
+    private static let longestOutage = Duration.seconds(60)
+    /// 100 ms between two look-ups.
+    private static let lookUpIntervalMicroseconds: UInt32 = 100_000
+
+    private let parameters: [String: String]
+    private let writer = Int64.random(in: .min ... .max)
+    private var transactionCount: Int64 = 0
+    private var connection: Connection?
+
+    init(_ parameters: [String: String]) {
+        self.parameters = parameters
+    }
+
+    func perform<Result>(_ kind: Transaction.Kind, _ body: (Transaction) throws -> Result) throws -> Result {
+        var attemptCount = 1
+        while true {
+            do {
+                return try attempt(kind, body)
+            } catch let error as PostgreSQLError {
+                guard error.isTransient, attemptCount < Self.maximumAttemptCount else { throw StoreError(error) }
+                attemptCount += 1
+            }
+        }
+    }
+
+    private func attempt<Result>(_ kind: Transaction.Kind, _ body: (Transaction) throws -> Result) throws -> Result {
+        transactionCount += 1
+        let mark = Transaction.Mark(writer: writer, sequence: transactionCount)
+        let transaction = Transaction(kind, on: try usable(), mark: mark)
+        do {
+            let result = try body(transaction)
+            try commit(transaction, mark)
+            transaction.complete()
+            return result
+        } catch {
+            transaction.rollBack()
+            throw error
+        }
+    }
+
+    /// Commits a transaction. If the connection breaks meanwhile, looks its outcome up.
+    private func commit(_ transaction: Transaction, _ mark: Transaction.Mark) throws(PostgreSQLError) {
+        do {
+            try transaction.commit()
+        } catch {
+            guard case .disconnected = error, let number = transaction.number else { throw error }
+            guard try hasCommitted(number, mark) else { throw error }
+        }
+    }
+
+    /// Looks up the outcome of a commit as soon as the database can be reached again. A living server that considered a commit failed
+    /// would lose sight of the rows that it has recorded.
+    private func hasCommitted(_ number: Int64, _ mark: Transaction.Mark) throws(PostgreSQLError) -> Bool {
+        let start = ContinuousClock.now
+        while true {
+            do throws(PostgreSQLError) {
+                // PostgreSQL notices the broken connection late, so the transaction may still be in progress. The number proves nothing
+                // else: after a crash, PostgreSQL gives numbers that it had not yet written to the disk to other transactions.
+                let query = Command("SELECT pg_xact_status($1::text::xid8) = 'in progress'", number)
+                if try !isTrue(query) {
+                    return try isTrue(
+                        Command(
+                            "SELECT EXISTS (SELECT FROM last_write WHERE writer = $1 AND sequence = $2)", mark.writer, mark.sequence))
+                }
+            } catch {
+                // Another error is that of a number which PostgreSQL has never given away.
+                guard case .disconnected = error else { return false }
+                guard ContinuousClock.now - start < Self.longestOutage else { throw error }
+            }
+            usleep(Self.lookUpIntervalMicroseconds)
+        }
+    }
+
+    /// Runs a query that returns a Boolean. NULL counts as false.
+    private func isTrue(_ query: Command) throws(PostgreSQLError) -> Bool {
+        let rows = try usable().run([query])
+        return (try? rows[0].map { try $0.next(Bool?.self) })?.first == true
+    }
+
+    private func usable() throws(PostgreSQLError) -> Connection {
+        if let connection, connection.isAlive() { return connection }
+        connection = nil
+        let connection = try Connection(parameters)
+        _ = try connection.run([Command(Self.durability)])
+        self.connection = connection
+        return connection
+    }
+}
+
+extension StoreError {
+    init(_ error: any Error) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as PostgreSQLError: self.init(error)
+        default: self = .damaged
+        }
+    }
+
+    init(_ error: PostgreSQLError) {
+        switch error {
+        case .failed(let state): self = .failed(code: 0, text: "PostgreSQL reports SQLSTATE \(state)")
+        case .disconnected(let message): self = .unreachable(message)
+        case .outOfMemory: self = .failed(code: 0, text: "out of memory")
+        }
+    }
+}

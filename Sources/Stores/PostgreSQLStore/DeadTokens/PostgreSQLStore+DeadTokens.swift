@@ -1,0 +1,232 @@
+package import Bytes
+package import Envelope
+import PushProtocol
+import StatusCrypto
+package import Store
+import Wire
+
+extension PostgreSQLStore {
+    package func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp] {
+        guard !tokens.isEmpty else { return [:] }
+        return try await read { [sealing] database in
+            let rows = try database.all(
+                "SELECT token_digest, suspected_at FROM suspect_token WHERE token_digest = ANY($1)",
+                SQLArray(tokens.flatMap { sealing.stored($0) })
+            ) { (try $0.next(Digest32.self), try $0.next(Timestamp.self)) }
+            let times = Dictionary(rows) { first, _ in first }
+            let suspicions = tokens.map { token in (token, sealing.stored(token).compactMap { times[$0] }.first) }
+            return Dictionary(suspicions) { first, _ in first }.compactMapValues(\.self)
+        }
+    }
+
+    package func deadRegistrations(limit: Int) async throws -> [DeadRegistration] {
+        try await read { [sealing] database in
+            try database.all(
+                """
+                SELECT id, died_at, reason, route, key_hash, plaintext_digest, content, secrets FROM dead_registration
+                ORDER BY id DESC LIMIT $1
+                """,
+                limit
+            ) { row in
+                let (id, diedAt, reason): (Int64, Timestamp, String) = (try row.next(), try row.next(), try row.next())
+                let (route, keyHash, digest): (String, Digest64, Digest32) = (try row.next(), try row.next(), try row.next())
+                let content: PushNotificationRegistration = try row.nextMessage(
+                    sealing, in: .deadRegistration(of: keyHash, digest: digest))
+                return DeadRegistration(
+                    id: id, diedAt: diedAt, reason: reason, route: route,
+                    installation: Installation(keyHash: keyHash, installationID: content.installationID), version: content.version)
+            }
+        }
+    }
+
+    package func restoreDeadRegistrations(_ ids: [Int64]?, at now: Timestamp) async throws -> [ChangedRegistration] {
+        try await write { transaction in
+            let database = transaction.database
+            let ids = try ids ?? database.all("SELECT id FROM dead_registration") { try $0.next() }
+            return try ids.compactMap { id in
+                let dead = try database.first(
+                    """
+                    DELETE FROM dead_registration WHERE id = $1
+                    RETURNING key_hash, plaintext_digest, content, secrets, plain_topic, prefixed_topic
+                    """,
+                    id
+                ) { row in
+                    let (keyHash, digest): (Digest64, Digest32) = (try row.next(), try row.next())
+                    let content: PushNotificationRegistration = try row.nextMessage(
+                        transaction.sealing, in: .deadRegistration(of: keyHash, digest: digest))
+                    return (
+                        registration: Registration(keyHash: keyHash, content: content, plaintextDigest: digest),
+                        topics: try row.nextTopics()
+                    )
+                }
+                guard let dead else { return nil }
+                let installation = dead.registration.installation
+                let results = try database.fetch(
+                    Command.lockOwners([installation.keyHash], adding: []) + [Command.installations(of: [installation.keyHash])])
+                let stored = try results.last?.map { try $0.nextInstallationState() }.first { $0.0 == installation }?.1
+                guard let stored, !stored.version.isRegistered, stored.version.version == dead.registration.content.version else {
+                    return nil
+                }
+                let row = try transaction.register([(dead.registration, dead.topics)], at: now)[0]
+                return ChangedRegistration(registration: row, topics: dead.topics)
+            }
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Applies changes of device tokens. All that clear suspicions are one statement, and so are all deliveries to registrations.
+    ///
+    /// - Returns: The registrations that were removed with their tokens.
+    func apply(_ changes: [OutboxUpdate.TokenChange], at now: Timestamp) throws -> [ChangedRegistration] {
+        var cleared: [Digest32] = []
+        var delivered: [TargetRegistration] = []
+        var removed: [ChangedRegistration] = []
+        for change in changes {
+            switch change {
+            case .suspect(let token):
+                // The token may be among those that were cleared before.
+                clearSuspicions(&cleared)
+                database.add(
+                    """
+                    INSERT INTO suspect_token (token_digest, suspected_at, tried_at, is_coded) VALUES ($1, $2, $2, $3)
+                    ON CONFLICT (token_digest) DO UPDATE SET tried_at = excluded.tried_at
+                    """,
+                    storedDigest(of: token, in: "suspect_token"), now, sealing.isOn)
+            case .tried(let token):
+                database.add(
+                    "UPDATE suspect_token SET tried_at = $1 WHERE token_digest = $2", now, storedDigest(of: token, in: "suspect_token"))
+            case .clearSuspicion(let token): cleared += sealing.stored(token)
+            case .delivered(let target): delivered.append(target)
+            case .deliveredToken(let token):
+                database.add(
+                    """
+                    INSERT INTO proven_token (token_digest, delivered_at, is_coded) VALUES ($1, $2, $3)
+                    ON CONFLICT (token_digest) DO UPDATE SET delivered_at = excluded.delivered_at
+                    """,
+                    storedDigest(of: token, in: "proven_token"), now, sealing.isOn)
+            case .unregister(let token):
+                try removeNextcloudDevices(token, at: now)
+                removed += try unregister(token, at: now)
+            }
+        }
+        clearSuspicions(&cleared)
+        try addDeliveries(to: delivered, at: now)
+        return removed
+    }
+
+    private func clearSuspicions(_ tokens: inout [Digest32]) {
+        guard !tokens.isEmpty else { return }
+        database.add("DELETE FROM suspect_token WHERE token_digest = ANY($1)", SQLArray(tokens))
+        tokens = []
+    }
+
+    /// Returns the value that stands for the digest of a device token in a table. A row of the digest itself, from before the database was
+    /// sealed, gets the value.
+    private func storedDigest(of token: Digest32, in table: String) -> Digest32 {
+        let code = sealing.code(of: token)
+        if code != token { database.replaceDigest(token, by: code, in: table) }
+        return code
+    }
+
+    private func unregister(_ token: DeadToken, at now: Timestamp) throws -> [ChangedRegistration] {
+        // The row is sealed, or still in clear.
+        let dead = try database.all(
+            """
+            \(Self.selectRegistration)
+            WHERE is_live AND (token_code = $7
+                    OR device_token IS NOT NULL AND substr(device_token, 1, 16) = substr($1::bytea, 1, 16) AND device_token = $1)
+                AND token_type = $2 AND (apn_topic = $3 OR token_type <> \(TokenType.apn.rawValue))
+                AND CASE WHEN id = $4 THEN version = $5 ELSE updated_at < $6 END
+            FOR UPDATE
+            """,
+            token.token, token.type, token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt,
+            sealing.code(of: token.token)
+        ) { try $0.nextLiveRegistration(sealing) }
+        for registration in dead { try unregister(registration, reason: token.reason, route: token.route, at: now) }
+        return dead.map(\.changed)
+    }
+
+    /// Unregisters installations without registration and delivery since a time.
+    ///
+    /// - Parameter rows: The rows to examine.
+    func unregister(unusedSince oldest: Timestamp, among rows: ClosedRange<Int64>, at now: Timestamp) throws -> [ChangedRegistration] {
+        let unused = try database.all(
+            """
+            \(Self.selectRegistration)
+            WHERE id BETWEEN $1 AND $2 AND is_live AND updated_at < $3 AND coalesce(delivered_at, 0) < $3 ORDER BY id FOR UPDATE
+            """,
+            rows.lowerBound, rows.upperBound, oldest
+        ) { try $0.nextLiveRegistration(sealing) }
+        for registration in unused { try unregister(registration, reason: "unused", route: "", at: now) }
+        return unused.map(\.changed)
+    }
+
+    /// Unregisters an installation and stores a copy of its registration, from which the operator can restore it.
+    private func unregister(_ live: LiveRegistration, reason: String, route: String, at now: Timestamp) throws {
+        let registration = live.registration
+        let (clear, sealed) = try sealing.columns(
+            registration.content.encoded(), in: .deadRegistration(of: registration.keyHash, digest: registration.plaintextDigest))
+        database.add(
+            """
+            INSERT INTO dead_registration (
+                died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, content, secrets
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            """,
+            now, reason, route, live.changed.topics.plain, live.changed.topics.prefixed, registration.keyHash,
+            registration.plaintextDigest, clear ?? [], sealed)
+        let version = StoredVersion(
+            version: registration.content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true)
+        try unregister(
+            registration.installation, replacing: StoredInstallation(row: live.changed.registration, version: version),
+            version: version.version, plaintextDigest: version.plaintextDigest, at: now)
+    }
+
+    private static let selectRegistration = """
+        SELECT id, plain_topic, prefixed_topic, key_hash, plaintext_digest, installation_id, \(RowCursor.tokenColumns), chat_lists,
+            sealed_chat_lists, allowed_keys, sealed_allowed_keys, token_type, enabled, allow_from_contacts_only, block_mentions, apn_topic,
+            grant_signature
+        FROM registration
+        """
+}
+
+/// A registration with its row and topics.
+private typealias LiveRegistration = (changed: ChangedRegistration, registration: Registration)
+
+extension RowCursor {
+    /// Reads a registration from the columns of `selectRegistration`.
+    fileprivate mutating func nextLiveRegistration(_ sealing: RowSealing) throws -> LiveRegistration {
+        let changed = ChangedRegistration(registration: try next(), topics: try nextTopics())
+        let (keyHash, digest): (Digest64, Digest32) = (try next(), try next())
+        let installation = Installation(keyHash: keyHash, installationID: try next())
+        let tokens = try nextTokens(of: installation, sealing)
+        var content: PushNotificationRegistration = try nextMessage(sealing, in: .chatLists(of: installation, version: tokens.version))
+        let allowed: PushNotificationRegistration = try nextMessage(sealing, in: .allowedKeys(of: installation, version: tokens.version))
+        content.allowedKeyList = allowed.allowedKeyList
+        content.installationID = installation.installationID
+        content.version = tokens.version
+        content.accessToken = tokens.access
+        content.deviceToken = tokens.device
+        content.tokenType = try next()
+        content.enabled = try next()
+        content.allowFromContactsOnly = try next()
+        content.blockMentions = try next()
+        content.apnTopic = try next()
+        content.grant = try next()
+        return (changed, Registration(keyHash: keyHash, content: content, plaintextDigest: digest))
+    }
+}
+
+extension Transaction {
+    /// Replaces the digest of a device token by its code, unless the table has the code already.
+    func replaceDigest(_ digest: Digest32, by code: Digest32, in table: String) {
+        add(
+            """
+            UPDATE \(table) SET token_digest = $1, is_coded = true
+            WHERE token_digest = $2 AND NOT EXISTS (SELECT 1 FROM \(table) WHERE token_digest = $1)
+            """,
+            code, digest)
+        add("DELETE FROM \(table) WHERE token_digest = $1", digest)
+    }
+}

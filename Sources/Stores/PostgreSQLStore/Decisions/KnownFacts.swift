@@ -1,0 +1,157 @@
+import Bytes
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+/// The facts for a batch, and the rows that they were read from.
+struct KnownFacts {
+    private(set) var facts: Facts
+    private(set) var installations: [Installation: StoredInstallation] = [:]
+    private(set) var targets: [Installation: PushTargetRow] = [:]
+
+    /// Loads the facts in one round trip, and in a second one the lists that queries ask for.
+    ///
+    /// The transaction holds the locks of the owners: until it ends, no other server decides about their registrations and pushes.
+    init(
+        _ transaction: WriteTransaction, answering lookups: Lookups, isStorageFull: (Int) throws -> Bool, at now: Timestamp
+    ) throws {
+        facts = Facts(answering: lookups)
+        let registering = Set(lookups.registrations.map(\.keyHash))
+        let targeted = Set(lookups.targets.keys.map(\.keyHash))
+        let queried = Set(lookups.queries.joined())
+        let limited = InstallationColumns(lookups.rateLimitedTargets)
+        for lock in Command.lockOwners(targeted, adding: registering) { transaction.database.add(lock) }
+        var results = try transaction.database.fetch(ifNeeded: [
+            (isNeeded: !registering.isEmpty, Command.installations(of: registering)),
+            (!lookups.targets.isEmpty, Command.targets(lookups.targets.keys)),
+            (
+                !lookups.deduplicationKeys.isEmpty,
+                Command(
+                    "SELECT deduplication_key FROM push WHERE deduplication_key = ANY($1) AND accepted_at >= $2",
+                    SQLArray(lookups.deduplicationKeys), now.advanced(by: .zero - ProtocolLimits.deduplicationLifetime))
+            ),
+            (
+                !lookups.rateLimitedTargets.isEmpty,
+                Command(
+                    """
+                    SELECT push.* FROM unnest($1::bytea[], $2::bytea[]) AS wanted (key_hash, installation_id), LATERAL (
+                        SELECT key_hash, installation_id, deduplication_key, id, type, \(RowCursor.pushSecretColumns) FROM (
+                            SELECT * FROM push
+                            WHERE push.key_hash = wanted.key_hash AND push.installation_id = wanted.installation_id
+                                AND \(OpenPushes.ofTarget)
+                            ORDER BY id DESC LIMIT 8
+                        ) AS push
+                        WHERE attempts = 0 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at > $3
+                    ) AS push
+                    """,
+                    limited.keyHashes, limited.installationIDs, lookups.allowances.now.advanced(by: DeferredPush.closingTime))
+            ),
+            (
+                !lookups.requests.isEmpty,
+                Command(
+                    """
+                    SELECT DISTINCT ON (status_message_id) status_message_id, recipient, id, reply, sealed_reply FROM message
+                    WHERE status_message_id = ANY($1) AND reply_type = $2 ORDER BY status_message_id, id DESC
+                    """,
+                    SQLArray(lookups.requests), MessageType.pushNotificationResponse)
+            ),
+            (
+                !queried.isEmpty,
+                Command(
+                    """
+                    SELECT key_hash, id, \(ListColumn.byteCount("allowed_keys")) FROM registration
+                    WHERE key_hash = ANY($1) AND is_live ORDER BY id
+                    """,
+                    SQLArray(queried))
+            ),
+        ]).makeIterator()
+        func nextRows() -> Rows? { results.next() ?? nil }
+        for (installation, stored, state) in try nextRows()?.map({ try $0.nextInstallationState() }) ?? [] {
+            installations[installation] = stored
+            facts.installations[installation.keyHash, default: [:]][installation] = state
+            if lookups.registrations.contains(installation) { facts.versions[installation] = stored.version }
+        }
+        for keyHash in registering where facts.installations[keyHash] == nil { facts.installations[keyHash] = [:] }
+        let found = try nextRows()?.map { row in
+            try row.nextTarget(loading: { lookups.targets[$0] ?? [] }, transaction.secrets)
+        }
+        for (installation, row, target) in found ?? [] {
+            targets[installation] = row
+            facts.targets[installation] = target
+        }
+        facts.recentDeduplicationKeys = Set(try nextRows()?.map { try $0.next(Digest32.self) } ?? [])
+        for (slot, deferred) in try nextRows()?.map({ try $0.nextDeferredPush(transaction.sealing) }) ?? [] {
+            // The newest push of a type comes first.
+            facts.deferredPushes[slot] = facts.deferredPushes[slot] ?? deferred
+        }
+        let responses = try nextRows()?.map { row in
+            let (request, recipient) = (try row.next(Digest32.self), try row.next(FixedBytes<33>.self))
+            let place = SealedPlace.reply(to: recipient, message: try row.next())
+            return (request: request, reply: try row.nextValue(transaction.sealing, in: place))
+        }
+        for (request, reply) in responses ?? [] { facts.responses[request] = reply }
+        let sizes = try nextRows()?.map { row in
+            (keyHash: try row.next(Digest64.self), row: try row.next(Int64.self), byteCount: try row.next(Int.self))
+        }
+        try readQueries(Dictionary(grouping: sizes ?? [], by: \.keyHash).mapValues { $0.map { ($0.row, $0.byteCount) } }, transaction)
+        if !registering.isEmpty, let maximum = lookups.maximumStoredByteCount { facts.isStorageFull = try isStorageFull(maximum) }
+    }
+
+    /// Reads the registrations of the queried keys in order, until the response has no capacity for more.
+    ///
+    /// - Parameter stored: The live registrations of each key, with the sizes of their lists.
+    private mutating func readQueries(_ stored: [Digest64: [(row: Int64, byteCount: Int)]], _ transaction: WriteTransaction) throws {
+        var chosen: [Digest64: [Int64]] = [:]
+        for query in facts.lookups.queries {
+            var byteCount = 0
+            for keyHash in query where byteCount <= ProtocolLimits.maximumAnswerByteCount {
+                // Lists beyond the credits of their key are not read, because untrusted clients can send any number of queries.
+                var allowed = min(facts.lookups.allowances.answerByteCount(of: keyHash), ProtocolLimits.maximumAnswerByteCount)
+                var rows: [Int64] = []
+                for (row, size) in stored[keyHash] ?? [] where size <= allowed {
+                    allowed -= size
+                    byteCount += size
+                    rows.append(row)
+                }
+                chosen[keyHash] = rows
+            }
+        }
+        guard !chosen.isEmpty else { return }
+        let rows = try transaction.database.all(
+            """
+            SELECT key_hash, installation_id, \(RowCursor.tokenColumns), grant_signature, allow_from_contacts_only, allowed_keys,
+                sealed_allowed_keys
+            FROM registration WHERE id = ANY($1) ORDER BY id
+            """,
+            SQLArray(chosen.values.joined())
+        ) { row in
+            let installation = try row.nextInstallation()
+            let tokens = try row.nextTokens(of: installation, transaction.sealing)
+            var registration = QueryableRegistration()
+            registration.installationID = installation.installationID
+            registration.accessToken = tokens.access
+            registration.version = tokens.version
+            registration.grant = try row.next()
+            registration.allowFromContactsOnly = try row.next()
+            let lists: PushNotificationRegistration = try row.nextMessage(
+                transaction.sealing, in: .allowedKeys(of: installation, version: tokens.version))
+            registration.allowedKeyList = lists.allowedKeyList
+            return (installation.keyHash, registration)
+        }
+        facts.queryable = chosen.mapValues { _ in [] }
+        for (keyHash, registration) in rows { facts.queryable[keyHash, default: []].append(registration) }
+    }
+}
+
+extension RowCursor {
+    fileprivate mutating func nextDeferredPush(_ sealing: RowSealing) throws -> (PushSlot, DeferredPush) {
+        let target = try nextInstallation()
+        let place = SealedPlace.push(to: target, deduplicationKey: try next())
+        let (id, type) = (try next(Int64.self), try next(PushNotificationType.self))
+        let secrets = try nextPushSecrets(sealing, in: place)
+        let content = PushContent(chatID: secrets.chatID, message: secrets.message)
+        return (PushSlot(target: target, type: type), DeferredPush(row: id, content: content))
+    }
+}

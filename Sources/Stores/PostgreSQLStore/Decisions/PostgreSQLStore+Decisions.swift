@@ -1,0 +1,113 @@
+import Bytes
+package import Envelope
+import PushProtocol
+package import Store
+
+extension PostgreSQLStore {
+    package func commit<Work: Sendable, Outcome: Sendable>(
+        _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
+        deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
+    ) async -> Committed<Outcome> {
+        var committed = Committed<Outcome>(outcomes: [], topicChanges: [])
+        guard !work.isEmpty else { return committed }
+        do {
+            let part = try await attempt(work, at: now, loading: lookups, deciding: decide)
+            committed.outcomes += part.outcomes.map { .success($0) }
+            committed.topicChanges += part.topicChanges
+            committed.supersededReplies += part.supersededReplies
+        } catch {
+            guard work.count > 1 else {
+                committed.outcomes.append(.failure(error))
+                return committed
+            }
+            // One piece fails alone, so that it does not stop the others: halves find it in few steps.
+            for half in [work.prefix(work.count / 2), work.suffix(work.count - work.count / 2)] {
+                let part = await commit(Array(half), at: now, loading: lookups, deciding: decide)
+                committed.outcomes += part.outcomes
+                committed.topicChanges += part.topicChanges
+                committed.supersededReplies += part.supersededReplies
+            }
+        }
+        return committed
+    }
+
+    private func attempt<Work: Sendable, Outcome: Sendable>(
+        _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
+        deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
+    ) async throws -> (outcomes: [Outcome], topicChanges: [TopicChange], supersededReplies: [Int64]) {
+        let wanted = lookups(work)
+        return try await write { [size] transaction in
+            let known = try KnownFacts(
+                transaction, answering: wanted, isStorageFull: { try size.exceeds($0, transaction.database) }, at: now)
+            var batch = DecidedBatch(facts: known.facts)
+            let outcomes = work.map { decide($0, &batch) }
+            let changes = try transaction.apply(batch, known: known, at: now)
+            return (outcomes, changes.topics, changes.supersededReplies)
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Writes a decided batch.
+    ///
+    /// - Returns: The installations that registered and unregistered, and the messages whose replies were superseded.
+    fileprivate func apply(
+        _ batch: DecidedBatch, known: KnownFacts, at now: Timestamp
+    ) throws -> (topics: [TopicChange], supersededReplies: [Int64]) {
+        var added: [(registration: Registration, topics: QueryTopics)] = []
+        let unloaded = Set(batch.registrations.map(\.installation)).subtracting(known.facts.lookups.registrations)
+        let others = try installations(unloaded)
+        func stored(_ installation: Installation) -> StoredInstallation? { known.installations[installation] ?? others[installation] }
+        for change in batch.registrations {
+            switch change {
+            case .register(let registration, let topics, let endsPushes):
+                if endsPushes { try withdrawPushes(to: registration.installation, at: now) }
+                added.append((registration, topics))
+            case .unregister(let installation, let version, let plaintextDigest, _):
+                try unregister(
+                    installation, replacing: stored(installation), version: version, plaintextDigest: plaintextDigest, at: now)
+            }
+        }
+        var rows = try register(added, at: now).makeIterator()
+        let changes = batch.registrations.compactMap { change -> TopicChange? in
+            switch change {
+            case .register(_, let topics, _):
+                rows.next().map { .added(ChangedRegistration(registration: $0, topics: topics)) }
+            case .unregister(let installation, _, _, let topics):
+                stored(installation).flatMap { stored in
+                    stored.version.isRegistered ? .removed(ChangedRegistration(registration: stored.row, topics: topics)) : nil
+                }
+            }
+        }
+        try enqueue(batch.pushes, loaded: known.targets, at: now)
+        for deferred in batch.coalesced.values { try rewrite(deferred) }
+        count(.accepted, by: batch.coalescedCount)
+        count(.coalesced, by: batch.coalescedCount)
+        count(.accepted, by: batch.mergedCount)
+        count(.merged, by: batch.mergedCount)
+        count(.filtered, by: batch.filteredCount)
+        try decide(batch.decisions, at: now)
+        markPublished(batch.repliedMessages)
+        eraseReplies(batch.erasedReplies)
+        let supersededReplies = try batch.supersessions.flatMap { try supersede($0.reply, answering: $0.message) }
+        return (changes, supersededReplies)
+    }
+
+    /// Returns the rows of installations that the lookups do not contain.
+    private func installations(_ wanted: Set<Installation>) throws -> [Installation: StoredInstallation] {
+        guard !wanted.isEmpty else { return [:] }
+        let keyHashes = Set(wanted.map(\.keyHash))
+        let results = try database.fetch(Command.lockOwners([], adding: keyHashes) + [Command.installations(of: keyHashes)])
+        let rows = try results.last?.map { try $0.nextInstallationState() } ?? []
+        return Dictionary(rows.map { ($0.0, $0.1) }) { first, _ in first }
+    }
+}
+
+extension DecidedBatch.RegistrationChange {
+    fileprivate var installation: Installation {
+        switch self {
+        case .register(let registration, _, _): registration.installation
+        case .unregister(let installation, _, _, _): installation
+        }
+    }
+}

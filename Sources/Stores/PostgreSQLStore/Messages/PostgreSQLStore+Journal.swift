@@ -1,0 +1,112 @@
+package import Bytes
+package import Envelope
+import PushProtocol
+import StatusCrypto
+package import Store
+import Synchronization
+import Wire
+
+extension PostgreSQLStore {
+    package func record(_ envelopes: [(hash: Digest32, envelope: WakuEnvelope)], at now: Timestamp) async throws -> [Int64?] {
+        var indexes: [Digest32: Int] = [:]
+        for (index, envelope) in envelopes.enumerated() where indexes[envelope.hash] == nil { indexes[envelope.hash] = index }
+        // Two servers that record the same messages lock them in the same order.
+        let messages = indexes.sorted { $0.value < $1.value }.map { RecordableMessage(envelopes[$0.value].envelope, hash: $0.key) }
+        // The owner of a message takes it, whichever server records it first.
+        let owners = membership.withLock { membership in messages.map { membership.owner(of: $0.hash) } }
+        let rows = try await write { transaction in
+            let results = try transaction.database.fetch([
+                Command(
+                    """
+                    INSERT INTO message (state, is_unfinished, server, is_taken, received_at, sent_at, hash, pubsub_topic, envelope)
+                    SELECT \(MessageState.recorded.rawValue), true, owner, owner = $1, $2, sent_at, hash, topic, envelope
+                    FROM unnest($3::int8[], $4::int8[], $5::bytea[], $6::bytea[], $7::bytea[]) WITH ORDINALITY
+                        AS new (owner, sent_at, hash, topic, envelope, number)
+                    ORDER BY number
+                    ON CONFLICT (hash) DO NOTHING RETURNING hash, id, is_taken
+                    """,
+                    transaction.server, now, SQLArray(owners), SQLArray(messages.map(\.sentAt)), SQLArray(messages.map(\.hash)),
+                    SQLArray(messages.map(\.pubsubTopic)), SQLArray(messages.map(\.envelope))),
+                Command(
+                    """
+                    UPDATE message SET is_taken = true
+                    WHERE hash = ANY($2) AND server = $1 AND is_unfinished AND NOT is_taken RETURNING hash, id
+                    """,
+                    transaction.server, SQLArray(messages.map(\.hash))),
+            ])
+            let new = try results[0].map {
+                (hash: try $0.next(Digest32.self), id: try $0.next(Int64.self), isTaken: try $0.next(Bool.self))
+            }
+            let recordedByOthers = try results[1].map { (try $0.next(Digest32.self), try $0.next(Int64.self)) }
+            transaction.count(.received, by: envelopes.count)
+            transaction.count(.duplicate, by: envelopes.count - new.count)
+            return Dictionary(new.filter(\.isTaken).map { ($0.hash, $0.id) } + recordedByOthers) { first, _ in first }
+        }
+        return envelopes.enumerated().map { indexes[$1.hash] == $0 ? rows[$1.hash] : nil }
+    }
+
+    package func unfinishedRows() async throws -> (undecided: [Int64], unreplied: [Int64]) {
+        _ = try await takeMessages()
+        return try await read { [number] database in
+            let rows = try database.all("SELECT id, state FROM message WHERE server = $1 AND is_unfinished ORDER BY id", number) {
+                (id: try $0.next(Int64.self), state: try $0.next(MessageState.self))
+            }
+            return (rows.filter { $0.state == .recorded }.map(\.id), rows.filter { $0.state != .recorded }.map(\.id))
+        }
+    }
+
+    package func undecided(_ rows: [Int64]) async throws -> [RecordedEnvelope] {
+        let server = number
+        return try await read { database in
+            try database.all(
+                """
+                SELECT id, received_at, pubsub_topic, envelope FROM message
+                WHERE id = ANY($1) AND server = $2 AND is_unfinished AND state = \(MessageState.recorded.rawValue) ORDER BY id
+                """,
+                SQLArray(rows), server
+            ) { row in
+                RecordedEnvelope(
+                    id: try row.next(), receivedAt: try row.next(),
+                    envelope: WakuEnvelope(pubsubTopic: try row.next(), message: try row.nextMessage()))
+            }
+        }
+    }
+
+    package func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, receivedAt: Timestamp, reply: Reply)] {
+        try await read { [sealing] database in
+            try database.all(
+                """
+                SELECT id, received_at, reply_type, recipient, reply, sealed_reply, pubsub_topic, status_message_id FROM message
+                WHERE id = ANY($1) AND is_unfinished AND state <> \(MessageState.recorded.rawValue) ORDER BY id
+                """,
+                SQLArray(rows)
+            ) { row in
+                let (id, receivedAt): (Int64, Timestamp) = (try row.next(), try row.next())
+                let (type, recipient): (MessageType, FixedBytes<33>) = (try row.next(), try row.next())
+                guard let payload = try row.nextValue(sealing, in: .reply(to: recipient, message: id)) else { throw StoreError.damaged }
+                let reply = Reply(
+                    type: type, payload: payload, recipient: recipient, pubsubTopic: try row.next(), statusMessageID: try row.next())
+                return (id: id, receivedAt: receivedAt, reply: reply)
+            }
+        }
+    }
+
+    // MARK: Checkpoints
+
+    package func checkpoint(of pubsubTopic: String) async throws -> Timestamp? {
+        try await read { database in
+            try database.first("SELECT received_until FROM checkpoint WHERE pubsub_topic = $1", pubsubTopic) { try $0.next() }
+        }
+    }
+
+    package func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) async throws {
+        try await pool.perform(.writing) { database in
+            database.add(
+                """
+                INSERT INTO checkpoint (pubsub_topic, received_until) VALUES ($1, $2)
+                ON CONFLICT (pubsub_topic) DO UPDATE SET received_until = excluded.received_until
+                """,
+                pubsubTopic, checkpoint)
+        }
+    }
+}

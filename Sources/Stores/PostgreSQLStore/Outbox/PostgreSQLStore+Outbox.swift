@@ -1,0 +1,273 @@
+import Bytes
+package import Envelope
+import PushProtocol
+import StatusCrypto
+package import Store
+import Synchronization
+import Wire
+
+extension PostgreSQLStore {
+    package func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int {
+        try await write { [outbox] transaction in
+            let (database, server) = (transaction.database, transaction.server)
+            database.add(
+                "UPDATE push SET server = $1 WHERE \(OpenPushes.due) AND server IN (SELECT number FROM server WHERE is_fenced)", server)
+            let leaseCount = try database.run(
+                """
+                UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = 0
+                WHERE server = $1 AND \(OpenPushes.due) AND state = \(OpenPushState.leased.rawValue)
+                """,
+                server)
+            transaction.count(.uncertain, by: leaseCount)
+            database.add(
+                "UPDATE push SET next_attempt_at = 0 WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at > $2", server, latest)
+            try transaction.assign(routes)
+            let rounds = try database.all(
+                """
+                SELECT route, trust, min(next_attempt_at) FROM push
+                WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at BETWEEN 1 AND \(OutboxFairQueue.roundLimit)
+                GROUP BY route, trust
+                """,
+                server
+            ) { (route: try $0.next(String.self), trust: try $0.next(PushTrust.self), round: try $0.next(Int64.self)) }
+            // A restart forgets the current rounds, so the server continues with the lowest stored ones.
+            for row in rounds { outbox.fairQueue.withLock { $0.reach(row.round, trust: row.trust, in: row.route) } }
+            return leaseCount
+        }
+    }
+
+    package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
+        let server = number
+        return try await read { [outbox, sealing] database in
+            let results = try database.fetch(
+                PushTrust.allCases.flatMap { DuePushes.commands(of: server, route, $0, at: now, limit: limit) })
+            var due: [PushTrust: DuePushes] = [:]
+            for (index, trust) in PushTrust.allCases.enumerated() {
+                due[trust] = DuePushes(
+                    first: try results[2 * index].map { (next: try $0.next(), id: try $0.next()) },
+                    retries: try results[2 * index + 1].map { try $0.next() })
+            }
+            let chosen = outbox.fairQueue.withLock { $0.choose(limit, among: due, in: route) }
+            guard !chosen.isEmpty else { return [] }
+            let pushes = try database.all(Self.selectQueuedPushes, SQLArray(chosen)) { try $0.nextQueuedPush(sealing) }
+            return try database.withHistory(pushes, sealing)
+        }
+    }
+
+    private static let selectQueuedPushes = """
+        SELECT push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type,
+            push.apn_topic, push.type, push.accepted_at, push.state, push.attempts, push.registration, \(RowCursor.pushSecretColumns),
+            target.device_token, target.version, target.secrets, target.delivered_at
+        FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number) JOIN push ON push.id = chosen.id AND \(OpenPushes.byRow)
+        LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live AND target.token_type = push.token_type
+            AND (target.apn_topic = push.apn_topic OR push.token_type <> \(TokenType.apn.rawValue))
+        ORDER BY chosen.number
+        """
+
+    package func nextAttempt(route: String) async throws -> Timestamp? {
+        let server = number
+        return try await read { database in
+            let next = try database.first(
+                """
+                SELECT min(first.next_attempt_at) FROM unnest($3::int8[]) AS level (trust), LATERAL (
+                    SELECT next_attempt_at FROM push
+                    WHERE server = $1 AND route = $2 AND trust = level.trust AND \(OpenPushes.due) AND next_attempt_at < \(Int64.max)
+                    ORDER BY next_attempt_at LIMIT 1
+                ) AS first
+                """, server, route, SQLArray(PushTrust.allCases)
+            ) { try $0.next(Timestamp?.self) }
+            return next ?? nil
+        }
+    }
+
+    package func retryNow(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64? {
+        try await write { transaction in
+            let examined = try transaction.database.all(
+                "SELECT id FROM push WHERE \(OpenPushes.inOrder) AND id > $1 ORDER BY id LIMIT $2", row, OutboxLimits.retryNowCount
+            ) { try $0.next(Int64.self) }
+            transaction.database.add(
+                """
+                UPDATE push SET next_attempt_at = $1
+                WHERE id = ANY($2) AND route = $3 AND reason = ANY($4) AND next_attempt_at > $1 AND \(OpenPushes.byRow)
+                    AND state <> \(OpenPushState.leased.rawValue) AND server = $5
+                """,
+                now, SQLArray(examined), route, SQLArray(reasons), transaction.server)
+            return examined.count < OutboxLimits.retryNowCount ? nil : examined.last
+        }
+    }
+
+    package func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int {
+        try await write { transaction in
+            let count = try transaction.database.run(
+                """
+                UPDATE push SET
+                    state = $1, finished_at = $2, reason = 'lifetime', \(WriteTransaction.eraseSecrets)
+                WHERE id IN (
+                    SELECT id FROM push
+                    WHERE \(OpenPushes.due) AND route = $3 AND accepted_at < $4 AND state <> \(OpenPushState.leased.rawValue)
+                        AND server = $6
+                    ORDER BY id LIMIT $5 FOR UPDATE SKIP LOCKED)
+                """,
+                PushOutcome.expired, now, route, oldest, limit, transaction.server)
+            transaction.count(.expired, by: count)
+            return count
+        }
+    }
+
+    package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration] {
+        try await write { transaction in
+            try transaction.apply(update.pushes, at: now)
+            for (route, topic) in update.deliveredBundleIDs { try transaction.addDeliveredBundleID(topic, in: route) }
+            return try transaction.apply(update.tokens, at: now)
+        }
+    }
+
+    package func deliveredBundleIDs() async throws -> [String: Set<String>] {
+        try await read { database in
+            let topics = try database.all("SELECT route, apn_topic FROM delivered_topic") { row in
+                (try row.next(String.self), Set([try row.next(String.self)]))
+            }
+            return Dictionary(topics) { $0.union($1) }
+        }
+    }
+
+    package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
+
+    package func queuedPushCount() async throws -> Int {
+        try await read { try $0.count("SELECT count(*) FROM push WHERE \(OpenPushes.due)") }
+    }
+
+    package func queuedPushCounts() async throws -> [String: Int] {
+        try await read { database in
+            let counts = try database.all("SELECT route, count(*) FROM push WHERE \(OpenPushes.due) GROUP BY route") { row in
+                (try row.next(String.self), try row.next(Int.self))
+            }
+            return Dictionary(counts) { first, _ in first }
+        }
+    }
+
+    package func oldestQueuedPush() async throws -> Timestamp? {
+        try await read { database in
+            try database.first("SELECT accepted_at FROM push WHERE \(OpenPushes.inOrder) ORDER BY id LIMIT 1") { try $0.next() }
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Stores the assignments, if they have changed, and moves this server's open pushes to the queues of their routes.
+    fileprivate func assign(_ routes: Set<RouteAssignment>) throws {
+        let earlier = try database.all("SELECT token_type, apn_topic, name FROM route") { row in
+            RouteAssignment(tokenType: try row.next(), apnTopic: try row.next(), route: try row.next())
+        }
+        if Set(earlier) != routes {
+            database.add("DELETE FROM route")
+            database.add(
+                "INSERT INTO route (token_type, apn_topic, name) SELECT * FROM unnest($1::int8[], $2::bytea[], $3::bytea[])",
+                SQLArray(routes.map(\.tokenType)), SQLArray(routes.map(\.apnTopic)), SQLArray(routes.map(\.route)))
+        }
+        let movedCount = try database.run(
+            """
+            UPDATE push SET route = \(Self.assignedRoute)
+            WHERE server = $1 AND \(OpenPushes.due) AND route <> \(Self.assignedRoute)
+            """,
+            server)
+        guard movedCount > 0 else { return }
+        // Rounds of different routes are not comparable, so each target gets the rounds from 1 on.
+        database.add(
+            """
+            UPDATE push SET next_attempt_at = rounds.round FROM (
+                SELECT id, row_number() OVER (PARTITION BY route, trust, key_hash, installation_id ORDER BY next_attempt_at, id) AS round
+                FROM push WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+            ) AS rounds WHERE push.id = rounds.id
+            """,
+            server)
+    }
+}
+
+extension DuePushes {
+    /// The queries of the pushes without attempts and of the others.
+    fileprivate static func commands(of server: Int64, _ route: String, _ trust: PushTrust, at now: Timestamp, limit: Int) -> [Command] {
+        [
+            Command(
+                """
+                SELECT next_attempt_at, id FROM push
+                WHERE server = $1 AND route = $2 AND trust = $3 AND \(OpenPushes.due) AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+                ORDER BY next_attempt_at, id LIMIT $4
+                """,
+                server, route, trust, limit),
+            Command(
+                """
+                SELECT id FROM push
+                WHERE server = $1 AND route = $2 AND trust = $3 AND \(OpenPushes.due)
+                    AND next_attempt_at BETWEEN \(OutboxFairQueue.roundLimit) AND $4
+                ORDER BY next_attempt_at, id LIMIT $5
+                """,
+                server, route, trust, now, limit),
+        ]
+    }
+}
+
+extension Transaction {
+    /// Adds the suspicions against the device tokens of pushes and, for pushes without registration, the last delivery to their token.
+    fileprivate func withHistory(_ pushes: [QueuedPush], _ sealing: RowSealing) throws -> [QueuedPush] {
+        // Each digest and its code: a row from before the database was sealed has the digest.
+        let digests = SQLArray(pushes.flatMap { sealing.stored($0.targetDigest) })
+        let unregistered = SQLArray(pushes.filter { $0.registration == nil }.flatMap { sealing.stored($0.targetDigest) })
+        let results = try fetch([
+            Command("SELECT token_digest, suspected_at, tried_at FROM suspect_token WHERE token_digest = ANY($1)", digests),
+            Command("SELECT token_digest, delivered_at FROM proven_token WHERE token_digest = ANY($1)", unregistered),
+        ])
+        let suspicions = Dictionary(
+            try results[0].map { (try $0.next(Digest32.self), Suspicion(since: try $0.next(), triedAt: try $0.next())) }
+        ) { first, _ in first }
+        let deliveries = Dictionary(try results[1].map { (try $0.next(Digest32.self), try $0.next(Timestamp.self)) }) { first, _ in first }
+        guard !suspicions.isEmpty || !deliveries.isEmpty else { return pushes }
+        return pushes.map { push in
+            var push = push
+            let stored = sealing.stored(push.targetDigest)
+            push.suspicion = stored.compactMap { suspicions[$0] }.first
+            if push.registration == nil { push.tokenDeliveredAt = stored.compactMap { deliveries[$0] }.first }
+            return push
+        }
+    }
+}
+
+extension RowCursor {
+    fileprivate mutating func nextQueuedPush(_ sealing: RowSealing) throws -> QueuedPush {
+        let (id, message): (Int64, Int64) = (try next(), try next())
+        let (target, key): (Installation, Digest32) = (try nextInstallation(), try next())
+        let (tokenType, apnTopic): (TokenType, String) = (try next(), try next())
+        let type: PushNotificationType = try next()
+        let (acceptedAt, state, attempts): (Timestamp, OpenPushState, Int) = (try next(), try next(), try next())
+        let row: Int64? = try next()
+        let secrets = try nextPushSecrets(sealing, in: .push(to: target, deduplicationKey: key))
+        let registered = try nextTarget(of: target, sealing)
+        var queued = QueuedPush(
+            id: id, message: message,
+            push: AcceptedPush(
+                target: target, deduplicationKey: key, tokenType: tokenType, deviceToken: registered?.token ?? secrets.deviceToken,
+                apnTopic: apnTopic, type: type, chatID: secrets.chatID, message: secrets.message),
+            acceptedAt: acceptedAt, state: state, attempts: attempts, notification: try secrets.gatewayNotification())
+        if let row, let registered {
+            queued.registration = TargetRegistration(row: row, version: registered.version, deliveredAt: registered.deliveredAt)
+        }
+        queued.isOrphan = row != nil && registered == nil
+        return queued
+    }
+
+    /// Reads the live registration of a push from the next four columns; nil if none exists.
+    private mutating func nextTarget(
+        of installation: Installation, _ sealing: RowSealing
+    ) throws -> (token: DeviceToken, version: UInt64, deliveredAt: Timestamp?)? {
+        let (clear, version): (DeviceToken?, UInt64?) = (try next(), try next())
+        let (secrets, deliveredAt): ([UInt8]?, Timestamp?) = (try next(), try next())
+        guard let version else { return nil }
+        let fields = try sealing.open(secrets, count: 2, in: .registration(installation, version: version))
+        return (fields.map { DeviceToken(field: $0[1]) } ?? clear ?? "", version, deliveredAt)
+    }
+}
+
+extension RowSealing {
+    /// Returns the values that may stand for the digest of a device token in a table.
+    func stored(_ digest: Digest32) -> [Digest32] { isOn ? [code(of: digest), digest] : [digest] }
+}

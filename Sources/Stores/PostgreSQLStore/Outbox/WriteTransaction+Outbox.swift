@@ -1,0 +1,221 @@
+import Bytes
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+extension WriteTransaction {
+    /// Adds pushes to the outbox, without texts that exceed `ProtocolLimits.maximumPushContentByteCount`: a peer may send a megabyte.
+    ///
+    /// - Parameter loaded: The registrations that were loaded. The batch may have added others.
+    func enqueue(_ accepted: [DecidedBatch.Push], loaded: [Installation: PushTargetRow], at now: Timestamp) throws {
+        guard !accepted.isEmpty else { return }
+        let routes = try RouteTable(database)
+        let proven = try provenTargets(of: accepted.map(\.push.target), loaded)
+        var rows = PushRows()
+        for push in accepted {
+            let (target, route) = (push.push.target, routes.route(of: push.push.tokenType, apnTopic: push.push.apnTopic))
+            let trust = trust(
+                inTargetThatWorked: proven.contains(target), push.push.tokenType, apnTopic: push.push.apnTopic, in: route,
+                routes)
+            let end: (outcome: PushOutcome, reason: String?)? =
+                if let outcome = push.outcome {
+                    (outcome, nil)
+                } else if try !reserveSlot(in: route, trust: trust, at: now) {
+                    // The reply reports a success, as for a filtered push: its sender must not learn whether the target is proven.
+                    (.refused, "queue full")
+                } else {
+                    nil
+                }
+            let next = end == nil ? push.due?.nanoseconds ?? outbox.round(for: target, trust: trust, in: route) : 0
+            rows.append(push, route: route, trust: trust, next: next, end: end)
+            count(.accepted)
+            if let end { count(end.outcome.milestone) }
+        }
+        database.add(try rows.insertion(of: server, at: now, sealing))
+    }
+
+    /// Returns the targets to which a push was delivered before. Reads those that were not loaded.
+    private func provenTargets(of targets: [Installation], _ loaded: [Installation: PushTargetRow]) throws -> Set<Installation> {
+        var proven = Set(loaded.filter(\.value.hasWorked).keys)
+        let unloaded = Set(targets).subtracting(loaded.keys)
+        guard !unloaded.isEmpty else { return proven }
+        let columns = InstallationColumns(Array(unloaded))
+        proven.formUnion(
+            try database.all(
+                """
+                SELECT key_hash, installation_id FROM unnest($1::bytea[], $2::bytea[]) AS wanted (key_hash, installation_id)
+                JOIN registration USING (key_hash, installation_id) WHERE is_live AND delivered_at IS NOT NULL
+                """,
+                columns.keyHashes, columns.installationIDs
+            ) { try $0.nextInstallation() })
+        return proven
+    }
+
+    /// Returns the trust of a push.
+    ///
+    /// - Parameter hasWorked: Whether a push was delivered to the target before.
+    func trust(
+        inTargetThatWorked hasWorked: Bool, _ tokenType: TokenType, apnTopic: String, in route: String, _ routes: RouteTable
+    ) -> PushTrust {
+        if hasWorked { return .proven }
+        if tokenType != .apn || outbox.namedBundleIDs.contains(apnTopic) { return .unproven }
+        return routes.isKnown(apnTopic, in: route) ? .unproven : .unknownBundleID
+    }
+
+    /// Reserves a slot in the queue of a route.
+    ///
+    /// - Returns: Whether a slot was free.
+    func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool {
+        try outbox.reserveSlot(in: route, trust: trust, at: now) {
+            let levels: [PushTrust] = OutboxCapacity.Slots(trust) == .unknownBundleIDs ? [.unknownBundleID] : [.proven, .unproven]
+            return try database.count(
+                "SELECT count(*) FROM push WHERE route = $1 AND trust = ANY($2) AND \(OpenPushes.due)", route, SQLArray(levels))
+        }
+    }
+
+    /// Withdraws the waiting pushes to an unregistered installation. Leased pushes finish after their attempt.
+    func withdrawPushes(to target: Installation, at now: Timestamp) throws {
+        let changedCount = try database.run(
+            """
+            UPDATE push SET state = $3, finished_at = $4, reason = $5, \(Self.eraseSecrets)
+            WHERE key_hash = $1 AND installation_id = $2 AND \(OpenPushes.ofTarget) AND state <> \(OpenPushState.leased.rawValue)
+            """,
+            target.keyHash, target.installationID, PushOutcome.withdrawn, now, "unregistered")
+        count(.withdrawn, by: changedCount)
+    }
+
+    /// Writes the content of a deferred push with which others were coalesced. Finished pushes do not change.
+    func rewrite(_ deferred: DeferredPush) throws {
+        try rewrite(deferred.row) { secrets in
+            secrets.chatID = PushRows.sendable(deferred.content.chatID)
+            secrets.message = PushRows.sendable(deferred.content.message)
+        }
+    }
+
+    /// Changes the secrets of an open push. Finished pushes do not change.
+    func rewrite(_ push: Int64, _ change: (inout PushSecrets) -> Void) throws {
+        let row = try database.first(
+            """
+            SELECT key_hash, installation_id, deduplication_key, \(RowCursor.pushSecretColumns) FROM push
+            WHERE id = $1 AND \(OpenPushes.byRow) FOR UPDATE
+            """,
+            push
+        ) { row in
+            let place = SealedPlace.push(to: try row.nextInstallation(), deduplicationKey: try row.next())
+            return (place: place, secrets: try row.nextPushSecrets(sealing, in: place))
+        }
+        guard var row else { return }
+        change(&row.secrets)
+        try store(row.secrets, ofPush: push, in: row.place)
+    }
+
+    /// Stores the secrets of an open push.
+    func store(_ secrets: PushSecrets, ofPush push: Int64, in place: SealedPlace) throws {
+        let (clear, sealed) = try sealing.columns(secrets, in: place)
+        database.add(
+            "UPDATE push SET device_token = $1, chat_id = $2, ciphertext = $3, notification = $4, secrets = $5 WHERE id = $6",
+            clear.deviceToken, clear.chatID, clear.message, clear.notification, sealed, push)
+    }
+
+    /// Records a delivery to a bundle id. After the first one, the open pushes to the bundle id leave the slots for unknown bundle ids.
+    func addDeliveredBundleID(_ apnTopic: String, in route: String) throws {
+        let isNew =
+            try database.run("INSERT INTO delivered_topic (route, apn_topic) VALUES ($1, $2) ON CONFLICT DO NOTHING", route, apnTopic) == 1
+        guard isNew else { return }
+        database.add(
+            """
+            UPDATE push SET trust = \(PushTrust.unproven.rawValue), \(Self.enterRound)
+            WHERE route = $2 AND trust = \(PushTrust.unknownBundleID.rawValue) AND \(OpenPushes.due) AND apn_topic = $3
+            """,
+            outbox.currentRound(trust: .unproven, in: route), route, apnTopic, server)
+    }
+
+    /// Records deliveries to registrations. After the first one to a registration, the open pushes to it are those of a proven target.
+    func addDeliveries(to targets: [TargetRegistration], at now: Timestamp) throws {
+        guard !targets.isEmpty else { return }
+        let rows = try database.all(
+            """
+            SELECT id, delivered_at IS NULL FROM registration
+            JOIN unnest($1::int8[], $2::int8[]) AS target (row, target_version) ON id = row AND version = target_version
+            WHERE is_live ORDER BY id FOR UPDATE OF registration
+            """,
+            SQLArray(targets.map(\.row)), SQLArray(targets.map(\.version))
+        ) { (id: try $0.next(Int64.self), isFirst: try $0.next(Bool.self)) }
+        database.add("UPDATE registration SET delivered_at = $1 WHERE id = ANY($2)", now, SQLArray(rows.map(\.id)))
+        let proven = SQLArray(rows.filter(\.isFirst).map(\.id))
+        guard !proven.elements.isEmpty else { return }
+        let routes = try database.all("SELECT DISTINCT route FROM push WHERE registration = ANY($1) AND \(OpenPushes.ofTarget)", proven) {
+            try $0.next(String.self)
+        }
+        for route in routes {
+            database.add(
+                """
+                UPDATE push SET trust = \(PushTrust.proven.rawValue), \(Self.enterRound)
+                WHERE registration = ANY($3) AND route = $2 AND \(OpenPushes.ofTarget)
+                """,
+                outbox.currentRound(trust: .proven, in: route), route, proven, server)
+        }
+    }
+
+    /// The SQL assignment that moves pushes without attempts to the current round of their new trust, the first parameter; those of other
+    /// servers than the fourth, to the front. Rounds of different trusts or servers are not comparable.
+    private static let enterRound = """
+        next_attempt_at = CASE WHEN next_attempt_at >= \(OutboxFairQueue.roundLimit) THEN next_attempt_at
+            WHEN server = $4 THEN $1 ELSE 0 END
+        """
+}
+
+/// Rows of accepted pushes as the columns of one statement.
+private struct PushRows {
+    private var pushes: [(accepted: DecidedBatch.Push, route: String, trust: PushTrust, next: Int64, end: (PushOutcome, String?)?)] = []
+
+    mutating func append(
+        _ accepted: DecidedBatch.Push, route: String, trust: PushTrust, next: Int64, end: (outcome: PushOutcome, reason: String?)?
+    ) {
+        pushes.append((accepted, route, trust, next, end.map { ($0.outcome, $0.reason) }))
+    }
+
+    /// The statement that inserts the rows.
+    func insertion(of server: Int64, at now: Timestamp, _ sealing: RowSealing) throws -> Command {
+        let contents = pushes.map(\.accepted.push)
+        let secrets = try pushes.map { push in
+            let content = push.accepted.push
+            guard push.end == nil else { return (clear: PushSecrets(), sealed: [UInt8]?.none) }
+            let secrets = PushSecrets(
+                deviceToken: content.deviceToken, chatID: Self.sendable(content.chatID), message: Self.sendable(content.message))
+            return try sealing.columns(secrets, in: .push(to: content.target, deduplicationKey: content.deduplicationKey))
+        }
+        return Command(
+            """
+            INSERT INTO push (
+                accepted_at, attempts, message, state, route, trust, next_attempt_at, finished_at, reason, deduplication_key, key_hash,
+                installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, secrets, registration, server)
+            SELECT $1, 0, new.message, new.state, new.route, new.trust, new.next_attempt_at, new.finished_at, new.reason,
+                new.deduplication_key, new.key_hash, new.installation_id, new.token_type, new.type, new.apn_topic, new.device_token,
+                new.chat_id, new.ciphertext, new.secrets, registration.id, $19
+            FROM unnest(
+                $2::int8[], $3::int8[], $4::bytea[], $5::int8[], $6::int8[], $7::int8[], $8::bytea[], $9::bytea[], $10::bytea[],
+                $11::bytea[], $12::int8[], $13::int8[], $14::bytea[], $15::bytea[], $16::bytea[], $17::bytea[],
+                $18::bytea[]
+            ) WITH ORDINALITY AS new (
+                message, state, route, trust, next_attempt_at, finished_at, reason, deduplication_key, key_hash, installation_id,
+                token_type, type, apn_topic, device_token, chat_id, ciphertext, secrets, number)
+            LEFT JOIN registration ON registration.key_hash = new.key_hash AND registration.installation_id = new.installation_id
+                AND registration.is_live
+            ORDER BY new.number
+            """,
+            now, SQLArray(pushes.map(\.accepted.message)),
+            SQLArray(pushes.map { $0.end?.0.rawValue ?? OpenPushState.queued.rawValue }), SQLArray(pushes.map(\.route)),
+            SQLArray(pushes.map(\.trust)), SQLArray(pushes.map(\.next)), SQLArray(pushes.map { $0.end == nil ? nil : now }),
+            SQLArray(pushes.map { $0.end?.1 }), SQLArray(contents.map(\.deduplicationKey)), SQLArray(contents.map(\.target.keyHash)),
+            SQLArray(contents.map(\.target.installationID)), SQLArray(contents.map(\.tokenType)), SQLArray(contents.map(\.type)),
+            SQLArray(contents.map(\.apnTopic)), SQLArray(secrets.map(\.clear.deviceToken)), SQLArray(secrets.map(\.clear.chatID)),
+            SQLArray(secrets.map(\.clear.message)), SQLArray(secrets.map(\.sealed)), server)
+    }
+
+    static func sendable(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.count <= ProtocolLimits.maximumPushContentByteCount ? bytes : []
+    }
+}

@@ -1,0 +1,232 @@
+package import Bytes
+import Envelope
+package import Logging
+import PushProtocol
+package import ServerCrypto
+import StatusCrypto
+package import Store
+import Synchronization
+
+/// A store in a PostgreSQL database.
+///
+/// A write survives a power cut once its function has returned, if the database has `synchronous_commit=on`.
+package final class PostgreSQLStore: PushStore {
+    let pool: ConnectionPool
+    let outbox: OutboxMemory
+    let secrets: DatabaseSecrets
+    let userKeys = UserKeys()
+    let size: DatabaseSize
+    let member: Member
+    let membership: Mutex<Membership>
+    /// The work that this server has taken over and that no caller knows of yet.
+    let taken = Mutex(TakenWork())
+    /// The clock of this server's lease.
+    let time: SteadyTime
+    /// The size in bytes above which the store rejects new devices of gateways; nil means no limit.
+    let maximumStoredByteCount: Int?
+
+    /// 5 connections: one records messages and one decides about them at the same time, two serve the deliveries and gateways, and one
+    /// keeps the lease.
+    private static let connectionCount = 5
+
+    /// Connects to the database and creates its tables if there are none.
+    ///
+    /// It blocks its thread, so call it at the start of a program and not from a task.
+    ///
+    /// - Parameters:
+    ///   - parameters: Keywords of libpq and their values (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS).
+    ///   - identity: The server's compressed public key. The store refuses the database of another key.
+    ///   - sealingKeys: The keys that seal secrets; nil keeps them in clear. A new database is sealed from its first row on. The rows of
+    ///     an older one are sealed by ``resealNext()``. All servers of a database need the same keys: a server that was started without
+    ///     the newest one goes on writing in clear, or with an older key.
+    ///   - serverName: The name of this server among those that share the database. A server that starts fences an earlier one of its name.
+    ///   - version: The version of the program, for operators.
+    ///   - random: The source of the secrets of a new database.
+    ///   - maximumQueueCount: The number of pushes to known bundle ids that may wait for a route.
+    ///   - maximumStoredByteCount: The size in bytes above which the store rejects new devices of gateways; nil means no limit.
+    ///   - namedBundleIDs: The bundle ids that a setting names. They count as known before their first delivery.
+    ///   - clock: The clock of this server's lease.
+    /// - Throws: `StoreError` if the database is unreachable, or belongs to another key or version, or if the sealing keys are not those
+    ///   that sealed it.
+    package init(
+        _ parameters: [String: String], identity: FixedBytes<33>, sealingKeys: SealingKeys? = nil, serverName: String,
+        version: String = "", random: any RandomNumberGenerator = SecureRandom(),
+        maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
+        namedBundleIDs: Set<String> = [], clock: any Clock<Duration> = ContinuousClock(), logger: Logger
+    ) throws(StoreError) {
+        var random = random
+        let newSecret: FixedBytes<32> = random.fixedBytes()
+        let slot = ConnectionSlot(parameters)
+        let member = Member(name: serverName, version: version)
+        let time = SteadyTime(clock: clock, start: Timestamp(nanoseconds: 0))
+        let start = time.elapsed()
+        do {
+            let (secrets, number) = try slot.perform(.writing) { database in
+                let isNew = try Schema.prepare(database, identity: identity, newListKey: sealingKeys == nil ? newSecret : nil)
+                if let sealingKeys {
+                    let seals = SealingStart(identity: identity, keys: sealingKeys, isNewDatabase: isNew)
+                    try seals.prepare(database, newSecret: newSecret, logger: logger)
+                }
+                return (try database.secrets(identity: identity, keys: sealingKeys, isReadOnly: false), try member.join(database))
+            }
+            self.secrets = secrets
+            membership = Mutex(Membership(number: number, at: start))
+        } catch {
+            throw StoreError(error)
+        }
+        outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
+        size = DatabaseSize()
+        (self.member, self.time) = (member, time)
+        self.maximumStoredByteCount = maximumStoredByteCount
+        pool = ConnectionPool(parameters, connectionCount: Self.connectionCount)
+        logger.info("joined the servers of the database", metadata: ["name": "\(serverName)"])
+    }
+
+    /// Opens an existing database for a tool, which is no member of the cluster and owns nothing.
+    ///
+    /// - Parameter sealingKeys: The keys that seal secrets; nil leaves the secrets of a sealed database locked.
+    /// - Throws: `StoreError` if the database is unreachable, or no server has created its tables.
+    package init(existing parameters: [String: String], sealingKeys: SealingKeys?, logger: Logger) throws(StoreError) {
+        let slot = ConnectionSlot(parameters)
+        do {
+            secrets = try slot.perform(.reading) { database in
+                let identity = try Schema.identity(database)
+                return try database.secrets(identity: identity, keys: sealingKeys, isReadOnly: sealingKeys == nil)
+            }
+        } catch {
+            throw StoreError(error)
+        }
+        membership = Mutex(Membership(number: 0, at: .zero))
+        outbox = OutboxMemory(maximumQueueCount: ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: [])
+        size = DatabaseSize()
+        (member, time) = (Member(name: "", version: ""), SteadyTime(clock: ContinuousClock(), start: Timestamp(nanoseconds: 0)))
+        maximumStoredByteCount = nil
+        pool = ConnectionPool(parameters, connectionCount: 1)
+    }
+
+    /// Opens a database for the rows of another store. It has no identity until ``complete(_:)``, so that no server uses it.
+    ///
+    /// - Throws: `StoreError` if the database is unreachable, or belongs to an identity.
+    package init(copyingTo parameters: [String: String], logger: Logger) throws(StoreError) {
+        let member = Member(name: "migrate-store", version: "")
+        do {
+            let number = try ConnectionSlot(parameters).perform(.writing) { database in
+                try Schema.prepareCopy(database)
+                return try member.joinFenced(database)
+            }
+            membership = Mutex(Membership(number: number, at: .zero))
+            secrets = try DatabaseSecrets(stored: [], clear: FixedBytes(), identity: FixedBytes(), keys: nil, isReadOnly: false)
+        } catch {
+            throw StoreError(error)
+        }
+        outbox = OutboxMemory(maximumQueueCount: ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: [])
+        size = DatabaseSize()
+        (self.member, time) = (member, SteadyTime(clock: ContinuousClock(), start: Timestamp(nanoseconds: 0)))
+        maximumStoredByteCount = nil
+        pool = ConnectionPool(parameters, connectionCount: 1)
+    }
+
+    /// Reads the identity that a database belongs to, without creating or changing it.
+    ///
+    /// - Returns: The compressed public key; nil if the database has no tables yet.
+    /// - Throws: `StoreError` if the database is unreachable.
+    package static func identity(of parameters: [String: String]) throws(StoreError) -> FixedBytes<33>? {
+        do {
+            return try ConnectionSlot(parameters).perform(.reading) { try Schema.identity($0) }
+        } catch {
+            let error = StoreError(error)
+            if error == .notSetUp { return nil }
+            throw error
+        }
+    }
+
+    /// Returns whether PostgreSQL logs statements with their values, among them device tokens. Only its superuser can change that.
+    ///
+    /// - Throws: `StoreError` if the database is unreachable.
+    package static func logsValues(_ parameters: [String: String]) throws(StoreError) -> Bool {
+        let isLogged = """
+            SELECT current_setting('log_parameter_max_length') <> '0'
+                AND (current_setting('log_statement') IN ('mod', 'all') OR current_setting('log_min_duration_statement') <> '-1'
+                    OR current_setting('log_min_duration_sample') <> '-1' OR current_setting('log_transaction_sample_rate') <> '0')
+            """
+        do {
+            return try ConnectionSlot(parameters).perform(.reading) { try $0.first(isLogged) { try $0.next(Bool.self) } } ?? false
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// This server's number among those that share the database. It changes when the server joins again.
+    package var number: Int64 { membership.withLock(\.number) }
+
+    var sealing: RowSealing { secrets.sealing }
+
+    package func probe() async throws {
+        try await pool.perform(.writing) {
+            $0.add("INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = probe.count + 1")
+        }
+    }
+
+    /// Completes the writes that wait, hands over the work to the other servers, and closes the connections.
+    package func close() async {
+        guard number != 0 else { return await pool.close() }
+        let number = number
+        // If the database is unreachable, the others take the work over when the lease ends.
+        try? await pool.perform(.writing) { $0.add("UPDATE server SET is_fenced = true WHERE number = $1", number) }
+        await pool.close()
+    }
+
+    /// Reads from one state of the database.
+    func read<Result: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> Result) async throws -> Result {
+        try await pool.perform(.reading, body)
+    }
+
+    /// Writes in one transaction, with its changes of the ledger and of the outbox's memory.
+    func write<Result: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> Result) async throws -> Result {
+        let number = number
+        return try await pool.perform(.writing) { [outbox, secrets, member] database in
+            let transaction = WriteTransaction(database: database, server: number, secrets: secrets, outbox: OutboxChanges(outbox))
+            let result = try body(transaction)
+            transaction.ledger.write(to: database, of: member.name)
+            database.afterCommit { transaction.outbox.keep() }
+            return result
+        }
+    }
+}
+
+/// A transaction that writes.
+struct WriteTransaction {
+    let database: Transaction
+    /// The number of this server, which owns what the transaction adds and changes only what it owns.
+    let server: Int64
+    let secrets: DatabaseSecrets
+    let outbox: OutboxChanges
+    let ledger = LedgerChanges()
+
+    var fingerprints: ListFingerprints { secrets.fingerprints }
+    var sealing: RowSealing { secrets.sealing }
+
+    /// Counts events in the ledger, in the same transaction.
+    func count(_ milestone: Milestone, by amount: Int = 1) {
+        ledger.add(milestone, count: amount)
+    }
+}
+
+/// The size of the database, which PostgreSQL finds by looking at all of its files.
+///
+/// Space that deleted rows have freed counts until new rows use it or `VACUUM FULL` returns it to the disk.
+final class DatabaseSize: Sendable {
+    /// 10 s for which a size counts as current.
+    private static let lifetime = Duration.seconds(10)
+
+    private let last = Mutex<(byteCount: Int, at: ContinuousClock.Instant)?>(nil)
+
+    /// Returns whether the database has exceeded a size in bytes.
+    func exceeds(_ maximum: Int, _ database: Transaction) throws -> Bool {
+        let now = ContinuousClock.now
+        if let last = last.withLock(\.self), now < last.at + Self.lifetime { return last.byteCount > maximum }
+        let byteCount = try database.count("SELECT pg_database_size(current_database())")
+        last.withLock { $0 = (byteCount, now) }
+        return byteCount > maximum
+    }
+}

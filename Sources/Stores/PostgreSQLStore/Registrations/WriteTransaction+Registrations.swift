@@ -1,0 +1,112 @@
+import Bytes
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+extension WriteTransaction {
+    /// Stores registrations in place of earlier ones or of tombstones.
+    ///
+    /// - Parameter registrations: Registrations of different installations.
+    /// - Returns: The row of each, which an installation keeps permanently.
+    func register(_ registrations: [(registration: Registration, topics: QueryTopics)], at now: Timestamp) throws -> [Int64] {
+        guard !registrations.isEmpty else { return [] }
+        let contents = registrations.map(\.registration.content)
+        let installations = InstallationColumns(registrations.map(\.registration.installation))
+        let secrets = try registrations.map { try RegistrationColumns($0.registration, sealing) }
+        // A registration with another token or bundle id has no delivery yet.
+        database.add(
+            """
+            UPDATE registration SET delivered_at = NULL
+            FROM unnest($1::bytea[], $2::bytea[], $3::int8[], $4::bytea[], $5::bytea[], $6::bytea[])
+                AS new (key_hash, installation_id, token_type, apn_topic, device_token, token_code)
+            WHERE registration.key_hash = new.key_hash AND registration.installation_id = new.installation_id AND delivered_at IS NOT NULL
+                AND (registration.token_type <> new.token_type OR registration.apn_topic <> new.apn_topic
+                    OR (registration.device_token = new.device_token OR registration.token_code = new.token_code) IS NOT TRUE)
+            """,
+            installations.keyHashes, installations.installationIDs, SQLArray(contents.map(\.tokenType)), SQLArray(contents.map(\.apnTopic)),
+            SQLArray(contents.map(\.deviceToken)), SQLArray(secrets.map(\.tokenCode)))
+        let rows = try database.all(
+            """
+            INSERT INTO registration (
+                is_live, was_registered, updated_at, key_hash, installation_id, version, plaintext_digest, token_type, enabled,
+                allow_from_contacts_only, block_mentions, access_token, device_token, apn_topic, grant_signature, allowed_keys,
+                chat_lists, blocked_chats, muted_chats, allowed_mentions_chats, plain_topic, prefixed_topic, secrets, token_code,
+                sealed_allowed_keys, sealed_chat_lists)
+            SELECT true, true, $1, * FROM unnest(
+                $2::bytea[], $3::bytea[], $4::int8[], $5::bytea[], $6::int8[], $7::bool[], $8::bool[], $9::bool[], $10::bytea[],
+                $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::bytea[], $17::bytea[], $18::bytea[],
+                $19::int8[], $20::int8[], $21::bytea[], $22::bytea[], $23::bytea[], $24::bytea[])
+            ON CONFLICT (key_hash, installation_id) DO UPDATE SET
+                is_live = true, was_registered = true, updated_at = excluded.updated_at, version = excluded.version,
+                plaintext_digest = excluded.plaintext_digest, token_type = excluded.token_type, enabled = excluded.enabled,
+                allow_from_contacts_only = excluded.allow_from_contacts_only, block_mentions = excluded.block_mentions,
+                access_token = excluded.access_token, device_token = excluded.device_token, apn_topic = excluded.apn_topic,
+                grant_signature = excluded.grant_signature, allowed_keys = excluded.allowed_keys, chat_lists = excluded.chat_lists,
+                blocked_chats = excluded.blocked_chats, muted_chats = excluded.muted_chats,
+                allowed_mentions_chats = excluded.allowed_mentions_chats, plain_topic = excluded.plain_topic,
+                prefixed_topic = excluded.prefixed_topic, secrets = excluded.secrets, token_code = excluded.token_code,
+                sealed_allowed_keys = excluded.sealed_allowed_keys, sealed_chat_lists = excluded.sealed_chat_lists
+            RETURNING key_hash, installation_id, id
+            """,
+            now, installations.keyHashes, installations.installationIDs, SQLArray(contents.map(\.version)),
+            SQLArray(registrations.map(\.registration.plaintextDigest)), SQLArray(contents.map(\.tokenType)),
+            SQLArray(contents.map(\.enabled)), SQLArray(contents.map(\.allowFromContactsOnly)), SQLArray(contents.map(\.blockMentions)),
+            SQLArray(secrets.map(\.accessToken)), SQLArray(secrets.map(\.deviceToken)), SQLArray(contents.map(\.apnTopic)),
+            SQLArray(contents.map(\.grant)), SQLArray(secrets.map(\.allowedKeys)), SQLArray(secrets.map(\.chatLists)),
+            SQLArray(contents.map { fingerprints.column(for: $0.blockedChatList) }),
+            SQLArray(contents.map { fingerprints.column(for: $0.mutedChatList) }),
+            SQLArray(contents.map { fingerprints.column(for: $0.allowedMentionsChatList) }),
+            SQLArray(registrations.map(\.topics.plain)), SQLArray(registrations.map(\.topics.prefixed)), SQLArray(secrets.map(\.secrets)),
+            SQLArray(secrets.map(\.tokenCode)), SQLArray(secrets.map(\.sealedAllowedKeys)), SQLArray(secrets.map(\.sealedChatLists))
+        ) { (try $0.nextInstallation(), try $0.next(Int64.self)) }
+        let ids = Dictionary(rows) { first, _ in first }
+        return try registrations.map { registration, _ in
+            guard let id = ids[registration.installation] else { throw StoreError.damaged }
+            return id
+        }
+    }
+
+    /// Replaces a registration by a tombstone, even if none existed. With the last installation of a key, deletes its topic keys.
+    ///
+    /// - Parameter stored: The present row of the installation; nil if it is unknown.
+    func unregister(
+        _ installation: Installation, replacing stored: StoredInstallation?, version: UInt64, plaintextDigest: Digest32, at now: Timestamp
+    ) throws {
+        if stored == nil { deleteExcessUnknownTombstones(of: installation.keyHash) }
+        database.add(
+            """
+            INSERT INTO registration (is_live, was_registered, updated_at, key_hash, installation_id, version, plaintext_digest)
+            VALUES (false, $1, $2, $3, $4, $5, $6)
+            ON CONFLICT (key_hash, installation_id) DO UPDATE SET
+                is_live = false, updated_at = excluded.updated_at, version = excluded.version,
+                plaintext_digest = excluded.plaintext_digest, token_type = NULL, enabled = NULL, allow_from_contacts_only = NULL,
+                block_mentions = NULL, access_token = NULL, device_token = NULL, apn_topic = NULL, grant_signature = NULL,
+                allowed_keys = NULL, chat_lists = NULL, blocked_chats = NULL, muted_chats = NULL, allowed_mentions_chats = NULL,
+                plain_topic = NULL, prefixed_topic = NULL, delivered_at = NULL, secrets = NULL, token_code = NULL,
+                sealed_allowed_keys = NULL, sealed_chat_lists = NULL
+            """,
+            stored?.wasRegistered ?? false, now, installation.keyHash, installation.installationID, version, plaintextDigest)
+        guard let stored, stored.version.isRegistered else { return }
+        try withdrawPushes(to: installation, at: now)
+        database.add(
+            """
+            DELETE FROM topic_key
+            WHERE key_hash = $1 AND NOT EXISTS (SELECT 1 FROM registration WHERE key_hash = $1 AND is_live)
+            """,
+            installation.keyHash)
+    }
+
+    /// Deletes the oldest tombstones of a key without an earlier registration, so that the limit allows one more.
+    private func deleteExcessUnknownTombstones(of keyHash: Digest64) {
+        database.add(
+            """
+            DELETE FROM registration WHERE id IN (
+                SELECT id FROM registration WHERE key_hash = $1 AND NOT is_live AND NOT was_registered
+                ORDER BY updated_at DESC, id DESC OFFSET $2
+            )
+            """,
+            keyHash, ProtocolLimits.maximumUnknownTombstonesPerKey - 1)
+    }
+}

@@ -1,0 +1,70 @@
+import Bytes
+import Logging
+import ServerCrypto
+import StatusCrypto
+import Store
+
+/// Prepares a database for its sealing keys at the start, in a transaction that changes no row with secrets.
+struct SealingStart {
+    let identity: FixedBytes<33>
+    let keys: SealingKeys
+    let isNewDatabase: Bool
+
+    /// Turns sealing on, or begins the rotation to a new key.
+    ///
+    /// - Parameter newSecret: The secret of a new database.
+    func prepare(_ database: Transaction, newSecret: FixedBytes<32>, logger: Logger) throws {
+        let change = try SealingChange(
+            stored: database.storedSecrets(), identity: identity, keys: keys,
+            turningOnWith: isNewDatabase ? newSecret : database.secretInClear())
+        switch change {
+        case .turnOn(let secret):
+            database.insert(secret)
+            database.add("UPDATE identity SET list_key = ''")
+            database.add(
+                "INSERT INTO sealing (id, key_id, step, position) VALUES (1, $1, $2, '')", Int64(keys.newest),
+                isNewDatabase ? ResealingStep.done : .first)
+            if !isNewDatabase {
+                logger.notice("sealing is on; re-sealing the database", metadata: ["key": "\(keys.newest)"])
+            }
+        case .rotate(let secret):
+            if let secret { database.insert(secret) }
+            let changedCount = try database.run(
+                "UPDATE sealing SET key_id = $1, step = \(ResealingStep.first.rawValue), position = '' WHERE key_id <> $1",
+                Int64(keys.newest))
+            if changedCount > 0 {
+                logger.notice("rotating the sealing key; re-sealing the database", metadata: ["newKey": "\(keys.newest)"])
+            }
+        }
+    }
+}
+
+extension Transaction {
+    /// Reads the secret of the database and checks the keys.
+    ///
+    /// - Parameter keys: The sealing keys; nil without a sealing key file.
+    func secrets(identity: FixedBytes<33>, keys: SealingKeys?, isReadOnly: Bool) throws -> DatabaseSecrets {
+        let stored = try storedSecrets()
+        return try DatabaseSecrets(
+            stored: stored, clear: stored.isEmpty ? secretInClear() : nil, identity: identity, keys: keys, isReadOnly: isReadOnly)
+    }
+
+    fileprivate func storedSecrets() throws -> [StoredSecret] {
+        try all("SELECT key_id, secret FROM sealing_key ORDER BY key_id") { row in
+            guard let id = UInt8(exactly: try row.next(Int64.self)) else { throw StoreError.damaged }
+            return StoredSecret(keyID: id, sealed: try row.next())
+        }
+    }
+
+    /// Reads the secret of a database that is not sealed.
+    fileprivate func secretInClear() throws -> FixedBytes<32> {
+        guard let secret = try first("SELECT list_key FROM identity", read: { try $0.next(FixedBytes<32>.self) }) else {
+            throw StoreError.damaged
+        }
+        return secret
+    }
+
+    fileprivate func insert(_ secret: StoredSecret) {
+        add("INSERT INTO sealing_key (key_id, secret) VALUES ($1, $2)", Int64(secret.keyID), secret.sealed)
+    }
+}

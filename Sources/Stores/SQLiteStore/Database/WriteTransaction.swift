@@ -1,0 +1,19 @@
+import Bytes
+import GRDB
+import Store
+
+/// A transaction of the writer, which sees its own changes. It is valid until the transaction ends.
+struct WriteTransaction {
+    let database: Database
+    let fingerprints: ListFingerprints
+    let sealing: RowSealing
+    let outbox: OutboxChanges
+    /// The changes of the ledger.
+    let ledger = LedgerChanges()
+    let routes = RouteNames()
+
+    /// Counts events in the ledger, in the same transaction.
+    func count(_ milestone: Milestone, by amount: Int = 1) {
+        ledger.add(milestone, count: amount)
+    }
+}

@@ -1,0 +1,141 @@
+import Bytes
+package import Envelope
+import GRDB
+import PushProtocol
+import StatusCrypto
+package import Store
+
+extension SQLiteStore {
+    package func commit<Work: Sendable, Outcome: Sendable>(
+        _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
+        deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
+    ) async -> Committed<Outcome> {
+        // The lookups are determined here, before the writer's turn, to save time on the writer.
+        let all = lookups(work)
+        let results = await queue.perform(on: work) { part, transaction in
+            let known = try KnownFacts(transaction, answering: part.count == work.count ? all : lookups(part), at: now)
+            var batch = DecidedBatch(facts: known.facts)
+            let outcomes = part.map { decide($0, &batch) }
+            return (outcomes: outcomes, changes: try transaction.apply(batch, known: known, at: now))
+        }
+        var committed = Committed<Outcome>(outcomes: [], topicChanges: [])
+        for (count, result) in results {
+            switch result {
+            case .success(let part):
+                committed.outcomes += part.outcomes.map { .success($0) }
+                committed.topicChanges += part.changes.topics
+                committed.supersededReplies += part.changes.supersededReplies
+            case .failure(let error):
+                committed.outcomes += repeatElement(.failure(error), count: count)
+            }
+        }
+        return committed
+    }
+}
+
+/// The facts for a batch, and the rows that they were read from.
+struct KnownFacts {
+    private(set) var facts: Facts
+    private var installations: [Installation: StoredInstallation] = [:]
+    private var targets: [Installation: PushTargetRow] = [:]
+
+    init(_ transaction: WriteTransaction, answering lookups: Lookups, at now: Timestamp) throws {
+        facts = Facts(answering: lookups)
+        let database = transaction.database
+        for installation in lookups.registrations {
+            let stored = try database.stored(installation)
+            installations[installation] = stored
+            facts.versions[installation] = stored?.version
+            if facts.installations[installation.keyHash] == nil {
+                facts.installations[installation.keyHash] = try database.installations(of: installation.keyHash)
+            }
+        }
+        if !lookups.registrations.isEmpty { facts.isStorageFull = try database.isFull(above: lookups.maximumStoredByteCount) }
+        for (installation, entries) in lookups.targets {
+            guard let (row, target) = try transaction.pushTarget(installation, loading: entries) else { continue }
+            facts.targets[installation] = target
+            targets[installation] = row
+        }
+        let oldest = now.advanced(by: .zero - ProtocolLimits.deduplicationLifetime)
+        for deduplicationKey in lookups.deduplicationKeys where try database.isQueued(deduplicationKey, since: oldest) {
+            facts.recentDeduplicationKeys.insert(deduplicationKey)
+        }
+        for target in lookups.rateLimitedTargets {
+            let deferred = try database.deferredPushes(to: target, at: lookups.allowances.now, transaction.sealing)
+            facts.deferredPushes.merge(deferred) { first, _ in first }
+        }
+        for request in lookups.requests { facts.responses[request] = try database.response(to: request, transaction.sealing) }
+        for query in lookups.queries { try read(query, from: transaction) }
+    }
+
+    /// Returns the row of an installation as it was before the batch. Reads it if the lookups do not contain it.
+    func stored(_ installation: Installation, in database: Database) throws -> StoredInstallation? {
+        facts.lookups.registrations.contains(installation) ? installations[installation] : try database.stored(installation)
+    }
+
+    /// Returns the live registration that a push is for. Reads it if it was not loaded: the batch may have added it.
+    func target(_ installation: Installation, in database: Database) throws -> PushTargetRow? {
+        try targets[installation] ?? database.targetRow(of: installation)
+    }
+
+    /// Reads the registrations of the queried keys in order, until the response has no capacity for more.
+    private mutating func read(_ query: [Digest64], from transaction: WriteTransaction) throws {
+        var byteCount = 0
+        for keyHash in query {
+            guard byteCount <= ProtocolLimits.maximumAnswerByteCount else { return }
+            let registrations = try facts.queryable[keyHash] ?? queryable(keyHash, from: transaction)
+            facts.queryable[keyHash] = registrations
+            for registration in registrations { byteCount += registration.listByteCount }
+        }
+    }
+
+    /// Returns the registrations of a key whose lists fit into the response and the credits of the key. Reads no other lists, because
+    /// untrusted clients can send any number of queries.
+    private func queryable(_ keyHash: Digest64, from transaction: WriteTransaction) throws -> [QueryableRegistration] {
+        var allowed = min(facts.lookups.allowances.answerByteCount(of: keyHash), ProtocolLimits.maximumAnswerByteCount)
+        let database = transaction.database
+        return try database.allowedKeyByteCounts(of: keyHash).compactMap { row, byteCount in
+            guard byteCount <= allowed else { return nil }
+            allowed -= byteCount
+            return try database.queryableRegistration(row, of: keyHash, transaction.sealing)
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Writes a decided batch.
+    ///
+    /// - Returns: The installations that registered and unregistered, and the messages whose replies were superseded.
+    func apply(
+        _ batch: DecidedBatch, known: KnownFacts, at now: Timestamp
+    ) throws -> (topics: [TopicChange], supersededReplies: [Int64]) {
+        var topicChanges: [TopicChange] = []
+        for change in batch.registrations {
+            switch change {
+            case .register(let registration, let topics, let endsPushes):
+                if endsPushes { try withdrawPushes(to: registration.installation, at: now) }
+                let stored = try known.stored(registration.installation, in: database)
+                let row = try register(registration, replacing: stored, topics: topics, at: now)
+                topicChanges.append(.added(ChangedRegistration(registration: row, topics: topics)))
+            case .unregister(let installation, let version, let plaintextDigest, let topics):
+                let stored = try known.stored(installation, in: database)
+                try unregister(installation, replacing: stored, version: version, plaintextDigest: plaintextDigest, at: now)
+                if let stored, stored.version.isRegistered {
+                    topicChanges.append(.removed(ChangedRegistration(registration: stored.row, topics: topics)))
+                }
+            }
+        }
+        for push in batch.pushes { try enqueue(push, target: known.target(push.push.target, in: database), at: now) }
+        for deferred in batch.coalesced.values { try rewrite(deferred) }
+        count(.accepted, by: batch.coalescedCount)
+        count(.coalesced, by: batch.coalescedCount)
+        count(.accepted, by: batch.mergedCount)
+        count(.merged, by: batch.mergedCount)
+        count(.filtered, by: batch.filteredCount)
+        try decide(batch.decisions, at: now)
+        try markPublished(batch.repliedMessages)
+        try eraseReplies(batch.erasedReplies)
+        let supersededReplies = try batch.supersessions.flatMap { try supersede($0.reply, answering: $0.message) }
+        return (topicChanges, supersededReplies)
+    }
+}

@@ -1,0 +1,81 @@
+package import Bytes
+package import Envelope
+import GRDB
+import StatusCrypto
+package import Store
+import Wire
+
+extension SQLiteStore {
+    package func record(_ envelopes: [(hash: Digest32, envelope: WakuEnvelope)], at now: Timestamp) async throws -> [Int64?] {
+        let messages = envelopes.map { RecordableMessage($0.envelope, hash: $0.hash) }
+        return try await queue.perform { try $0.record(messages, at: now) }
+    }
+
+    package func unfinishedRows() async throws -> (undecided: [Int64], unreplied: [Int64]) {
+        try await read { database in
+            var rows: (undecided: [Int64], unreplied: [Int64]) = ([], [])
+            try database.forEach("SELECT id, state FROM unfinished_message JOIN message ON id = unfinished_message.message") { row in
+                let (id, state): (Int64, MessageState) = (try row.next(), try row.next())
+                if state == .recorded { rows.undecided.append(id) } else { rows.unreplied.append(id) }
+            }
+            return rows
+        }
+    }
+
+    package func undecided(_ rows: [Int64]) async throws -> [RecordedEnvelope] {
+        try await read { database in
+            try database.all(
+                """
+                SELECT id, received_at, pubsub_topic, envelope FROM unfinished_message JOIN message ON id = unfinished_message.message
+                WHERE unfinished_message.message BETWEEN ? AND ? AND state = 0 ORDER BY unfinished_message.message
+                """,
+                in: RowRanges(rows)
+            ) { row in
+                RecordedEnvelope(
+                    id: try row.next(), receivedAt: try row.next(),
+                    envelope: WakuEnvelope(pubsubTopic: try row.next(), message: try row.nextMessage()))
+            }
+        }
+    }
+
+    package func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, receivedAt: Timestamp, reply: Reply)] {
+        try await read { [sealing] database in
+            try database.all(
+                """
+                SELECT id, received_at, reply_type, recipient, reply, sealed_reply, pubsub_topic, status_message_id
+                FROM unfinished_message JOIN message ON id = unfinished_message.message
+                WHERE unfinished_message.message BETWEEN ? AND ? AND state <> 0 ORDER BY unfinished_message.message
+                """,
+                in: RowRanges(rows)
+            ) { row in
+                let (id, receivedAt): (Int64, Timestamp) = (try row.next(), try row.next())
+                let (type, recipient): (MessageType, FixedBytes<33>) = (try row.next(), try row.next())
+                let payload = try row.nextValue(sealing, in: .reply(to: recipient, message: id)) ?? []
+                return (
+                    id: id, receivedAt: receivedAt,
+                    reply: Reply(
+                        type: type, payload: payload, recipient: recipient, pubsubTopic: try row.next(), statusMessageID: try row.next())
+                )
+            }
+        }
+    }
+
+    // MARK: Checkpoints
+
+    package func checkpoint(of pubsubTopic: String) async throws -> Timestamp? {
+        try await read { database in
+            try database.first("SELECT received_until FROM checkpoint WHERE pubsub_topic = ?", pubsubTopic) { try $0.next() }
+        }
+    }
+
+    package func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) async throws {
+        _ = try await queue.perform { transaction in
+            try transaction.database.run(
+                """
+                INSERT INTO checkpoint (pubsub_topic, received_until) VALUES (?1, ?2)
+                ON CONFLICT (pubsub_topic) DO UPDATE SET received_until = ?2
+                """,
+                pubsubTopic, checkpoint)
+        }
+    }
+}

@@ -1,0 +1,290 @@
+import Bytes
+package import Envelope
+import GRDB
+import PushProtocol
+import StatusCrypto
+package import Store
+import Synchronization
+import Wire
+
+extension SQLiteStore {
+    package func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int {
+        try await queue.perform { transaction in
+            let database = transaction.database
+            let leaseCount = try database.run(
+                """
+                UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = 0
+                WHERE finished_at IS NULL AND state = \(OpenPushState.leased.rawValue)
+                """)
+            transaction.count(.uncertain, by: leaseCount)
+            try database.run("UPDATE push SET next_attempt_at = 0 WHERE finished_at IS NULL AND next_attempt_at > ?", latest)
+            let earlier = try database.all("SELECT token_type, apn_topic, name FROM route") { row in
+                RouteAssignment(tokenType: try row.next(), apnTopic: try row.next(), route: try row.next())
+            }
+            if Set(earlier) != routes { try transaction.reassign(to: routes) }
+            for route in Set(routes.map(\.route)) { try transaction.findRounds(of: route) }
+            return leaseCount
+        }
+    }
+
+    package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
+        try await read { [outbox, sealing] database in
+            var due: [PushTrust: DuePushes] = [:]
+            for trust in PushTrust.allCases { due[trust] = try database.duePushes(route, trust, at: now, limit: limit) }
+            let chosen = outbox.fairQueue.withLock { $0.choose(limit, among: due, in: route) }
+            let hasSuspects = try database.first("SELECT 1 FROM suspect_token LIMIT 1") { try $0.next(Int.self) } != nil
+            return try chosen.compactMap { id in
+                try database.first(Self.selectQueuedPush, id) { try $0.nextQueuedPush(sealing) }
+            }.map { try database.withHistory($0, sealing, hasSuspects: hasSuspects) }
+        }
+    }
+
+    private static let selectQueuedPush = """
+        SELECT \(RowCursor.queuedPushColumns) FROM push \(RowCursor.queuedPushJoin) WHERE push.id = ? AND push.finished_at IS NULL
+        """
+
+    package func nextAttempt(route: String) async throws -> Timestamp? {
+        let next = try await read { database in
+            try PushTrust.allCases.compactMap { trust in
+                try database.first(
+                    """
+                    SELECT next_attempt_at FROM push WHERE route = ? AND trust = ? AND finished_at IS NULL
+                    ORDER BY next_attempt_at LIMIT 1
+                    """,
+                    route, trust
+                ) { try $0.next(Timestamp.self) }
+            }.min()
+        }
+        return next.flatMap { $0.nanoseconds == .max ? nil : $0 }
+    }
+
+    package func retryNow(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64? {
+        let limit = OutboxLimits.retryNowCount
+        let examined: [(id: Int64, isMeant: Bool)] = try await read { database in
+            try database.all(Self.selectOpen, row, limit) { row in
+                let (id, queue, next): (Int64, String, Int64) = (try row.next(), try row.next(), try row.next())
+                let reason: String? = try row.next()
+                return (id, queue == route && next > now.nanoseconds && next < .max && reason.map(reasons.contains) ?? false)
+            }
+        }
+        let waiting = examined.filter(\.isMeant).map(\.id)
+        if !waiting.isEmpty {
+            try await queue.perform { transaction in
+                for push in waiting {
+                    try transaction.database.run(
+                        """
+                        UPDATE push SET next_attempt_at = ?
+                        WHERE id = ? AND next_attempt_at > ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
+                        """,
+                        now, push, now)
+                }
+            }
+        }
+        return examined.count < limit ? nil : examined.last?.id
+    }
+
+    /// Selects open pushes in the order of acceptance.
+    private static let selectOpen = """
+        SELECT id, route, next_attempt_at, reason FROM push INDEXED BY push_open WHERE finished_at IS NULL AND id > ? ORDER BY id LIMIT ?
+        """
+
+    package func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int {
+        let expired = try await read { database in
+            try database.oldest(
+                limit: limit, before: oldest, at: now,
+                of: "SELECT id, accepted_at, route, state FROM push WHERE finished_at IS NULL ORDER BY id"
+            ) { row in
+                let (queue, state): (String, OpenPushState) = (try row.next(), try row.next())
+                return queue == route && state != .leased
+            }
+        }
+        guard !expired.isEmpty else { return 0 }
+        return try await queue.perform { transaction in
+            try expired.count { try transaction.finish($0, as: .expired, reason: "lifetime", at: now) }
+        }
+    }
+
+    package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration] {
+        try await queue.perform { transaction in
+            for push in update.pushes { try transaction.apply(push, at: now) }
+            for (route, topic) in update.deliveredBundleIDs { try transaction.addDeliveredBundleID(topic, in: route) }
+            return try update.tokens.flatMap { try transaction.apply($0, at: now) }
+        }
+    }
+
+    package func deliveredBundleIDs() async throws -> [String: Set<String>] {
+        try await read { database in
+            let topics = try database.all("SELECT route, apn_topic FROM delivered_topic") { row in
+                (try row.next(String.self), Set([try row.next(String.self)]))
+            }
+            return Dictionary(topics) { $0.union($1) }
+        }
+    }
+
+    package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
+
+    package func queuedPushCount() async throws -> Int {
+        try await read { try $0.count("SELECT count(*) FROM push WHERE finished_at IS NULL") }
+    }
+
+    package func queuedPushCounts() async throws -> [String: Int] {
+        try await read { database in
+            let counts = try database.all("SELECT route, count(*) FROM push WHERE finished_at IS NULL GROUP BY route") { row in
+                (try row.next(String.self), try row.next(Int.self))
+            }
+            return Dictionary(counts) { first, _ in first }
+        }
+    }
+
+    package func oldestQueuedPush() async throws -> Timestamp? {
+        try await read { try $0.oldestOpenPush() }
+    }
+}
+
+extension Database {
+    /// Adds the suspicion against the device token of a push and, for a push without registration, the last delivery to it.
+    ///
+    /// - Parameter hasSuspects: Whether any token is suspected. If none is, the function reads no suspicion.
+    fileprivate func withHistory(_ push: QueuedPush, _ sealing: RowSealing, hasSuspects: Bool) throws -> QueuedPush {
+        guard hasSuspects || push.registration == nil else { return push }
+        var push = push
+        let digest = push.targetDigest
+        let code = sealing.code(of: digest)
+        if hasSuspects {
+            push.suspicion = try first("SELECT suspected_at, tried_at FROM suspect_token WHERE token_digest IN (?, ?)", digest, code) {
+                row in
+                Suspicion(since: try row.next(), triedAt: try row.next())
+            }
+        }
+        if push.registration == nil {
+            push.tokenDeliveredAt = try first("SELECT delivered_at FROM proven_token WHERE token_digest IN (?, ?)", digest, code) {
+                try $0.next()
+            }
+        }
+        return push
+    }
+}
+
+extension WriteTransaction {
+    /// Stores the assignments and moves all open pushes to the queues of their new routes.
+    fileprivate func reassign(to routes: Set<RouteAssignment>) throws {
+        try database.run("DELETE FROM route")
+        for route in routes {
+            try database.run(
+                "INSERT INTO route (token_type, apn_topic, name) VALUES (?, ?, ?)", route.tokenType, route.apnTopic, route.route)
+        }
+        try database.run(
+            """
+            UPDATE push SET route = \(Self.route(tokenType: "push.token_type", apnTopic: "push.apn_topic")) WHERE finished_at IS NULL
+            """)
+        // Rounds of different routes are not comparable, so each target gets the rounds from 1 on.
+        try database.run(
+            """
+            UPDATE push SET next_attempt_at = rounds.round FROM (
+                SELECT id, row_number() OVER (PARTITION BY route, trust, key_hash, installation_id ORDER BY next_attempt_at, id) AS round
+                FROM push WHERE finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+            ) AS rounds WHERE push.id = rounds.id
+            """)
+    }
+
+    /// Continues with the lowest stored rounds of a route, because a restart forgets the current ones.
+    fileprivate func findRounds(of route: String) throws {
+        for trust in PushTrust.allCases {
+            let first: Int64? = try database.first(
+                """
+                SELECT next_attempt_at FROM push
+                WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at BETWEEN 1 AND \(OutboxFairQueue.roundLimit)
+                ORDER BY next_attempt_at LIMIT 1
+                """,
+                route, trust
+            ) { try $0.next() }
+            if let first { outbox.reach(first, trust: trust, in: route) }
+        }
+    }
+}
+
+extension Database {
+    /// Reads the rows of due pushes from the index alone, because only some of them are attempted next.
+    fileprivate func duePushes(_ route: String, _ trust: PushTrust, at now: Timestamp, limit: Int) throws -> DuePushes {
+        DuePushes(
+            first: try all(Self.selectFirst, route, trust, limit) { (next: try $0.next(), id: try $0.next()) },
+            retries: try all(Self.selectRetries, route, trust, now, limit) { try $0.next() })
+    }
+
+    private static let selectFirst = """
+        SELECT next_attempt_at, id FROM push
+        WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+        ORDER BY next_attempt_at, id LIMIT ?
+        """
+    private static let selectRetries = """
+        SELECT id FROM push
+        WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at BETWEEN \(OutboxFairQueue.roundLimit) AND ?
+        ORDER BY next_attempt_at, id LIMIT ?
+        """
+}
+
+extension RowCursor {
+    /// The columns that ``nextQueuedPush()`` reads from a push joined with ``queuedPushJoin``.
+    static let queuedPushColumns = """
+        push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type, push.apn_topic, push.type,
+        push.accepted_at, push.state, push.attempts, push.registration, \(PushSecrets.columns),
+        target.device_token, target.version, target.secrets, target.delivered_at
+        """
+    /// The live registration that a push goes to, if it still has the same token type and bundle id.
+    static let queuedPushJoin = """
+        LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live = 1
+            AND target.token_type = push.token_type
+            AND (target.apn_topic = push.apn_topic OR push.token_type <> \(TokenType.apn.rawValue))
+        """
+
+    mutating func nextQueuedPush(_ sealing: RowSealing) throws -> QueuedPush {
+        let (id, message): (Int64, Int64) = (try next(), try next())
+        let (target, key): (Installation, Digest32) = (try nextInstallation(), try next())
+        let (tokenType, apnTopic): (TokenType, String) = (try next(), try next())
+        let type: PushNotificationType = try next()
+        let (acceptedAt, state, attempts): (Timestamp, OpenPushState, Int) = (try next(), try next(), try next())
+        let row: Int64? = try next()
+        let secrets = try nextPushSecrets(sealing, in: .push(to: target, deduplicationKey: key))
+        let registered = try nextTarget(of: target, sealing)
+        var queued = QueuedPush(
+            id: id, message: message,
+            push: AcceptedPush(
+                target: target, deduplicationKey: key, tokenType: tokenType, deviceToken: registered?.token ?? secrets.deviceToken,
+                apnTopic: apnTopic, type: type, chatID: secrets.chatID, message: secrets.message),
+            acceptedAt: acceptedAt, state: state, attempts: attempts, notification: try secrets.gatewayNotification())
+        if let row, let registered {
+            queued.registration = TargetRegistration(row: row, version: registered.version, deliveredAt: registered.deliveredAt)
+        }
+        queued.isOrphan = row != nil && registered == nil
+        return queued
+    }
+
+    /// Reads the live registration of a push from the next four columns; nil if none exists.
+    private mutating func nextTarget(
+        of installation: Installation, _ sealing: RowSealing
+    ) throws -> (token: DeviceToken, version: UInt64, deliveredAt: Timestamp?)? {
+        let (clear, version): (DeviceToken, UInt64?) = (try next(), try next())
+        let (secrets, deliveredAt): ([UInt8]?, Timestamp?) = (try next(), try next())
+        guard let version else { return nil }
+        let fields = try sealing.open(secrets, count: 2, in: .registration(installation, version: version))
+        return (fields.map { DeviceToken(field: $0[1]) } ?? clear, version, deliveredAt)
+    }
+
+    /// Reads an installation from the next two columns.
+    mutating func nextInstallation() throws -> Installation {
+        Installation(keyHash: try next(), installationID: try next())
+    }
+}
+
+extension PushSecrets {
+    /// The columns that ``RowCursor/nextPushSecrets(_:in:)`` reads.
+    static let columns = "push.device_token, push.chat_id, push.ciphertext, push.notification, push.secrets"
+}
+
+extension RowCursor {
+    /// Reads the secrets of an open push from the next five columns.
+    mutating func nextPushSecrets(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> PushSecrets {
+        let clear = PushSecrets(deviceToken: try next(), chatID: try next(), message: try next(), notification: try next())
+        return try sealing.open(try next(), orClear: clear, in: place())
+    }
+}

@@ -1,0 +1,327 @@
+import Bytes
+import Envelope
+import GRDB
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+extension WriteTransaction {
+    /// Adds a push to the outbox, without texts that exceed `ProtocolLimits.maximumPushContentByteCount`: a peer may send a megabyte.
+    ///
+    /// - Parameter target: The registration that the push is for; nil if it is not live.
+    func enqueue(_ accepted: DecidedBatch.Push, target: PushTargetRow?, at now: Timestamp) throws {
+        let push = accepted.push
+        let route = try route(of: push.tokenType, apnTopic: push.apnTopic)
+        let trust = try trust(inTargetThatWorked: target?.hasWorked ?? false, push.tokenType, apnTopic: push.apnTopic, in: route)
+        let end: (outcome: PushOutcome, reason: String?)? =
+            if let outcome = accepted.outcome {
+                (outcome, nil)
+            } else if try !reserveSlot(in: route, trust: trust, at: now) {
+                // The reply reports a success, as for a filtered push: its sender must not learn whether the target is proven.
+                (.refused, "queue full")
+            } else {
+                nil
+            }
+        let (chatID, message) = end == nil ? (Self.sendable(push.chatID), Self.sendable(push.message)) : ([], [])
+        let place = SealedPlace.push(to: push.target, deduplicationKey: push.deduplicationKey)
+        let secrets =
+            try end == nil
+            ? sealing.seal(PushSecrets(deviceToken: push.deviceToken, chatID: chatID, message: message).fields, in: place) : nil
+        let isClear = end == nil && secrets == nil
+        let next = end == nil ? accepted.due?.nanoseconds ?? outbox.round(for: push.target, trust: trust, in: route) : 0
+        try database.run(
+            Self.insertPush, accepted.message, end?.outcome.rawValue ?? OpenPushState.queued.rawValue, route, now, next,
+            end == nil ? nil : now, end?.reason, push.deduplicationKey.prefix, push.deduplicationKey, push.target.keyHash,
+            push.target.installationID,
+            push.tokenType, push.type, push.apnTopic, isClear ? push.deviceToken : "", isClear ? chatID : [], isClear ? message : [],
+            secrets, target?.row, trust)
+        count(.accepted)
+        if let end { count(end.outcome.milestone) }
+    }
+
+    /// Reserves a slot in the queue of a route.
+    ///
+    /// - Returns: Whether a slot was free.
+    func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool {
+        try outbox.reserveSlot(in: route, trust: trust, at: now) {
+            switch OutboxCapacity.Slots(trust) {
+            case .knownBundleIDs:
+                try database.count("SELECT count(*) FROM push WHERE route = ? AND trust IN (0, 1) AND finished_at IS NULL", route)
+            case .unknownBundleIDs:
+                try database.count("SELECT count(*) FROM push WHERE route = ? AND trust = 2 AND finished_at IS NULL", route)
+            }
+        }
+    }
+
+    /// The statement is a constant, because assembling its text for each call would take longer than its execution.
+    private static let insertPush = """
+        INSERT INTO push (
+            message, state, route, accepted_at, next_attempt_at, finished_at, reason, attempts, deduplication_prefix, deduplication_key,
+            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, secrets, registration, trust)
+        VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+
+    /// Applies a change of a push. Finished pushes do not change.
+    func apply(_ push: OutboxUpdate.Push, at now: Timestamp) throws {
+        if push.dropsCiphertext {
+            try rewrite(push.id) { $0.message = [] }
+        }
+        switch push.change {
+        case .lease(let notification):
+            let changedCount = try database.run(
+                """
+                UPDATE push SET
+                    state = \(OpenPushState.leased.rawValue), next_attempt_at = \(Int64.max), attempts = attempts + 1,
+                    attempted_at = ?, notification_id = ?
+                WHERE id = ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
+                """,
+                now, notification, push.id)
+            guard changedCount == 1 else {
+                let isEnded = try database.first("SELECT finished_at IS NOT NULL FROM push WHERE id = ?", push.id) {
+                    try $0.next(Bool.self)
+                }
+                throw isEnded ?? false ? StoreError.alreadyEnded : .damaged
+            }
+        case .postpone(let time):
+            try database.run(
+                """
+                UPDATE push SET next_attempt_at = ?, reason = ?
+                WHERE id = ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
+                """,
+                time, push.reason, push.id)
+        case .finish(let outcome):
+            try finish(push.id, as: outcome, reason: push.reason, at: now)
+        case .retry(let next, let isUnknown):
+            let state: OpenPushState = isUnknown ? .unknown : .queued
+            let changedCount = try database.run(
+                "UPDATE push SET state = ?, next_attempt_at = ?, reason = ? WHERE id = ? AND finished_at IS NULL",
+                state, next, push.reason, push.id)
+            if isUnknown { count(.uncertain, by: changedCount) }
+        case .release(let state):
+            try database.run(
+                """
+                UPDATE push SET state = ?, next_attempt_at = 0, attempts = attempts - 1
+                WHERE id = ? AND finished_at IS NULL AND state = \(OpenPushState.leased.rawValue)
+                """,
+                state, push.id)
+        }
+    }
+
+    /// Finishes an open push and erases its secrets. A finished push keeps its outcome.
+    ///
+    /// - Returns: Whether the push was open.
+    @discardableResult
+    func finish(_ push: Int64, as outcome: PushOutcome, reason: String?, at now: Timestamp) throws -> Bool {
+        let changedCount = try database.run(
+            """
+            UPDATE push SET
+                state = ?, finished_at = ?, reason = ?, \(Self.eraseSecrets)
+            WHERE id = ? AND finished_at IS NULL
+            """,
+            outcome, now, reason, push)
+        count(outcome.milestone, by: changedCount)
+        return changedCount == 1
+    }
+
+    private static func sendable(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.count <= ProtocolLimits.maximumPushContentByteCount ? bytes : []
+    }
+
+    /// Returns the route of a push; the empty string if no assignment matches. A transaction looks up each assignment once.
+    func route(of tokenType: TokenType, apnTopic: String) throws -> String {
+        try routes.name(of: tokenType, apnTopic: apnTopic) {
+            try database.first("SELECT \(Self.route(tokenType: "?1", apnTopic: "?2"))", tokenType, apnTopic) { try $0.next() } ?? ""
+        }
+    }
+
+    /// The SQL expression for the name of the route.
+    static func route(tokenType: String, apnTopic: String) -> String {
+        """
+        coalesce(
+            (SELECT name FROM route WHERE token_type = \(tokenType) AND apn_topic = \(apnTopic)),
+            (SELECT name FROM route WHERE token_type = \(tokenType) AND apn_topic = ''), '')
+        """
+    }
+}
+
+// MARK: Trust
+
+extension WriteTransaction {
+    /// Returns the trust of a push.
+    ///
+    /// - Parameter hasWorked: Whether a push was delivered to the target before.
+    func trust(
+        inTargetThatWorked hasWorked: Bool, _ tokenType: TokenType, apnTopic: String, in route: String
+    ) throws -> PushTrust {
+        if hasWorked { return .proven }
+        if tokenType != .apn || outbox.namedBundleIDs.contains(apnTopic) { return .unproven }
+        let isKnown = try routes.isKnown(apnTopic, in: route) {
+            try database.count(
+                """
+                SELECT (SELECT count(*) FROM delivered_topic WHERE route = ?1 AND apn_topic = ?2)
+                    + (SELECT count(*) FROM route WHERE token_type = ?3 AND apn_topic = ?2 AND apn_topic <> '')
+                """,
+                route, apnTopic, tokenType) > 0
+        }
+        return isKnown ? .unproven : .unknownBundleID
+    }
+
+    /// Records a delivery to a bundle id. After the first one, the open pushes to the bundle id leave the slots for unknown bundle ids.
+    func addDeliveredBundleID(_ apnTopic: String, in route: String) throws {
+        let isNew = try database.run("INSERT OR IGNORE INTO delivered_topic (route, apn_topic) VALUES (?, ?)", route, apnTopic) == 1
+        guard isNew else { return }
+        try database.run(
+            "UPDATE push SET trust = 1, \(Self.enterRound) WHERE route = ?2 AND trust = 2 AND finished_at IS NULL AND apn_topic = ?3",
+            outbox.currentRound(trust: .unproven, in: route), route, apnTopic)
+    }
+
+    /// Records a delivery to a registration. After the first one, the open pushes to it are those of a proven target.
+    func addDelivery(to target: TargetRegistration, at now: Timestamp) throws {
+        let installation = try database.first(
+            "SELECT key_hash, installation_id FROM registration WHERE id = ? AND is_live = 1 AND version = ? AND delivered_at IS NULL",
+            target.row, target.version
+        ) { try $0.nextInstallation() }
+        try database.run(
+            "UPDATE registration SET delivered_at = ? WHERE id = ? AND is_live = 1 AND version = ?", now, target.row, target.version)
+        guard let installation else { return }
+        let routes = Set(
+            try database.all("SELECT route FROM push WHERE \(Self.isOpenPushOfTarget)", installation.keyHash, installation.installationID) {
+                try $0.next(String.self)
+            })
+        for route in routes {
+            try database.run(
+                "UPDATE push SET trust = 0, \(Self.enterRound("?3")) WHERE \(Self.isOpenPushOfTarget) AND route = ?4 AND registration = ?5",
+                installation.keyHash, installation.installationID, outbox.currentRound(trust: .proven, in: route), route, target.row)
+        }
+    }
+
+    /// The SQL assignment that moves pushes without attempts to the current round of their new trust. Rounds of different trusts are not
+    /// comparable.
+    private static let enterRound = enterRound("?1")
+
+    private static func enterRound(_ round: String) -> String {
+        "next_attempt_at = CASE WHEN next_attempt_at < \(OutboxFairQueue.roundLimit) THEN \(round) ELSE next_attempt_at END"
+    }
+}
+
+extension WriteTransaction {
+    /// Withdraws the waiting pushes to an unregistered installation. Leased pushes finish after their attempt.
+    func withdrawPushes(to target: Installation, at now: Timestamp) throws {
+        let changedCount = try database.run(
+            """
+            UPDATE push SET
+                state = ?3, finished_at = ?4, reason = ?5, \(Self.eraseSecrets)
+            WHERE \(Self.isOpenPushOfTarget) AND state <> \(OpenPushState.leased.rawValue)
+            """,
+            target.keyHash, target.installationID, PushOutcome.withdrawn, now, "unregistered")
+        count(.withdrawn, by: changedCount)
+    }
+
+    /// Writes the content of a deferred push with which others were coalesced. Finished pushes do not change.
+    func rewrite(_ deferred: DeferredPush) throws {
+        try rewrite(deferred.row) { secrets in
+            secrets.chatID = Self.sendable(deferred.content.chatID)
+            secrets.message = Self.sendable(deferred.content.message)
+        }
+    }
+
+    /// Changes the secrets of an open push. Finished pushes do not change.
+    private func rewrite(_ push: Int64, _ change: (inout PushSecrets) -> Void) throws {
+        let row = try database.first(Self.selectSecrets, push) { row in
+            let place = SealedPlace.push(to: try row.nextInstallation(), deduplicationKey: try row.next())
+            return (place: place, secrets: try row.nextPushSecrets(sealing, in: place))
+        }
+        guard var row else { return }
+        change(&row.secrets)
+        try store(row.secrets, ofPush: push, in: row.place)
+    }
+
+    /// Stores the secrets of an open push.
+    func store(_ secrets: PushSecrets, ofPush push: Int64, in place: SealedPlace) throws {
+        let (clear, sealed) = try sealing.columns(secrets, in: place)
+        try database.run(
+            "UPDATE push SET device_token = ?, chat_id = ?, ciphertext = ?, notification = ?, secrets = ? WHERE id = ?",
+            clear.deviceToken, clear.chatID, clear.message, clear.notification, sealed, push)
+    }
+
+    private static let selectSecrets = """
+        SELECT key_hash, installation_id, deduplication_key, \(PushSecrets.columns) FROM push WHERE id = ? AND finished_at IS NULL
+        """
+
+    /// The SQL assignments that erase the secrets of a push.
+    private static let eraseSecrets = "device_token = '', chat_id = x'', ciphertext = x'', notification = NULL, secrets = NULL"
+
+    /// The SQL condition for the open pushes of a target, whose key hash and installation id are the first two values. Without the `+`,
+    /// SQLite would substitute the key hash for the column in substr() and not use the index.
+    private static let isOpenPushOfTarget =
+        "substr(key_hash, 1, 8) = substr(?1, 1, 8) AND installation_id = ?2 AND finished_at IS NULL AND +key_hash = ?1"
+}
+
+extension Database {
+    /// Returns the pushes to an installation that wait for a credit, at most one of each type.
+    ///
+    /// - Parameter now: The monotonic time.
+    func deferredPushes(to target: Installation, at now: Timestamp, _ sealing: RowSealing) throws -> [PushSlot: DeferredPush] {
+        let deferred = try all(Self.selectDeferred, target.keyHash, target.installationID, now.advanced(by: DeferredPush.closingTime)) {
+            row in
+            let (id, type) = (try row.next(Int64.self), try row.next(PushNotificationType.self))
+            let place = SealedPlace.push(to: target, deduplicationKey: try row.next())
+            let secrets = try row.nextPushSecrets(sealing, in: place)
+            let content = PushContent(chatID: secrets.chatID, message: secrets.message)
+            return (PushSlot(target: target, type: type), DeferredPush(row: id, content: content))
+        }
+        // The newest push of a type comes first.
+        return Dictionary(deferred) { first, _ in first }
+    }
+
+    /// Selects among the 8 newest rows only. While a push waits for a credit, later pushes of its type are coalesced with it, so few rows
+    /// are newer.
+    private static let selectDeferred = """
+        SELECT id, type, deduplication_key, device_token, chat_id, ciphertext, notification, secrets FROM (
+            SELECT id, type, deduplication_key, \(PushSecrets.columns), next_attempt_at, attempts, state FROM push
+            WHERE substr(key_hash, 1, 8) = substr(?1, 1, 8) AND installation_id = ?2 AND finished_at IS NULL AND +key_hash = ?1
+            ORDER BY id DESC LIMIT 8
+        ) WHERE attempts = 0 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at > ?3
+        """
+
+    /// Returns whether a push with that deduplication key entered the outbox at that time or later.
+    func isQueued(_ deduplicationKey: Digest32, since: Timestamp) throws -> Bool {
+        try first(
+            "SELECT 1 FROM push WHERE deduplication_prefix = ? AND deduplication_key = ? AND accepted_at >= ?", deduplicationKey.prefix,
+            deduplicationKey, since
+        ) { try $0.next() } ?? false
+    }
+}
+
+/// The names and known bundle ids of routes that a transaction has looked up.
+final class RouteNames {
+    private struct Key: Hashable {
+        var tokenType: TokenType
+        var apnTopic: String
+    }
+
+    private struct BundleID: Hashable {
+        var apnTopic: String
+        var route: String
+    }
+
+    private var names: [Key: String] = [:]
+    private var knownBundleIDs: [BundleID: Bool] = [:]
+
+    fileprivate func name(of tokenType: TokenType, apnTopic: String, lookUp: () throws -> String) rethrows -> String {
+        let key = Key(tokenType: tokenType, apnTopic: apnTopic)
+        if let name = names[key] { return name }
+        let name = try lookUp()
+        names[key] = name
+        return name
+    }
+
+    fileprivate func isKnown(_ apnTopic: String, in route: String, lookUp: () throws -> Bool) rethrows -> Bool {
+        let key = BundleID(apnTopic: apnTopic, route: route)
+        if let isKnown = knownBundleIDs[key] { return isKnown }
+        let isKnown = try lookUp()
+        knownBundleIDs[key] = isKnown
+        return isKnown
+    }
+}

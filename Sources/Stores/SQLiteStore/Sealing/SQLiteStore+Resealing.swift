@@ -1,0 +1,60 @@
+import Bytes
+import GRDB
+package import Store
+
+extension SQLiteStore {
+    package func resealNext() async throws -> SealingProgress {
+        guard case .sealed(let sealer) = sealing else { return .off }
+        let step = try await queue.perform { transaction in
+            guard let state = try ResealingState(transaction.database) else { throw StoreError.damaged }
+            try transaction.database.overwritingDeletedContent { try Resealing(transaction: transaction, sealer: sealer).next(state) }
+            return state.step
+        }
+        if step == .truncatingLog { try await truncateLog() }
+        return try await sealingProgress()
+    }
+
+    package func sealingProgress() async throws -> SealingProgress {
+        try await read { database in
+            guard let state = try ResealingState(database) else { return .off }
+            guard state.step != .done else { return .sealed }
+            var part = 0.0
+            if let (table, key) = state.step.table {
+                let last = try database.count("SELECT coalesce(max(\(key)), 0) FROM \(table)")
+                part = last == 0 ? 0 : min(1, Double(state.position) / Double(last))
+            }
+            let stepCount = ResealingStep.done.rawValue - ResealingStep.first.rawValue
+            return .resealing((Double(state.step.rawValue - ResealingStep.first.rawValue) + part) / Double(stepCount))
+        }
+    }
+
+    /// The WAL may have old content. SQLite truncates it when no reader needs it.
+    private func truncateLog() async throws {
+        do {
+            try await pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        } catch let error as DatabaseError {
+            throw StoreError(error)
+        }
+        try await queue.perform { transaction in
+            let database = transaction.database
+            try database.run("DELETE FROM sealing_key WHERE key_id <> (SELECT key_id FROM sealing)")
+            try database.run("UPDATE sealing SET step = \(ResealingStep.done.rawValue), position = 0, needs_compaction = 1")
+        }
+    }
+}
+
+/// The stored progress of re-sealing.
+struct ResealingState {
+    var step: ResealingStep
+    /// The last row of the step's table that was examined; 0 to begin.
+    var position: Int64
+
+    /// Reads the progress; nil if the database is not sealed.
+    init?(_ database: Database) throws {
+        let state = try database.first("SELECT step, position FROM sealing") { row in
+            (step: try row.next(ResealingStep.self), position: try row.next(Int64.self))
+        }
+        guard let state else { return nil }
+        (step, position) = state
+    }
+}

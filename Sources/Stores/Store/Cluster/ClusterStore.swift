@@ -1,0 +1,135 @@
+package import Bytes
+package import Envelope
+import StatusCrypto
+
+/// A database that several servers with one identity share.
+///
+/// Each server is a member with a number and a lease, and owns messages and pushes: it alone decides, answers and delivers them. A member
+/// renews its lease by the clock of the database. Once the lease has ended, the other members fence it and take over what it owns. A fenced
+/// member that wakes up changes none of these rows, because each write names the owner; it joins again under a new number.
+package protocol ClusterStore: Sendable {
+    /// Renews this server's lease, or joins again after it was fenced; fences members whose leases have ended; takes over their messages
+    /// and pushes, and the messages of others that their owners have not taken in time.
+    ///
+    /// Call it every ``ClusterLimits/interval``.
+    ///
+    /// - Parameter isReceiving: Whether this server's node works. Without it, the server can neither receive messages nor publish replies.
+    ///   It hands its messages over, if another member can take them.
+    /// - Throws: `StoreError` if the database is unreachable.
+    func takePart(isReceiving: Bool) async throws -> TakenWork
+
+    /// This server's number among the members. It changes when the server joins again after it was fenced.
+    var number: Int64 { get }
+
+    /// Whether this server's lease under a number lasts for another duration, by its own clock. Without it, another server may own the
+    /// pushes that this one leased under the number.
+    func holdsLease(as number: Int64, for duration: Duration) -> Bool
+
+    /// The number of living members, this server included.
+    var memberCount: Int { get }
+
+    /// Returns the live registrations with query topics among these, which may have been added by another member.
+    func registrations(on topics: [UInt32]) async throws -> [ChangedRegistration]
+
+    /// Whether this server assembles the message with that hash from its segments.
+    func assembles(_ hash: Digest32) -> Bool
+
+    /// Passes segments to the member that assembles their message, if it is not this server.
+    ///
+    /// - Parameters:
+    ///   - rows: The messages of the segments.
+    ///   - hash: The hash of the whole message, which the segments name.
+    func pass(_ rows: [Int64], ofMessage hash: Digest32) async throws
+
+    /// Whether the reply to a message is no longer to be published: another member has superseded it, or has taken it over and published
+    /// it.
+    func isReplyFinished(_ message: Int64) async throws -> Bool
+
+    /// Tells the other members to record no further messages for this one, because it is about to stop.
+    func stopReceiving() async throws
+
+    /// Returns all members, and the work of each.
+    func members() async throws -> [ClusterMember]
+}
+
+extension ClusterStore {
+    /// Takes part as a server whose node works.
+    package func takePart() async throws -> TakenWork { try await takePart(isReceiving: true) }
+}
+
+package enum ClusterLimits {
+    /// 500 ms between two calls of ``ClusterStore/takePart()``: a client waits 3 s for a reply.
+    package static let interval = Duration.milliseconds(500)
+    /// 15 s, the lease of a member. A shorter one would fence servers whose database restarts.
+    package static let lease = Duration.seconds(15)
+    /// 3 s after its last renewal a member counts as living when an owner is chosen.
+    package static let livingTime = Duration.seconds(3)
+    /// 1 s after which any member takes a recorded message that its owner has not taken.
+    package static let takingTime = Duration.seconds(1)
+    /// 4 s after which any member takes a segment that was passed to another one. That member does not count as living any more: otherwise
+    /// the taker would pass the segment back.
+    package static let passingTime = livingTime + takingTime
+    /// 5 s that a lease must last before a push is posted, so that a short pause between the check and the request does not outlast it.
+    package static let postingTime = Duration.seconds(5)
+    /// 7 days for which a fenced member's number is kept, because a frozen process may still write rows under it.
+    package static let fencedMemory = Duration.seconds(7 * 86_400)
+}
+
+/// The work that a member took over.
+package struct TakenWork: Sendable, Equatable {
+    /// The rows of undecided messages.
+    package var undecided: [Int64] = []
+    /// The rows of messages whose reply was not marked as published.
+    package var unreplied: [Int64] = []
+    package var pushCount = 0
+    /// The push proxies for which this member's pushes of the Nextcloud origin wait; empty if it took none over.
+    package var waitingProxies: [WaitingProxy] = []
+    /// Whether members have come or gone since the last call, so that other members may assemble the messages of waiting segments.
+    package var haveMembersChanged = false
+
+    package init() {}
+}
+
+/// A member of the cluster, for operators.
+package struct ClusterMember: Sendable, Equatable {
+    package enum State: String, Sendable {
+        case alive
+        /// It is about to stop or has lost its node, and gets no further messages.
+        case leaving
+        /// Its lease has ended, and it is not fenced yet.
+        case expired
+        /// It has ended, and the other members take over its work.
+        case fenced
+    }
+
+    package var number: Int64
+    package var name: String
+    /// The version of the program.
+    package var version: String
+    package var state: State
+    /// The time until the lease ends; negative after it.
+    package var lease: Duration
+    package var undecidedCount: Int
+    package var unrepliedCount: Int
+    package var openPushCount: Int
+    /// The time when its oldest undecided message was recorded; nil if none exists.
+    package var oldestUndecided: Timestamp?
+    /// The jobs that it does for all.
+    package var jobs: [String]
+
+    package init(
+        number: Int64, name: String, version: String, state: State, lease: Duration, undecidedCount: Int = 0, unrepliedCount: Int = 0,
+        openPushCount: Int = 0, oldestUndecided: Timestamp? = nil, jobs: [String] = []
+    ) {
+        self.number = number
+        self.name = name
+        self.version = version
+        self.state = state
+        self.lease = lease
+        self.undecidedCount = undecidedCount
+        self.unrepliedCount = unrepliedCount
+        self.openPushCount = openPushCount
+        self.oldestUndecided = oldestUndecided
+        self.jobs = jobs
+    }
+}

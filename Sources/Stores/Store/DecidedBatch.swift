@@ -1,0 +1,159 @@
+package import Bytes
+package import Envelope
+package import PushProtocol
+import StatusCrypto
+import Wire
+
+/// The decisions about a batch of messages, to be written in one transaction.
+package struct DecidedBatch: Sendable {
+    package enum RegistrationChange: Sendable {
+        /// - Parameter endsPushes: Whether the installation was unregistered in between, which withdraws its pushes.
+        case register(Registration, topics: QueryTopics, endsPushes: Bool = false)
+        case unregister(Installation, version: UInt64, plaintextDigest: Digest32, topics: QueryTopics)
+    }
+
+    package struct Push: Sendable {
+        package var push: AcceptedPush
+        /// The row of the push request.
+        package var message: Int64
+        /// The monotonic time at which the push is due; nil means now.
+        package var due: Timestamp?
+        /// The outcome of a push that has already finished, which is stored without its secrets; nil if the push is open.
+        package var outcome: PushOutcome?
+
+        package init(push: AcceptedPush, message: Int64, due: Timestamp? = nil, outcome: PushOutcome? = nil) {
+            self.push = push
+            self.message = message
+            self.due = due
+            self.outcome = outcome
+        }
+    }
+
+    /// The facts after the decisions so far: each message sees the effects of earlier ones of the batch.
+    package private(set) var facts: Facts
+
+    package private(set) var decisions: [(message: Int64, decision: MessageDecision)] = []
+    package private(set) var repliedMessages: [Int64] = []
+    package private(set) var erasedReplies: [Int64] = []
+    package private(set) var supersessions: [(reply: Reply, message: Int64)] = []
+    /// The last change of each installation, which replaces earlier changes of the batch.
+    package private(set) var registrations: [RegistrationChange] = []
+    package private(set) var pushes: [Push] = []
+    /// The contents of deferred pushes in the outbox that were coalesced with pushes of this batch.
+    package private(set) var coalesced: [PushSlot: DeferredPush] = [:]
+    /// The number of accepted pushes that were coalesced with another push.
+    package private(set) var coalescedCount = 0
+    /// The number of accepted pushes that were already in the outbox.
+    package private(set) var mergedCount = 0
+    /// The number of pushes reported as success and not sent.
+    package private(set) var filteredCount = 0
+
+    private var registrationIndexes: [Installation: Int] = [:]
+    private var pushIndexes: [Installation: [Int]] = [:]
+
+    package init(facts: Facts) {
+        self.facts = facts
+    }
+
+    /// Decides a recorded message. The batch fails with `alreadyDecided` if the message already has a decision.
+    package mutating func decide(_ message: Int64, as decision: MessageDecision) {
+        decisions.append((message, decision))
+        guard case .answered(let reply) = decision else { return }
+        if let request = reply.statusMessageID { facts.responses[request] = reply.payload }
+    }
+
+    /// Spends credits for the rest of this batch only. The owner of the allowances must spend them too once the decisions are durable.
+    package mutating func spend(_ spending: Allowances.Spending) {
+        facts.allowances.spend(spending)
+    }
+
+    /// Marks the replies to messages as published. A repetition has no effect, nor has a call for a message without a decision.
+    package mutating func markPublished(_ messages: [Int64]) {
+        repliedMessages += messages
+    }
+
+    /// Marks replies as published and erases their content, so that a repeated request is decided again. The messages stay decided.
+    package mutating func eraseReplies(_ messages: [Int64]) {
+        erasedReplies += messages
+    }
+
+    /// Prevents the publication of older, unpublished responses to registrations of the same installation. Otherwise its client could
+    /// mistake a late success for the response to a newer registration that was refused.
+    ///
+    /// - Parameter message: The row of the registration that the reply belongs to. Lower rows are older.
+    package mutating func supersede(_ reply: Reply, answering message: Int64) {
+        supersessions.append((reply, message))
+    }
+
+    /// Stores a registration in place of the current one. The caller checks its version before.
+    package mutating func register(_ registration: Registration, topics: QueryTopics) {
+        facts.register(registration)
+        set(.register(registration, topics: topics), of: registration.installation)
+    }
+
+    /// Replaces a registration by a tombstone with key hash, installation id, version and digest (PROTOCOL.md §7 row 6), even if none
+    /// existed, and withdraws its pushes. With the last installation of a key, the store also deletes the topic keys.
+    package mutating func unregister(_ installation: Installation, version: UInt64, plaintextDigest: Digest32, topics: QueryTopics) {
+        facts.unregister(installation, version: version, plaintextDigest: plaintextDigest)
+        for index in pushIndexes[installation, default: []] where pushes[index].outcome == nil { pushes[index].outcome = .withdrawn }
+        set(.unregister(installation, version: version, plaintextDigest: plaintextDigest, topics: topics), of: installation)
+    }
+
+    /// Adds a push to the outbox.
+    ///
+    /// - Parameters:
+    ///   - message: The row of the push request.
+    ///   - due: The monotonic time at which the push is due; nil means now.
+    ///   - isDiscarded: Whether the push finishes at once, because the server runs dry.
+    package mutating func enqueue(_ push: AcceptedPush, message: Int64, due: Timestamp? = nil, isDiscarded: Bool = false) {
+        facts.recentDeduplicationKeys.insert(push.deduplicationKey)
+        pushIndexes[push.target, default: []].append(pushes.count)
+        pushes.append(Push(push: push, message: message, due: due, outcome: isDiscarded ? .discarded : nil))
+    }
+
+    /// Coalesces a push with a deferred push of the same target and type.
+    ///
+    /// - Returns: Whether such a push waits.
+    package mutating func coalesce(_ push: AcceptedPush) -> Bool {
+        let waiting = pushIndexes[push.target, default: []].last {
+            pushes[$0].due != nil && pushes[$0].outcome == nil && pushes[$0].push.slot == push.slot
+        }
+        if let waiting {
+            pushes[waiting].push.content = pushes[waiting].push.content.coalesced(with: push.content)
+        } else if let deferred = facts.coalesce(push) {
+            coalesced[push.slot] = deferred
+        } else {
+            return false
+        }
+        facts.recentDeduplicationKeys.insert(push.deduplicationKey)
+        coalescedCount += 1
+        return true
+    }
+
+    /// Counts the notifications of a request that were merged or filtered.
+    package mutating func count(merged: Int, filtered: Int) {
+        mergedCount += merged
+        filteredCount += filtered
+    }
+
+    private mutating func set(_ change: RegistrationChange, of installation: Installation) {
+        if let index = registrationIndexes[installation] {
+            registrations[index] = change.following(registrations[index])
+        } else {
+            registrationIndexes[installation] = registrations.count
+            registrations.append(change)
+        }
+    }
+}
+
+extension DecidedBatch.RegistrationChange {
+    /// Returns this change combined with an earlier one of the same installation.
+    fileprivate func following(_ earlier: Self) -> Self {
+        switch (self, earlier) {
+        case (.register(let registration, let topics, _), .unregister), (.register(let registration, let topics, _), .register(_, _, true)):
+            .register(registration, topics: topics, endsPushes: true)
+        default:
+            self
+        }
+    }
+}

@@ -1,0 +1,80 @@
+package import Bytes
+import StatusCrypto
+
+/// A notification of a gateway: one device, and the request to Apple or Google.
+///
+/// It is stored as JSON with its push, so the names of its properties must not change after a release.
+package struct GatewayNotification: HoldsSecret, Sendable, Hashable, Decodable {
+    package enum Platform: String, Sendable, Decodable, CaseIterable {
+        case ios
+        case android
+    }
+
+    /// The kind of a notification for an iPhone: APNs' `apns-push-type`.
+    package enum Kind: String, Sendable, Decodable, CaseIterable {
+        case alert
+        case voip
+        case background
+    }
+
+    package enum Priority: String, Sendable, Decodable, CaseIterable {
+        case high
+        case normal
+    }
+
+    /// The text that a phone shows. A part that is nil is not shown.
+    package struct Alert: Sendable, Hashable, Decodable {
+        package var title: String?
+        package var body: String?
+        /// The key of a title in the app's texts, which are in the user's language.
+        package var titleLocalizationKey: String?
+        /// The key of a body in the app's texts.
+        package var bodyLocalizationKey: String?
+
+        package init(
+            title: String? = nil, body: String? = nil, titleLocalizationKey: String? = nil, bodyLocalizationKey: String? = nil
+        ) {
+            self.title = title
+            self.body = body
+            self.titleLocalizationKey = titleLocalizationKey
+            self.bodyLocalizationKey = bodyLocalizationKey
+        }
+    }
+
+    package var platform: Platform
+    /// The device's token at Apple or Google.
+    package var token: DeviceToken
+    /// The bundle id for iOS, with the suffix `.voip` for PushKit; nil for Android.
+    package var topic: String?
+    package var kind: Kind
+    package var priority: Priority
+    /// The text; nil means that nothing is shown. For Android this makes a data message, which the app's own code handles.
+    package var alert: Alert?
+    package var sound: String?
+    package var badge: Int?
+    /// Whether the notification wakes the app in the background.
+    package var isContentAvailable = false
+    /// Whether an extension of the app may change the notification before the phone shows it.
+    package var isMutable = false
+    package var threadID: String?
+    /// The collapse id: a phone shows only the later of two notifications with the same one.
+    package var collapseID: String?
+    /// Whether there is only one attempt: the client waits for it and gets its outcome.
+    package var isTriedOnce = false
+    /// The data for the app's code.
+    package var data: [String: String]
+
+    package init(
+        platform: Platform, token: DeviceToken, topic: String? = nil, kind: Kind, priority: Priority, alert: Alert? = nil,
+        sound: String? = nil, data: [String: String]
+    ) {
+        self.platform = platform
+        self.token = token
+        self.topic = topic
+        self.kind = kind
+        self.priority = priority
+        self.alert = alert
+        self.sound = sound
+        self.data = data
+    }
+}

@@ -1,0 +1,42 @@
+package import Envelope
+package import ServerCrypto
+import StatusCrypto
+
+/// A user's device that an app password has registered with the Nextcloud origin.
+package struct OriginDevice: Sendable, Equatable {
+    package var user: String
+    /// The id of the app password. A user has one device for each app password.
+    package var tokenID: Int64
+    /// The identifier of the device at its proxy.
+    package var identifier: String
+    package var publicKey: RSAPublicKey
+    package var pushTokenHash: String
+    /// The URL of the device's push proxy, without a `/` at its end.
+    package var proxy: String
+    package var appType: AppType
+    /// The time at which the app password was last used; nil if the backend did not state it.
+    package var lastSeen: Timestamp?
+    package var createdAt: Timestamp
+
+    package init(
+        user: String, tokenID: Int64, identifier: String, publicKey: RSAPublicKey, pushTokenHash: String, proxy: String, appType: AppType,
+        lastSeen: Timestamp?, createdAt: Timestamp
+    ) {
+        self.user = user
+        self.tokenID = tokenID
+        self.identifier = identifier
+        self.publicKey = publicKey
+        self.pushTokenHash = pushTokenHash
+        self.proxy = proxy
+        self.appType = appType
+        self.lastSeen = lastSeen
+        self.createdAt = createdAt
+    }
+}
+
+/// The Nextcloud app that a device runs. The raw value is stored.
+package enum AppType: String, Sendable, Equatable {
+    case talk
+    case nextcloud
+    case unknown
+}

@@ -1,0 +1,50 @@
+package import Bytes
+package import Envelope
+package import ServerCrypto
+import StatusCrypto
+
+/// A device that is registered with the Nextcloud push proxy.
+package struct ProxyDevice: Sendable, Equatable {
+    /// 24 h for which the store keeps the identifier of a removed device (Decisions 15).
+    package static let removalMemory = Duration.seconds(24 * 3_600)
+
+    package var identifier: DeviceIdentifier
+    /// The user's key at the Nextcloud server, which signs the device's pushes. The first registration pins it.
+    package var userKey: RSAPublicKey
+    /// SHA-512 of the token text as the device sent it.
+    package var pushTokenHash: Digest64
+    package var platform: GatewayNotification.Platform
+    package var token: DeviceToken
+    package var topic: String?
+    /// The token for calls.
+    package var voipToken: DeviceToken?
+    package var voipTopic: String?
+    package var createdAt: Timestamp
+    package var updatedAt: Timestamp
+
+    package init(
+        identifier: DeviceIdentifier, userKey: RSAPublicKey, pushTokenHash: Digest64, platform: GatewayNotification.Platform,
+        token: DeviceToken,
+        topic: String? = nil, voipToken: DeviceToken? = nil, voipTopic: String? = nil, createdAt: Timestamp, updatedAt: Timestamp
+    ) {
+        self.identifier = identifier
+        self.userKey = userKey
+        self.pushTokenHash = pushTokenHash
+        self.platform = platform
+        self.token = token
+        self.topic = topic
+        self.voipToken = voipToken
+        self.voipTopic = voipTopic
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+    }
+}
+
+/// The name of a device for its Nextcloud server and the proxy: the SHA-512 of the account and the app password (GATEWAY_PROTOCOLS.md §1).
+package struct DeviceIdentifier: Hashable, Sendable {
+    package let digest: Digest64
+
+    package init(_ digest: Digest64) {
+        self.digest = digest
+    }
+}

@@ -1,0 +1,25 @@
+import FoundationEssentials
+package import ServerCrypto
+import StatusCrypto
+import Synchronization
+
+/// A cache of users' keys: a user has several devices, and libcrypto keeps precomputed values with a key.
+package final class UserKeys: Sendable {
+    /// 1,024 keys of some kilobytes. When the cache is full, it is emptied: parsing a key takes a third of the time of a verification.
+    private static let maximumCount = 1_024
+
+    private let keys = Mutex<[Data: RSAPublicKey]>([:])
+
+    package init() {}
+
+    package func key(stored der: [UInt8]) throws -> RSAPublicKey {
+        let name = Data(der)
+        if let key = keys.withLock({ $0[name] }) { return key }
+        guard let key = RSAPublicKey(stored: der) else { throw StoreError.damaged }
+        keys.withLock { keys in
+            if keys.count >= Self.maximumCount { keys = [:] }
+            keys[name] = key
+        }
+        return key
+    }
+}

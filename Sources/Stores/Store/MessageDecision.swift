@@ -1,0 +1,58 @@
+package import Bytes
+import StatusCrypto
+package import Wire
+
+/// The decision about a message.
+package enum MessageDecision: Sendable, Equatable {
+    /// The message changes nothing and gets no reply.
+    case ignored(IgnoreReason)
+    /// The message has a reply, which must still be published.
+    case answered(Reply)
+    /// The message was processed and has no reply to publish.
+    case silent
+}
+
+/// The reason why a message was ignored. The raw value is stored.
+package enum IgnoreReason: Int64, Sendable {
+    case notForUs = 1
+    case invalid = 2
+    /// The message was above the age limit of its type when it was backfilled.
+    case tooOld = 3
+}
+
+extension MessageDecision {
+    /// The event that the ledger counts for the decision.
+    package var milestone: Milestone {
+        switch self {
+        case .ignored(.notForUs), .ignored(.tooOld): .ignored
+        case .ignored(.invalid): .invalid
+        case .answered, .silent: .processed
+        }
+    }
+}
+
+/// A reply before it is signed and encrypted. The store keeps it, so that the server can publish it after a crash.
+package struct Reply: HoldsSecret, Sendable, Equatable {
+    package var type: MessageType
+    /// The protobuf message of that type.
+    package var payload: [UInt8]
+    /// The compressed public key of the sender of the request.
+    package var recipient: FixedBytes<33>
+    package var pubsubTopic: String
+    /// The Status message id of a push request, by which a repeated request finds the reply (PROTOCOL.md §9); nil for other replies.
+    package var statusMessageID: Digest32?
+    /// The installation of a registration; nil if the registration names none. The store does not return it.
+    package var installationID: String?
+
+    package init(
+        type: MessageType, payload: [UInt8], recipient: FixedBytes<33>, pubsubTopic: String, statusMessageID: Digest32? = nil,
+        installationID: String? = nil
+    ) {
+        self.type = type
+        self.payload = payload
+        self.recipient = recipient
+        self.pubsubTopic = pubsubTopic
+        self.statusMessageID = statusMessageID
+        self.installationID = installationID
+    }
+}

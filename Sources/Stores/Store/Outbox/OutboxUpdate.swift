@@ -1,0 +1,96 @@
+package import Bytes
+package import Envelope
+import StatusCrypto
+package import Wire
+
+/// Changes of pushes and of the evidence about their device tokens, for one transaction.
+package struct OutboxUpdate: Sendable {
+    /// A change of an open push. A finished push keeps its outcome.
+    package enum PushChange: Sendable {
+        /// An attempt begins. The whole update fails if the push is finished (``StoreError/alreadyEnded``) or leased.
+        case lease(NotificationID)
+        /// The next attempt is due at that time. Has no effect on a leased push.
+        case postpone(until: Timestamp)
+        /// The push finishes. The store erases its secrets.
+        case finish(PushOutcome)
+        /// The attempt failed, or is uncertain (`isUnknown`). A retry is due at that time.
+        case retry(at: Timestamp, isUnknown: Bool)
+        /// The lease ends without an attempt. The push returns to its state before the lease, and the attempt does not count.
+        case release(OpenPushState)
+    }
+
+    package struct Push: Sendable {
+        package var id: Int64
+        package var change: PushChange
+        /// The reason of an outcome, a retry or a postponement, for operators. It is a constant of this program, never a text of a peer or
+        /// of gorush; nil if none exists.
+        package var reason: String?
+        /// Whether the ciphertext is erased, because Apple or Google rejects its size. The push is still delivered without it.
+        package var dropsCiphertext: Bool
+
+        package init(id: Int64, _ change: PushChange, reason: String? = nil, dropsCiphertext: Bool = false) {
+            self.id = id
+            self.change = change
+            self.reason = reason
+            self.dropsCiphertext = dropsCiphertext
+        }
+    }
+
+    /// A change of the evidence about a device token. A digest is the SHA-256 of a token and its bundle id
+    /// (``QueuedPush/targetDigest``).
+    package enum TokenChange: Sendable {
+        /// The token may be dead. An earlier suspicion keeps the time of its first verdict.
+        case suspect(Digest32)
+        /// A push is posted to a suspected token.
+        case tried(Digest32)
+        /// The token is no longer suspected: Apple or Google has accepted a push, or the token is dead.
+        case clearSuspicion(Digest32)
+        /// Apple or Google has accepted a push for that registration.
+        case delivered(TargetRegistration)
+        /// Apple or Google has accepted a push for a token without registration, such as a gateway's.
+        case deliveredToken(Digest32)
+        /// The token is dead, and its registrations are unregistered.
+        case unregister(DeadToken)
+    }
+
+    /// The changes of pushes, each of another one.
+    package var pushes: [Push] = []
+    package var tokens: [TokenChange] = []
+    /// The bundle ids for which Apple accepted a push, with the route of the push.
+    package var deliveredBundleIDs: [(route: String, apnTopic: String)] = []
+
+    package init() {}
+}
+
+/// A dead device token, and the attempt that proved it.
+///
+/// A reinstalled app leaves its old registration, so several installations and keys may have the same token. The store unregisters all of
+/// them that have the same bundle id. A client can register another owner's token with another bundle id, and a verdict on that pair does
+/// not concern the device. The tombstones keep the versions, so owners can register again with higher ones. The store keeps a copy of each
+/// registration for ``DeadRegistration/lifetime``.
+package struct DeadToken: Sendable {
+    package var token: DeviceToken
+    package var type: TokenType
+    /// The bundle id of the attempt; has no meaning for Android.
+    package var apnTopic: String
+    /// The registration of the attempt, which is unregistered if its version is still the same; nil if the push had none.
+    package var tried: TargetRegistration?
+    /// The time of the attempt. Other registrations from that time or later stay, because their token may be valid again.
+    package var attemptedAt: Timestamp
+    /// The reason, for `dead-tokens list`: a constant of this program.
+    package var reason: String
+    package var route: String
+
+    package init(
+        token: DeviceToken, type: TokenType, apnTopic: String, tried: TargetRegistration? = nil, attemptedAt: Timestamp, reason: String,
+        route: String
+    ) {
+        self.token = token
+        self.type = type
+        self.apnTopic = apnTopic
+        self.tried = tried
+        self.attemptedAt = attemptedAt
+        self.reason = reason
+        self.route = route
+    }
+}

@@ -1,0 +1,202 @@
+package import Bytes
+package import Envelope
+package import PushProtocol
+import StatusCrypto
+package import Wire
+
+/// The pushes from their acceptance to their outcome, in a queue for each route. Each push finishes exactly once.
+package protocol PushOutbox: Sendable {
+    /// Recovers the outbox of the previous process. Call this once, before the first lease.
+    ///
+    /// Attempts of leased pushes are uncertain, and their retries are due at once. A retry time after `latest` is due at once too, because
+    /// a wrong clock set it. If `routes` differ from those of the previous process, open pushes move to the queues of their new routes.
+    ///
+    /// - Returns: The number of leased pushes.
+    func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int
+
+    /// Returns pushes of a route whose next attempt is due, in the order of attempts (``OutboxFairQueue``). Leased pushes are not due. Each
+    /// push has the token that its installation has registered now.
+    ///
+    /// - Parameters:
+    ///   - route: The route; the empty string is the queue of pushes that no route serves.
+    ///   - limit: The maximum number of pushes.
+    func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush]
+
+    /// Returns the time at which the next push of a route is due, apart from leased pushes; nil if none exists. A time in the past means
+    /// that a push is due now.
+    func nextAttempt(route: String) async throws -> Timestamp?
+
+    /// Makes pushes of a route due now that wait for a retry for one of these reasons (``OutboxUpdate/Push/reason``), the oldest first. A
+    /// call examines up to ``OutboxLimits/retryNowCount`` open pushes and does not change leased ones.
+    ///
+    /// - Parameter row: The result of the previous call, or 0 for the first.
+    /// - Returns: The last row that was examined, or nil if there are no more.
+    func retryNow(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64?
+
+    /// Finishes pushes of a route that were accepted before a time and are not leased, the oldest first.
+    ///
+    /// - Returns: The number of pushes that expired.
+    func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int
+
+    /// Writes changes of pushes and device tokens in one transaction.
+    ///
+    /// - Returns: The registrations that were unregistered because their token is dead.
+    func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration]
+
+    /// Returns the times since which device tokens are suspected; other tokens are missing. A cancelled task gets the result too, because
+    /// its caller still has to write an outcome.
+    ///
+    /// - Parameter tokens: The digests of tokens and bundle ids (``QueuedPush/targetDigest``).
+    func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp]
+
+    /// Returns the bundle ids for which a push was ever delivered, by route; the empty string stands for Android.
+    func deliveredBundleIDs() async throws -> [String: Set<String>]
+
+    /// The number of pushes that were refused because the queue of their route was full, by route, since the store was opened.
+    var refusedPushCounts: [String: Int] { get }
+
+    /// Counts the open pushes.
+    func queuedPushCount() async throws -> Int
+
+    /// Counts the open pushes by route.
+    func queuedPushCounts() async throws -> [String: Int]
+
+    /// Returns the time at which the oldest open push was accepted; nil if no push is open.
+    func oldestQueuedPush() async throws -> Timestamp?
+}
+
+package enum OutboxLimits {
+    /// 1,000 open pushes that one call of ``PushOutbox/retryNow(route:reasons:after:at:)`` examines: some milliseconds of the writer.
+    package static let retryNowCount = 1_000
+}
+
+/// The outcome of a push. The raw value is stored.
+package enum PushOutcome: Int64, Sendable, CaseIterable {
+    case sent = 1
+    /// The lifetime of the push passed, or the server gave up after too many attempts.
+    case expired = 2
+    case deadToken = 3
+    case refused = 4
+    /// The push was accepted in dry run and is never sent.
+    case discarded = 5
+    /// The server stopped trying: the installation unregistered, or a gateway has reported the failure of its only attempt, which may have
+    /// arrived all the same.
+    case withdrawn = 8
+
+    /// The event that the ledger counts for the outcome.
+    package var milestone: Milestone {
+        switch self {
+        case .sent: .sent
+        case .expired: .expired
+        case .deadToken: .deadToken
+        case .refused: .refused
+        case .discarded: .discarded
+        case .withdrawn: .withdrawn
+        }
+    }
+}
+
+/// The state of an open push. The raw value is stored in the column that also holds a ``PushOutcome``.
+package enum OpenPushState: Int64, Sendable, CaseIterable {
+    case queued = 0
+    /// An attempt is in flight. One server has a database at a time, so a lease at the start is from a crash.
+    case leased = 6
+    /// The newest attempt is uncertain (RELIABILITY.md I2). The retry has the same collapse id.
+    case unknown = 7
+}
+
+/// The id of one attempt, which gorush repeats in its logs and its feedback. It is random, so that forged feedback matches no attempt.
+package typealias NotificationID = FixedBytes<16>
+
+/// The registration that a push goes to, as it was when the push was read.
+package struct TargetRegistration: Sendable, Equatable {
+    package var row: Int64
+    package var version: UInt64
+    /// The time at which Apple or Google last accepted a push for its token and bundle id, to the day; nil if never.
+    package var deliveredAt: Timestamp?
+
+    package init(row: Int64, version: UInt64, deliveredAt: Timestamp? = nil) {
+        self.row = row
+        self.version = version
+        self.deliveredAt = deliveredAt
+    }
+}
+
+/// An open push.
+package struct QueuedPush: Sendable, Equatable {
+    package var id: Int64
+    /// The row of the push request.
+    package var message: Int64
+    package var push: AcceptedPush
+    package var acceptedAt: Timestamp
+    package var state: OpenPushState
+    /// The number of attempts, without those whose lease was released.
+    package var attempts: Int
+    /// The notification of a gateway's push, for which `push` has only a meaningful token, token type and bundle id; nil for a push of 71.
+    package var notification: GatewayNotification?
+    /// The registration of the target; nil if it no longer exists or never did, or if a gateway or an older release accepted the push.
+    package var registration: TargetRegistration?
+    /// Whether the push was accepted for a registration that no longer exists, or now has another token type or bundle id.
+    package var isOrphan: Bool
+    /// The time at which Apple or Google last accepted a push for the token of a push without registration, to the day; nil if never.
+    package var tokenDeliveredAt: Timestamp?
+    /// The suspicion against the device token; nil if none exists.
+    package var suspicion: Suspicion?
+
+    package init(
+        id: Int64, message: Int64, push: AcceptedPush, acceptedAt: Timestamp, state: OpenPushState = .queued, attempts: Int = 0,
+        notification: GatewayNotification? = nil, registration: TargetRegistration? = nil, isOrphan: Bool = false,
+        tokenDeliveredAt: Timestamp? = nil, suspicion: Suspicion? = nil
+    ) {
+        self.id = id
+        self.message = message
+        self.push = push
+        self.acceptedAt = acceptedAt
+        self.state = state
+        self.attempts = attempts
+        self.notification = notification
+        self.registration = registration
+        self.isOrphan = isOrphan
+        self.tokenDeliveredAt = tokenDeliveredAt
+        self.suspicion = suspicion
+    }
+}
+
+extension QueuedPush {
+    /// The time at which Apple or Google last accepted a push for its token and bundle id, to the day; nil if the target is unproven.
+    package var provenAt: Timestamp? { registration?.deliveredAt ?? tokenDeliveredAt }
+
+    /// The SHA-256 of the device token and the bundle id, the key of suspicions and deliveries. Any client can register a token with
+    /// another bundle id, so a verdict concerns the pair only.
+    package var targetDigest: Digest32 {
+        let topic = push.tokenType == .apn ? push.apnTopic : ""
+        return SHA256.hash(Array("\(push.tokenType.rawValue) \(topic) \(push.deviceToken.text)".utf8))
+    }
+}
+
+/// A device token with one ambiguous verdict.
+package struct Suspicion: Sendable, Equatable {
+    /// The time of the first verdict.
+    package var since: Timestamp
+    /// The time at which a push was last posted to the token.
+    package var triedAt: Timestamp
+
+    package init(since: Timestamp, triedAt: Timestamp) {
+        self.since = since
+        self.triedAt = triedAt
+    }
+}
+
+/// The assignment of pushes to the queue of a route. Routes do not delay each other.
+package struct RouteAssignment: Hashable, Sendable {
+    package var tokenType: TokenType
+    /// The bundle id; empty for all bundle ids of that token type without an assignment of their own.
+    package var apnTopic: String
+    package var route: String
+
+    package init(tokenType: TokenType, apnTopic: String, route: String) {
+        self.tokenType = tokenType
+        self.apnTopic = apnTopic
+        self.route = route
+    }
+}

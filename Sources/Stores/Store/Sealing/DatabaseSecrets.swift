@@ -1,0 +1,98 @@
+package import Bytes
+package import ServerCrypto
+import StatusCrypto
+
+/// The secrets of a database in use: the random secret that it stores, and the keys that seal its rows.
+package struct DatabaseSecrets: HoldsSecret, Sendable {
+    package let fingerprints: ListFingerprints
+    package let sealing: RowSealing
+
+    /// Opens the stored secret of a database and checks the keys.
+    ///
+    /// - Parameters:
+    ///   - stored: The secret as each key has sealed it; empty if the database is not sealed.
+    ///   - clear: The secret of a database that is not sealed.
+    ///   - keys: The sealing keys; nil without a sealing key file.
+    ///   - isReadOnly: Whether a sealed database may be opened without its keys, which locks its sealed values.
+    /// - Throws: `StoreError.sealingKeyMissing` if the database is sealed, not read-only, and `keys` is nil; `sealingKeyUnknown` or
+    ///   `sealingKeyWrong` if a key of the database is not among the keys; `damaged` without any secret.
+    package init(
+        stored: [StoredSecret], clear: FixedBytes<32>?, identity: FixedBytes<33>, keys: SealingKeys?, isReadOnly: Bool
+    ) throws(StoreError) {
+        guard !stored.isEmpty else {
+            guard let clear else { throw .damaged }
+            fingerprints = ListFingerprints(key: clear)
+            sealing = .clear
+            return
+        }
+        guard let keys else {
+            guard isReadOnly else { throw .sealingKeyMissing }
+            // A store for reading only computes no fingerprint.
+            fingerprints = ListFingerprints(key: FixedBytes())
+            sealing = .locked
+            return
+        }
+        let secret = try StoredSecret.open(stored, identity: identity, keys: keys)
+        fingerprints = ListFingerprints(key: secret)
+        sealing = .sealed(Sealer(keys, secret: secret))
+    }
+}
+
+/// The random secret of a database as one key has sealed it. The database stores it once for each key that its values are sealed with.
+package struct StoredSecret: Sendable {
+    package let keyID: UInt8
+    package let sealed: [UInt8]
+
+    package init(keyID: UInt8, sealed: [UInt8]) {
+        self.keyID = keyID
+        self.sealed = sealed
+    }
+
+    /// Seals the secret with the newest key.
+    package init(_ secret: FixedBytes<32>, identity: FixedBytes<33>, keys: SealingKeys) {
+        let place = SealedPlace.databaseSecret(of: identity, key: keys.newest)
+        self.init(keyID: keys.newest, sealed: keys.seal(secret.bytes, associatedData: place.associatedData))
+    }
+
+    /// Opens the secret with each of its keys.
+    package static func open(_ stored: [StoredSecret], identity: FixedBytes<33>, keys: SealingKeys) throws(StoreError) -> FixedBytes<32> {
+        var secret: FixedBytes<32>?
+        for value in stored {
+            guard keys.has(value.keyID) else { throw .sealingKeyUnknown(id: value.keyID) }
+            let place = SealedPlace.databaseSecret(of: identity, key: value.keyID)
+            guard let bytes = try? keys.open(value.sealed, associatedData: place.associatedData) else {
+                throw .sealingKeyWrong(id: value.keyID)
+            }
+            secret = FixedBytes<32>(bytes)
+        }
+        guard let secret else { throw .damaged }
+        return secret
+    }
+}
+
+/// A change that a starting store makes in a database for its sealing keys.
+package enum SealingChange: Sendable {
+    /// Sealing is turned on: the database stores this secret instead of the one in clear.
+    case turnOn(StoredSecret)
+    /// Re-sealing begins if the newest key is not yet the one that seals. The secret is nil if the newest key has sealed it already.
+    case rotate(adding: StoredSecret?)
+
+    /// Decides about the change.
+    ///
+    /// - Parameters:
+    ///   - stored: The secret as each key has sealed it; empty if the database is not sealed.
+    ///   - secret: The secret that a database seals from now on: the one in clear of an older database, on which its fingerprints depend,
+    ///     or one for a new database that was never stored in clear.
+    /// - Throws: `StoreError.sealingKeyUnknown` or `sealingKeyWrong` if a key of the database is not among the keys.
+    package init(
+        stored: [StoredSecret], identity: FixedBytes<33>, keys: SealingKeys, turningOnWith secret: @autoclosure () throws -> FixedBytes<32>
+    ) throws {
+        guard !stored.isEmpty else {
+            self = .turnOn(StoredSecret(try secret(), identity: identity, keys: keys))
+            return
+        }
+        let secret = try StoredSecret.open(stored, identity: identity, keys: keys)
+        let isNew = !stored.contains { $0.keyID == keys.newest }
+        self = .rotate(adding: isNew ? StoredSecret(secret, identity: identity, keys: keys) : nil)
+    }
+}

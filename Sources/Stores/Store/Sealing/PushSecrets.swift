@@ -1,0 +1,53 @@
+package import Bytes
+import Foundation
+
+/// The secrets of an open push.
+package struct PushSecrets: Sendable {
+    package var deviceToken: DeviceToken
+    package var chatID: [UInt8]
+    /// The encrypted chat message.
+    package var message: [UInt8]
+    /// The notification of a gateway, in JSON; nil for a push of a chat message.
+    package var notification: [UInt8]?
+
+    package init(deviceToken: DeviceToken = "", chatID: [UInt8] = [], message: [UInt8] = [], notification: [UInt8]? = nil) {
+        self.deviceToken = deviceToken
+        self.chatID = chatID
+        self.message = message
+        self.notification = notification
+    }
+
+    /// The fields of the sealed value.
+    package var fields: [[UInt8]?] { [deviceToken.field, chatID, message, notification] }
+
+    /// The length of the texts in bytes.
+    package var byteCount: Int { message.count + chatID.count + (notification?.count ?? 0) }
+
+    /// Decodes the notification of a gateway; nil for a push of a chat message.
+    package func gatewayNotification() throws(StoreError) -> GatewayNotification? {
+        guard let notification else { return nil }
+        guard let decoded = try? JSONDecoder().decode(GatewayNotification.self, from: Data(notification)) else { throw .damaged }
+        return decoded
+    }
+}
+
+extension RowSealing {
+    /// Returns the secrets of a push as the columns of its row keep them: in clear, or sealed with empty secrets in clear.
+    package func columns(
+        _ secrets: PushSecrets, in place: @autoclosure () -> SealedPlace
+    ) throws(StoreError) -> (clear: PushSecrets, sealed: [UInt8]?) {
+        let sealed = try seal(secrets.fields, in: place())
+        return (sealed == nil ? secrets : PushSecrets(), sealed)
+    }
+
+    /// Returns the secrets of a push.
+    ///
+    /// - Parameter clear: The secrets that the row has in clear.
+    package func open(
+        _ sealed: [UInt8]?, orClear clear: PushSecrets, in place: @autoclosure () -> SealedPlace
+    ) throws(StoreError) -> PushSecrets {
+        guard let fields = try open(sealed, count: 4, in: place()) else { return clear }
+        return PushSecrets(
+            deviceToken: DeviceToken(field: fields[0]), chatID: fields[1] ?? [], message: fields[2] ?? [], notification: fields[3])
+    }
+}

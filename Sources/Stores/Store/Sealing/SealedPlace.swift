@@ -1,0 +1,93 @@
+package import Bytes
+package import PushProtocol
+import StatusCrypto
+
+/// The place of a sealed value: its column and the row's unchanging values. A value opens in its place only, so nobody who can write to the
+/// database swaps rows or columns.
+package struct SealedPlace: Equatable, Sendable {
+    /// Each part with its length in front (4 bytes, big-endian), and the version (8 bytes).
+    package let associatedData: [UInt8]
+
+    /// - Parameters:
+    ///   - column: The table and the column, such as `push secrets`.
+    ///   - owner: The key hash, or another value that names the owner of the row.
+    ///   - installation: The installation id, or another value that distinguishes rows of an owner.
+    ///   - version: The version or number of the row.
+    private init(_ column: String, owner: Span<UInt8>, installation: [UInt8] = [], version: UInt64 = 0) {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(20 + column.utf8.count + owner.count + installation.count)
+        bytes.append(bigEndian: UInt32(column.utf8.count))
+        bytes.append(contentsOf: column.utf8)
+        bytes.append(bigEndian: UInt32(owner.count))
+        bytes.append(copying: owner)
+        bytes.append(bigEndian: UInt32(installation.count))
+        bytes.append(contentsOf: installation)
+        bytes.append(bigEndian: version)
+        associatedData = bytes
+    }
+
+    /// The secret of the database, sealed with the key of that id.
+    package static func databaseSecret(of identity: FixedBytes<33>, key: UInt8) -> SealedPlace {
+        SealedPlace("sealing_key secret", owner: identity.span, version: UInt64(key))
+    }
+
+    /// Access token and device token of a registration.
+    package static func registration(_ installation: Installation, version: UInt64) -> SealedPlace {
+        of(installation, "registration secrets", version)
+    }
+
+    package static func allowedKeys(of installation: Installation, version: UInt64) -> SealedPlace {
+        of(installation, "registration_lists allowed_keys", version)
+    }
+
+    package static func chatLists(of installation: Installation, version: UInt64) -> SealedPlace {
+        of(installation, "registration_lists chat_lists", version)
+    }
+
+    private static func of(_ installation: Installation, _ column: String, _ version: UInt64) -> SealedPlace {
+        SealedPlace(
+            column, owner: installation.keyHash.span, installation: Array(installation.installationID.utf8), version: version)
+    }
+
+    /// The copy of a registration that was removed, with the digest of its plaintext.
+    package static func deadRegistration(of keyHash: Digest64, digest: Digest32) -> SealedPlace {
+        SealedPlace("dead_registration content", owner: keyHash.span, installation: digest.bytes)
+    }
+
+    /// Device token, texts and notification of a push in the outbox.
+    package static func push(to target: Installation, deduplicationKey: Digest32) -> SealedPlace {
+        SealedPlace(
+            "push secrets", owner: target.keyHash.span, installation: deduplicationKey.bytes + Array(target.installationID.utf8))
+    }
+
+    /// The reply to a message, by the compressed public key of its sender and the row of the message.
+    package static func reply(to recipient: FixedBytes<33>, message: Int64) -> SealedPlace {
+        SealedPlace("message reply", owner: recipient.span, version: UInt64(bitPattern: message))
+    }
+
+    /// User key and device token of a device of the Nextcloud push proxy.
+    package static func proxyDevice(_ identifier: Digest64) -> SealedPlace {
+        SealedPlace("nextcloud_device secrets", owner: identifier.span)
+    }
+
+    /// The device token for calls of a device of the Nextcloud push proxy.
+    package static func proxyDeviceCalls(_ identifier: Digest64) -> SealedPlace {
+        SealedPlace("nextcloud_device voip_secrets", owner: identifier.span)
+    }
+
+    /// The key that signs for a user of the Nextcloud origin.
+    package static func originKey(of user: String) -> SealedPlace {
+        SealedPlace("nextcloud_origin_key secrets", owner: user.utf8Span.span)
+    }
+
+    /// Subject and signature of a push of the Nextcloud origin to one of a user's devices.
+    package static func originPush(to user: String, tokenID: Int64) -> SealedPlace {
+        SealedPlace("nextcloud_origin_push secrets", owner: user.utf8Span.span, version: UInt64(bitPattern: tokenID))
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
+        for shift in stride(from: Number.bitWidth - 8, through: 0, by: -8) { append(UInt8(truncatingIfNeeded: number >> shift)) }
+    }
+}
