@@ -189,7 +189,7 @@ let package = Package(
         system("CLibCrypto", "libcrypto", apt: "libssl-dev"),
         system("CLibCurl", "libcurl", apt: "libcurl4-openssl-dev"),
         system("CLibPQ", "libpq", apt: "libpq-dev"),
-        // Version and commit of the programs; Scripts/release gives the latter in the environment.
+        // Version and commit of the programs; Packaging/release gives the latter in the environment.
         .target(
             name: "CBuildInfo", path: "Sources/System/CBuildInfo",
             cSettings: [.treatAllWarnings(as: .error)]

@@ -15,7 +15,7 @@ private let killCount = (environment["CRASH_TEST_KILLS"].flatMap { Int($0) } ?? 
 /// SIGKILL at random points under load (RELIABILITY.md T1). Acknowledged registrations and pushes survive.
 ///
 /// `CRASH_TEST_KILLS` sets the number of kills, `CRASH_TEST_STORE` selects one kind of database, and `CRASH_TEST_SEED` repeats a run.
-/// `Scripts/crash-test` kills a thousand times, which takes longer than any other test may.
+/// `Scripts/crash-test server` kills a thousand times, which takes longer than any other test may.
 @Suite(.fewAtATime(minutes: 20 + killCount / 5))
 struct CrashTests {
     private static let seed = environment["CRASH_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))

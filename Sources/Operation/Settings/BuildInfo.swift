@@ -4,7 +4,7 @@ import CBuildInfo
 package enum BuildInfo {
     /// Semantic version.
     package static let version = "0.1.0"
-    /// `unknown` unless `Scripts/release` built them.
+    /// `unknown` unless `Packaging/release` built them.
     package static let commit = unsafe String(cString: build_commit())
     package static let swift = unsafe String(cString: build_swift())
 

@@ -13,7 +13,7 @@ private let roundCount =
 /// SIGKILL for the node, the server, or both, in each phase, under a steady load of registrations and push requests (RELIABILITY.md T5).
 /// The server processes each message in the node's store exactly once.
 ///
-/// `NODE_CRASH_TEST_ROUNDS` sets the number of rounds, and `NODE_CRASH_TEST_SEED` repeats the choices of a run. `Scripts/node-crash-test`
+/// `NODE_CRASH_TEST_ROUNDS` sets the number of rounds, and `NODE_CRASH_TEST_SEED` repeats the choices of a run. `Scripts/crash-test node`
 /// runs a thousand.
 @Suite(.fewAtATime(minutes: 20 + roundCount / 5))
 struct NodeCrashTests {

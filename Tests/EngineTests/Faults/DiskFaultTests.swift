@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// Whether each call of a transaction fails in its own run, as in Scripts/disk-fault-test. Otherwise only the first call fails.
+    /// Whether each call of a transaction fails in its own run, as in Scripts/crash-test disk. Otherwise only the first call fails.
     private static let isExhaustive = ProcessInfo.processInfo.environment["DISK_FAULT_TEST"] == "all"
 
     @Test(arguments: Scene.all)

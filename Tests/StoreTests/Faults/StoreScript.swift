@@ -189,7 +189,7 @@ struct StoreScene: Sendable {
 }
 
 /// The calls of a step that fail, one in each run: the first and a sample. With `DISK_FAULT_TEST=all`, which
-/// `Scripts/disk-fault-test` sets, each call fails.
+/// `Scripts/crash-test disk` sets, each call fails.
 struct FailingCalls: Sequence, IteratorProtocol {
     static let areAll = ProcessInfo.processInfo.environment["DISK_FAULT_TEST"] == "all"
 
