@@ -33,13 +33,6 @@ struct DeadTokenRestoreTests {
         }
     }
 
-    @Test func `the feedback hook of earlier releases responds with 410 and the next step`() async throws {
-        let server = try await ServerProcess.start(in: TemporaryFolder())
-        let answer = try await AdminClient(server).post("/gorush/feedback", #"{"notif_id":"0","error":"Unregistered"}"#)
-        #expect(answer.status == 410 && answer.body.contains("core.sync: true"))
-        #expect(await server.terminate() == 0)
-    }
-
     @Test func `restoring requires the operator's token and a valid body`() async throws {
         try await withServerWorld { world async throws in
             try await world.loseDevice()

@@ -26,6 +26,10 @@ struct SettingsTests {
         Case(yaml: "log:\n  levle: info\n", problem: "log.levle: no such setting in FILE, line 2; is log.level meant?"),
         Case(yaml: "surprise: 1\n", problem: "surprise: no such setting in FILE, line 1"),
         Case(
+            yaml: "gorush:\n  feedbackSecret: x\n",
+            problem: "gorush.feedbackSecret: no such setting in FILE, line 2; delete it, and core.feedback_hook_url in gorush's "
+                + "configuration: a gorush in sync mode reports failures in its responses"),
+        Case(
             yaml: "transport:\n\n  waku: { url: 'http://127.0.0.1:99999' }\n",
             problem:
                 "transport.waku.url: expected an http or https URL, with a port up to 65535 if with any, and without query (FILE, line 3)"),

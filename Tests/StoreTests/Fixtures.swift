@@ -165,10 +165,10 @@ extension PushStore {
         _ = try await self.update(update, at: now)
     }
 
-    /// Begins an attempt at each push, with its own notification id.
+    /// Begins an attempt at each push.
     func lease(_ pushes: [Int64], at now: Timestamp = start) async throws {
         var update = OutboxUpdate()
-        update.pushes = pushes.map { .init(id: $0, .lease(hash(Int($0)))) }
+        update.pushes = pushes.map { .init(id: $0, .lease) }
         _ = try await self.update(update, at: now)
     }
 

@@ -198,8 +198,14 @@ package struct SettingsSource: HoldsSecret, Sendable {
         if let setting = known.first(where: { key.hasPrefix($0 + ".") }) {
             return "\(setting): expected a value, found a section (\(place))"
         }
-        return "\(key): no such setting in \(place)" + Self.suggestion(for: key, among: known)
+        return "\(key): no such setting in \(place)" + (Self.removed[key].map { "; \($0)" } ?? Self.suggestion(for: key, among: known))
     }
+
+    /// What to do instead of a setting that no longer exists.
+    private static let removed = Dictionary(
+        uniqueKeysWithValues: ["gorush.feedbackSecret", "gorush.feedbackSecretFile"].map {
+            ($0, "delete it, and core.feedback_hook_url in gorush's configuration: a gorush in sync mode reports failures in its responses")
+        })
 
     /// Returns the name with the smallest edit distance as a question; empty if all names differ too much.
     private static func suggestion(for name: String, among known: some Sequence<String>) -> String {

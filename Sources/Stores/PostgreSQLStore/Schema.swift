@@ -2,20 +2,16 @@ import Bytes
 import StatusCrypto
 import Store
 
-/// The tables of the database, and the check that the database belongs to this program and identity.
-///
-/// Texts are `bytea`, because a peer's text may contain U+0000. Times are nanoseconds since 1970, as peers and the server's clock give
-/// them.
+/// The versions of the tables, and the check that the database belongs to this program and identity.
 enum Schema {
-    /// The version of the tables, which the database stores. A program refuses a database of a newer version. The columns of older ones are
-    /// the same, so that tools can use them, too.
-    private static let version: Int64 = 2
+    /// The version of the tables, which the database stores. A program refuses a database of a newer version. 0.1.0 had the versions 1 and 2.
+    private static let version: Int64 = 3
 
     /// Creates the tables if there are none, and brings older ones up to date.
     ///
     /// - Parameter newListKey: The secret of ``ListFingerprints`` for a new database; nil for one that is sealed from the beginning.
     /// - Returns: Whether the database is new.
-    /// - Throws: `StoreError` if the database belongs to another identity or version.
+    /// - Throws: `StoreError` if the database belongs to another identity or version, or if 0.1.0 has not finished sealing it.
     static func prepare(_ transaction: Transaction, identity: FixedBytes<33>, newListKey: FixedBytes<32>?) throws -> Bool {
         // Only one of two servers that start at the same time creates the tables. The number is arbitrary.
         transaction.add("SELECT pg_advisory_xact_lock(\(lock))")
@@ -25,7 +21,11 @@ enum Schema {
             insertIdentity(transaction, identity: identity, listKey: newListKey?.bytes ?? [])
         }
         guard try self.identity(transaction) == identity else { throw StoreError.otherIdentity }
-        if try transaction.count("SELECT schema_version FROM identity") < version { updateTables(transaction) }
+        let stored = try Int64(transaction.count("SELECT schema_version FROM identity"))
+        if stored < version {
+            guard try isSealed(transaction) else { throw StoreError.unsealed }
+            updateTables(transaction, from: stored)
+        }
         return isNew
     }
 
@@ -39,16 +39,24 @@ enum Schema {
         guard try transaction.count("SELECT count(*) FROM identity") == 0 else { throw StoreError.otherIdentity }
         let tables = CopiedTable.all.map(\.name) + ["owner", "server", "sealing"]
         transaction.add("TRUNCATE \(tables.joined(separator: ", "))")
-        updateTables(transaction)
+        updateTables(transaction, from: 1)
     }
 
-    private static func createTables(_ transaction: Transaction) { add(tables, to: transaction) }
+    private static func createTables(_ transaction: Transaction) {
+        add(Tables.first, to: transaction)
+        add(Tables.next, to: transaction)
+    }
 
-    /// Brings the tables of version 1 up to date, which had one condition for all indexes of open pushes. Other servers wait meanwhile.
-    private static func updateTables(_ transaction: Transaction) {
-        add("DROP INDEX push_due, push_open, push_open_by_target, push_open_by_registration;\n" + openPushIndexes, to: transaction)
-        for queue in ["message", "push"] { transaction.add("ALTER TABLE \(queue) SET (\(freshStatistics))") }
+    /// Brings the tables of 0.1.0 up to date. Other servers wait meanwhile, and those of 0.1.0 then continue.
+    private static func updateTables(_ transaction: Transaction, from stored: Int64) {
+        if stored < 2 { add(Tables.second, to: transaction) }
+        add(Tables.next, to: transaction)
         transaction.add("UPDATE identity SET schema_version = $1", version)
+    }
+
+    /// Returns whether 0.1.0 has sealed each row of its database with the newest key.
+    private static func isSealed(_ transaction: Transaction) throws -> Bool {
+        try transaction.first("SELECT step FROM sealing") { try $0.next(ResealingStep.self) } == .done
     }
 
     private static func add(_ statements: String, to transaction: Transaction) {
@@ -79,275 +87,4 @@ enum Schema {
 
     /// The name of the lock: `push` in ASCII.
     private static let lock = 0x7075_7368
-
-    /// The storage parameters of the queues. PostgreSQL renews their statistics after 1,000 changes, at most once a minute. By default it
-    /// waits for changes of a tenth of the rows. Beside two days of finished rows it would still expect an empty queue when 100,000
-    /// pushes wait, and read all of them in statements about a few.
-    private static let freshStatistics = "autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000"
-
-    private static let openPushIndexes = """
-        CREATE INDEX push_due ON push (server, route, trust, next_attempt_at, id) WHERE \(OpenPushes.due);
-        CREATE INDEX push_open ON push (id) WHERE \(OpenPushes.inOrder);
-        CREATE INDEX push_open_by_target ON push (key_hash, installation_id, id) WHERE \(OpenPushes.ofTarget);
-        CREATE INDEX push_open_by_registration ON push (registration) WHERE \(OpenPushes.ofTarget) AND registration IS NOT NULL
-        """
-
-    private static let tables = """
-        CREATE TABLE identity (
-            id int8 PRIMARY KEY CHECK (id = 1),
-            public_key bytea NOT NULL,
-            list_key bytea NOT NULL,                -- secret; empty in a sealed database
-            schema_version int8 NOT NULL
-        );
-        -- The sealing keys whose values the database has: each with the secret of the database, sealed with the key.
-        CREATE TABLE sealing_key (
-            key_id int8 PRIMARY KEY,
-            secret bytea NOT NULL
-        );
-        -- The progress of re-sealing (`ResealingState`); no row: the database is not sealed.
-        CREATE TABLE sealing (
-            id int8 PRIMARY KEY CHECK (id = 1),
-            key_id int8 NOT NULL,                   -- the key that seals new values
-            step int8 NOT NULL,                     -- `ResealingStep`
-            position bytea NOT NULL                 -- the key of the last row of the step's table that was examined; empty to begin
-        );
-        CREATE TABLE probe (
-            id int8 PRIMARY KEY CHECK (id = 1),
-            count int8 NOT NULL
-        );
-
-        -- The servers (ClusterStore). Messages and pushes name their owner.
-        CREATE TABLE server (
-            number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-            name bytea NOT NULL,
-            version bytea NOT NULL,
-            lease_ends timestamptz NOT NULL,
-            is_leaving bool NOT NULL DEFAULT false,
-            is_fenced bool NOT NULL DEFAULT false
-        );
-        -- A job that one server does for all.
-        CREATE TABLE job (
-            name bytea PRIMARY KEY,
-            server int8 NOT NULL,
-            lease_ends timestamptz NOT NULL
-        );
-
-        -- The newest committed transaction of each connection, by which a server whose connection broke during a commit learns its outcome.
-        CREATE TABLE last_write (
-            writer int8 PRIMARY KEY,                -- a random number of the connection
-            sequence int8 NOT NULL,
-            written_at timestamptz NOT NULL DEFAULT now()
-        ) WITH (fillfactor = 50);
-
-        -- A row per key that has registered. Its lock orders all decisions about the key's registrations and pushes.
-        CREATE TABLE owner (
-            key_hash bytea PRIMARY KEY
-        );
-        -- A row per installation, which a tombstone keeps permanently.
-        CREATE TABLE registration (
-            id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-            key_hash bytea NOT NULL,
-            installation_id bytea NOT NULL,
-            is_live bool NOT NULL,
-            was_registered bool NOT NULL,           -- false for a tombstone without an earlier registration
-            version int8 NOT NULL,                  -- a UInt64 with its highest bit inverted
-            updated_at int8 NOT NULL,
-            plaintext_digest bytea NOT NULL,
-            token_type int8,                        -- this and the columns below: NULL in a tombstone
-            enabled bool,
-            allow_from_contacts_only bool,
-            block_mentions bool,
-            access_token bytea,
-            device_token bytea,
-            apn_topic bytea,
-            grant_signature bytea,
-            allowed_keys bytea,                     -- protobuf: the list alone; NULL when it is empty
-            chat_lists bytea,                       -- protobuf: the three chat lists; NULL when all are empty
-            secrets bytea,                          -- access token and device token, sealed; those in clear are NULL then
-            token_code bytea,                       -- an HMAC of the device token
-            sealed_allowed_keys bytea,
-            sealed_chat_lists bytea,
-            blocked_chats bytea,                    -- this and the two below: sorted fingerprints of the entries; NULL when it is empty
-            muted_chats bytea,
-            allowed_mentions_chats bytea,
-            plain_topic int8,
-            prefixed_topic int8,
-            delivered_at int8,                      -- the last delivery to the token and bundle id, to the day
-            UNIQUE (key_hash, installation_id)
-        );
-        CREATE INDEX registration_by_token ON registration (substr(device_token, 1, 16)) WHERE device_token IS NOT NULL;
-        CREATE INDEX registration_by_token_code ON registration (token_code) WHERE token_code IS NOT NULL;
-        CREATE INDEX registration_by_plain_topic ON registration (plain_topic) WHERE is_live;
-        CREATE INDEX registration_by_prefixed_topic ON registration (prefixed_topic) WHERE is_live;
-        CREATE TABLE topic_key (
-            key_hash bytea NOT NULL,
-            is_prefixed bool NOT NULL,
-            topic_key bytea NOT NULL,
-            PRIMARY KEY (key_hash, is_prefixed)
-        );
-
-        CREATE TABLE message (
-            id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-            server int8 NOT NULL,                   -- the owner
-            is_taken bool NOT NULL,                 -- whether the owner has it in memory or in its queues
-            recorded_at timestamptz NOT NULL DEFAULT now(),
-            state int8 NOT NULL,
-            is_unfinished bool NOT NULL,            -- undecided, or its reply is not marked as published
-            received_at int8 NOT NULL,
-            sent_at int8 NOT NULL,                  -- as its sender says; 0 when it does not
-            decided_at int8,
-            hash bytea NOT NULL UNIQUE,             -- covers the time of sending, by which SQLite's index finds a message
-            ignore_reason int8,
-            reply_type int8,
-            status_message_id bytea,
-            recipient bytea,
-            installation_id bytea,                  -- of the response to a registration, if it names one
-            pubsub_topic bytea,                     -- of the envelope; after the decision, of the reply
-            reply bytea,
-            sealed_reply bytea,
-            envelope bytea                          -- protobuf; NULL after the decision
-        ) WITH (\(freshStatistics));
-        CREATE INDEX message_unfinished ON message (server, is_taken) WHERE is_unfinished;
-        CREATE INDEX message_unpublished ON message (recipient) WHERE is_unfinished AND recipient IS NOT NULL;
-        CREATE INDEX message_decided ON message (decided_at) WHERE decided_at IS NOT NULL;
-        CREATE INDEX message_by_status_id ON message (status_message_id) WHERE status_message_id IS NOT NULL;
-        CREATE TABLE checkpoint (
-            pubsub_topic bytea PRIMARY KEY,
-            received_until int8 NOT NULL
-        );
-
-        CREATE TABLE push (
-            id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-            server int8 NOT NULL,                   -- the owner while the push is open
-            message int8 NOT NULL,                  -- the request; 0 for a push of a gateway
-            state int8 NOT NULL,
-            route bytea NOT NULL,
-            trust int8 NOT NULL,
-            accepted_at int8 NOT NULL,
-            next_attempt_at int8 NOT NULL,          -- a round (OutboxFairQueue) or a time; the greatest number while it is leased
-            attempted_at int8,                      -- this and the two below: of the newest attempt
-            notification_id bytea,
-            reason bytea,
-            finished_at int8,                       -- NULL while the push is open
-            attempts int8 NOT NULL,
-            deduplication_key bytea NOT NULL,
-            key_hash bytea NOT NULL,
-            installation_id bytea NOT NULL,
-            token_type int8 NOT NULL,
-            type int8 NOT NULL,
-            apn_topic bytea NOT NULL,
-            device_token bytea NOT NULL,            -- this and the three below: empty once finished
-            chat_id bytea NOT NULL,
-            ciphertext bytea NOT NULL,
-            notification bytea,                     -- a gateway's notification in JSON
-            secrets bytea,                          -- those four, sealed
-            registration int8
-        ) WITH (\(freshStatistics));
-        CREATE INDEX push_by_deduplication_key ON push (deduplication_key);
-        \(openPushIndexes);
-        CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
-        CREATE TABLE route (
-            token_type int8 NOT NULL,
-            apn_topic bytea NOT NULL,               -- empty for all bundle ids without a row of their own
-            name bytea NOT NULL,
-            PRIMARY KEY (token_type, apn_topic)
-        );
-        CREATE TABLE delivered_topic (
-            route bytea NOT NULL,
-            apn_topic bytea NOT NULL,               -- empty for Android
-            PRIMARY KEY (route, apn_topic)
-        );
-        CREATE TABLE suspect_token (
-            token_digest bytea PRIMARY KEY,
-            suspected_at int8 NOT NULL,
-            tried_at int8 NOT NULL,
-            is_coded bool NOT NULL                  -- whether the digest is an HMAC of the digest
-        );
-        CREATE INDEX suspect_token_by_time ON suspect_token (suspected_at);
-        CREATE TABLE proven_token (
-            token_digest bytea PRIMARY KEY,
-            delivered_at int8 NOT NULL,
-            is_coded bool NOT NULL
-        );
-        CREATE INDEX proven_token_by_time ON proven_token (delivered_at);
-        CREATE TABLE dead_registration (
-            id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-            died_at int8 NOT NULL,
-            reason bytea NOT NULL,
-            route bytea NOT NULL,
-            plain_topic int8 NOT NULL,
-            prefixed_topic int8 NOT NULL,
-            key_hash bytea NOT NULL,
-            plaintext_digest bytea NOT NULL,
-            content bytea NOT NULL,                 -- protobuf: the registration
-            secrets bytea                           -- the content, sealed
-        );
-        CREATE INDEX dead_registration_by_time ON dead_registration (died_at);
-        -- Each server counts in rows of its own, so that servers do not wait for each other's commits.
-        CREATE TABLE ledger (
-            server_name bytea NOT NULL,
-            milestone bytea NOT NULL,
-            count int8 NOT NULL,
-            pruned int8 NOT NULL,
-            PRIMARY KEY (server_name, milestone)
-        );
-
-        CREATE TABLE nextcloud_device (
-            identifier bytea PRIMARY KEY,
-            user_key bytea NOT NULL,                -- SubjectPublicKeyInfo
-            push_token_hash bytea NOT NULL,
-            platform bytea NOT NULL,
-            token bytea NOT NULL,                   -- this and the one for calls: empty and NULL once removed
-            secrets bytea,                          -- user key and token, sealed
-            token_code bytea,
-            topic bytea,
-            voip_token bytea,
-            voip_secrets bytea,
-            voip_token_code bytea,
-            voip_topic bytea,
-            created_at int8 NOT NULL,
-            updated_at int8 NOT NULL,
-            used_at int8 NOT NULL,                  -- the last registration or notification, to the day
-            removed_at int8,                        -- NULL while it is registered
-            is_dead bool NOT NULL                   -- whether it was removed because its token was dead
-        );
-        CREATE INDEX nextcloud_device_by_token ON nextcloud_device (substr(token, 1, 16)) WHERE removed_at IS NULL AND token <> '';
-        CREATE INDEX nextcloud_device_by_token_code ON nextcloud_device (token_code) WHERE token_code IS NOT NULL;
-        CREATE INDEX nextcloud_device_by_voip_token_code ON nextcloud_device (voip_token_code) WHERE voip_token_code IS NOT NULL;
-        CREATE INDEX nextcloud_device_by_voip_token ON nextcloud_device (substr(voip_token, 1, 16)) WHERE voip_token IS NOT NULL;
-        CREATE INDEX nextcloud_device_removed ON nextcloud_device (removed_at) WHERE removed_at IS NOT NULL;
-        CREATE INDEX nextcloud_device_by_use ON nextcloud_device (used_at) WHERE removed_at IS NULL;
-        CREATE TABLE nextcloud_origin_key (
-            user_name bytea PRIMARY KEY,
-            sealed bytea NOT NULL,                  -- PKCS#1, under a key that follows from the server's
-            secrets bytea                           -- this, sealed
-        );
-        CREATE TABLE nextcloud_origin_device (
-            id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-            user_name bytea NOT NULL,
-            token_id int8 NOT NULL,                 -- the app password
-            identifier bytea NOT NULL,
-            public_key bytea NOT NULL,              -- SubjectPublicKeyInfo
-            push_token_hash bytea NOT NULL,
-            proxy bytea NOT NULL,
-            app_type bytea NOT NULL,
-            last_seen int8,
-            created_at int8 NOT NULL,
-            UNIQUE (user_name, token_id)
-        );
-        CREATE TABLE nextcloud_origin_push (
-            id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-            server int8 NOT NULL,                   -- the owner
-            device int8 NOT NULL,
-            proxy bytea NOT NULL,
-            subject bytea NOT NULL,
-            signature bytea NOT NULL,
-            secrets bytea,                          -- subject and signature, sealed
-            priority bytea NOT NULL,
-            kind bytea NOT NULL,
-            expires_at int8 NOT NULL
-        );
-        CREATE INDEX nextcloud_origin_push_by_proxy ON nextcloud_origin_push (proxy, id);
-        CREATE INDEX nextcloud_origin_push_by_device ON nextcloud_origin_push (device)
-        """
 }

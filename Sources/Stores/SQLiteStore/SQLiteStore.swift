@@ -62,6 +62,7 @@ package final class SQLiteStore: PushStore {
                     try database.execute(sql: Self.writerSettings)
                     try Self.emptyLog(database)
                 }
+                try pool.write { try schema.adoptFirstRelease($0) }
                 let isNew = try Self.migrate(pool, schema.migrator, path: path, logger: logger)
                 if let sealingKeys {
                     let seals = SealingStart(identity: identity, keys: sealingKeys, isNewDatabase: isNew)

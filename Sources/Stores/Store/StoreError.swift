@@ -6,6 +6,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case otherIdentity
     /// The database was written by a newer version of the program, or before its first release.
     case unknownSchema
+    /// The database is of a time before 0.1.0, or 0.1.0 has not sealed each of its rows.
+    case unsealed
     /// The rows of another database were copied into this one only in part.
     case incompleteCopy
     /// Another session of PostgreSQL holds the lock that an operator's command or a starting server needs; nil if the session
@@ -41,8 +43,8 @@ package enum StoreError: Error, Hashable, Sendable {
     /// Whether only an operator can correct the cause: the program exits with code 78 (`EX_CONFIG`).
     package var isConfigurationFault: Bool {
         switch self {
-        case .notADatabase, .otherIdentity, .unknownSchema, .incompleteCopy, .locked, .notSetUp, .inaccessible, .sealingKeyMissing,
-            .sealingKeyUnknown, .sealingKeyWrong:
+        case .notADatabase, .otherIdentity, .unknownSchema, .unsealed, .incompleteCopy, .locked, .notSetUp, .inaccessible,
+            .sealingKeyMissing, .sealingKeyUnknown, .sealingKeyWrong:
             true
         case .failed, .unreachable, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed: false
         }
@@ -55,6 +57,9 @@ extension StoreError: CustomStringConvertible {
         case .notADatabase: "the file is not a database of this program"
         case .otherIdentity: "the database belongs to another identity key; a database never changes its identity"
         case .unknownSchema: "the database was written by another version of this program, which this one does not know"
+        case .unsealed:
+            "the database has secrets in plaintext, or is from before 0.1.0: let pushserver 0.1.0 open it with a sealing key file, and finish "
+                + "re-sealing, before you start this version"
         case .incompleteCopy: "pushctl migrate-store has not completed the database: run it again"
         case .locked(let holder):
             "\(holder ?? "a process that has just ended") holds its lock: pushctl copies or changes it, or a server starts on it. Try later"

@@ -226,9 +226,7 @@ extension ClusterSimulation {
     /// Records the outcomes of attempts, and leases the pushes that were read.
     private mutating func lease(_ index: Int) async throws {
         guard let process = members[index].process else { return }
-        let leases: [OutboxUpdate.Push] = process.due.map {
-            .init(id: $0.id, .lease(FixedBytes(repeating: UInt8(truncatingIfNeeded: $0.id))))
-        }
+        let leases: [OutboxUpdate.Push] = process.due.map { .init(id: $0.id, .lease) }
         members[index].process?.due = []
         guard try await recordOutcomes(process.outcomes, .lease, leases, index) else { return }
         note("leased \(process.due.map(\.id))")

@@ -304,7 +304,7 @@ struct OutboxTests {
             update.pushes = [
                 .init(id: 1, .finish(.sent)), .init(id: 2, .retry(at: later, isUnknown: true)), .init(id: 3, .release(.queued)),
                 .init(id: 4, .finish(.deadToken), reason: "Unregistered"), .init(id: 5, .postpone(until: later)),
-                .init(id: 6, .lease(hash(6))), .init(id: 7, .finish(.sent)), .init(id: 8, .retry(at: later, isUnknown: false)),
+                .init(id: 6, .lease), .init(id: 7, .finish(.sent)), .init(id: 8, .retry(at: later, isUnknown: false)),
             ]
             _ = try await store.update(update, at: start)
             #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [3])
@@ -354,7 +354,7 @@ struct OutboxTests {
             try await store.lease([1])
             for taken: Int64 in [1, 9] {
                 var update = OutboxUpdate()
-                update.pushes = [.init(id: 2, .finish(.sent)), .init(id: 3, .lease(hash(3))), .init(id: taken, .lease(hash(4)))]
+                update.pushes = [.init(id: 2, .finish(.sent)), .init(id: 3, .lease), .init(id: taken, .lease)]
                 let all = update
                 await #expect(throws: StoreError.damaged) { try await store.update(all, at: start) }
             }

@@ -1,3 +1,4 @@
+import Bytes
 import Foundation
 import Logging
 import PushProtocol
@@ -48,7 +49,7 @@ extension TemporaryFolder {
     /// - Parameter clock: The clock of the server's lease. With one, the clock of the database stands still, so that leases end only when a
     ///   test ends them.
     func openPostgreSQL(
-        sealingKeys: SealingKeys? = nil, serverName: String = "one", clock: ManualClock? = nil,
+        identity: FixedBytes<33> = identity, sealingKeys: SealingKeys? = nil, serverName: String = "one", clock: ManualClock? = nil,
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
         namedBundleIDs: Set<String> = []
     ) throws -> PostgreSQLStore {

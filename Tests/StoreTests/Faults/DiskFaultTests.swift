@@ -75,13 +75,14 @@ private struct Course: CustomStringConvertible {
     private(set) var failedSteps: Set<Int> = []
     private let disk: FaultyDisk
     private let folder: TemporaryFolder
-    private let script = StoreScript()
+    private let script: StoreScript
     private let fault: DiskFaultTests.Fault
     private let call: Int
     private let scenes: ArraySlice<StoreScene>
 
     init(fault: DiskFaultTests.Fault, firstCall: Int, from scene: StoreScene, _ scenes: [StoreScene]) throws {
         self.fault = fault
+        script = scene.script
         call = firstCall
         self.scenes = scenes[scene.number...].prefix(3)
         folder = try scene.makeFolder()

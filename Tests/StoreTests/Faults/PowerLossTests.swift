@@ -23,7 +23,7 @@ struct PowerLossTests {
     }
 
     @Test func `without a sync at each commit, the same script loses acknowledged writes`() async throws {
-        let scenes = try await StoreScene.script.value
+        let scenes = try await StoreScene.life.value
         var lostSteps: [Int] = []
         for (before, after) in zip(scenes, scenes.dropFirst()) {
             let cut = try await cutPower(at: .max, from: before, StoreScript(synchronous: .normal), keepsSomePages: false)
@@ -43,8 +43,9 @@ struct PowerLossTests {
     }
 
     private func cutPower(
-        at call: Int, from scene: StoreScene, _ script: StoreScript = StoreScript(), keepsSomePages: Bool
+        at call: Int, from scene: StoreScene, _ other: StoreScript? = nil, keepsSomePages: Bool
     ) async throws -> Cut {
+        let script = other ?? scene.script
         let folder = try scene.makeFolder()
         let disk = try FaultyDisk(database: folder.database)
         var store = scene.isOpen ? try await script.open(folder) : nil
@@ -61,7 +62,7 @@ struct PowerLossTests {
         await store?.close()
         try disk.restorePower(seed: keepsSomePages ? UInt64(call) : 0)
 
-        let reopened = try folder.open()
+        let reopened = try folder.open(identity: script.identity, sealingKeys: script.sealingKeys)
         let cut = Cut(
             wasUnderWay: wasUnderWay, isAcknowledged: isAcknowledged, isIntact: try await reopened.isIntact(),
             contents: try await reopened.contents())

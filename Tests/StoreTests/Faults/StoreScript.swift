@@ -3,6 +3,7 @@ import Envelope
 import Foundation
 import GRDB
 import PushProtocol
+import ServerCrypto
 import StatusCrypto
 import Store
 import TestSupport
@@ -23,6 +24,8 @@ struct StoreScript {
     enum Synchronous: String { case full, normal }
 
     var synchronous = Synchronous.full
+    var identity = StoreTests.identity
+    var sealingKeys: SealingKeys?
 
     static let steps: [Step] = [
         .open,
@@ -103,7 +106,8 @@ struct StoreScript {
     /// Opens the store with WAL checkpoints between the steps.
     func open(_ folder: TemporaryFolder) async throws -> SQLiteStore {
         // Failures are expected and frequent here, so the log is silent.
-        let store = try SQLiteStore(path: folder.database, identity: identity, random: SplitMix64(seed: 1), logger: quietLogger)
+        let store = try SQLiteStore(
+            path: folder.database, identity: identity, sealingKeys: sealingKeys, random: SplitMix64(seed: 1), logger: quietLogger)
         do {
             try await store.pool.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA wal_autocheckpoint = 8")
@@ -131,18 +135,20 @@ struct StoreScript {
 struct StoreScene: Sendable {
     /// The scenes of each script in the order of its steps, with its end as the last one.
     static var courses: [[StoreScene]] {
-        get async throws { [try await script.value, try await migration.value] }
+        get async throws { [try await life.value, try await migration.value] }
     }
 
     /// The index of the next step.
     var number: Int
+    /// Opens the database of the scene.
+    var script = StoreScript()
     /// The rows of the database.
     var contents: StoreContents
     /// The files of a killed process, including the WAL, by the ends of their names. The script's first scene has none.
     private var files: [String: Data] = [:]
 
     /// The scenes of the whole script.
-    static let script = Task {
+    static let life = Task {
         let script = StoreScript()
         let folder = try TemporaryFolder()
         var store: SQLiteStore?
@@ -159,16 +165,19 @@ struct StoreScene: Sendable {
         return scenes
     }
 
-    /// The scenes of the first step on a database of the first release.
+    /// The scenes of the first step on a database of 0.1.0.
     static let migration = Task {
         let folder = try TemporaryFolder()
-        try FirstRelease.make(in: folder)
-        var first = StoreScene(number: 0, contents: [:])
+        let release = FirstRelease.sqlite[0]
+        try release.copy(to: folder)
+        guard let owner = try SQLiteStore.identity(ofDatabaseAt: folder.database) else { throw StoreError.notSetUp }
+        let script = StoreScript(identity: owner, sealingKeys: try release.sealingKeys())
+        var first = StoreScene(number: 0, script: script, contents: [:])
         try first.copy(folder)
-        let store = try await StoreScript().open(folder)
+        let store = try await script.open(folder)
         first.contents = try await store.contents()
         await store.close()
-        return [first, StoreScene(number: 1, contents: first.contents)]
+        return [first, StoreScene(number: 1, script: script, contents: first.contents)]
     }
 
     /// Whether the database exists.

@@ -67,7 +67,7 @@ struct OpeningTests {
 
     @Test(
         arguments: [false, true],
-        ["INSERT INTO grdb_migrations VALUES ('2')", "UPDATE grdb_migrations SET identifier = '1' WHERE identifier = 'first-release'"])
+        ["INSERT INTO grdb_migrations VALUES ('2')", "UPDATE grdb_migrations SET identifier = '1' WHERE identifier = '0.1.0'"])
     func `A database of another version is refused`(readOnly: Bool, change: String) async throws {
         let folder = try TemporaryFolder()
         try await folder.open().close()
@@ -126,7 +126,7 @@ struct OpeningTests {
             let error = await #expect(throws: StoreError.self) {
                 try await store.queue.perform { transaction throws in
                     try transaction.database.run(
-                        "INSERT INTO identity (id, public_key) VALUES (?, ?)", 2, Array("secret".utf8))
+                        "INSERT INTO identity (id, public_key, list_key) VALUES (?, ?, x'')", 2, Array("secret".utf8))
                 }
             }
             #expect(error == StoreError(code: 275))  // SQLITE_CONSTRAINT_CHECK

@@ -43,7 +43,7 @@ struct QueryPlanTests {
             _ = try await store.suspicions(against: [hash(1)])
             var update = OutboxUpdate()
             update.tokens = [.suspect(hash(1)), .tried(hash(1)), .clearSuspicion(hash(1)), .deliveredToken(hash(1))]
-            update.pushes = [.init(id: 3, .lease(hash(3))), .init(id: 3, .release(.queued), dropsCiphertext: true)]
+            update.pushes = [.init(id: 3, .lease), .init(id: 3, .release(.queued), dropsCiphertext: true)]
             _ = try await store.update(update, at: start)
             for number in numbers {
                 try await store.saveTopicKey(FixedBytes(repeating: 1), keyHash: hash(number), prefixed: true)

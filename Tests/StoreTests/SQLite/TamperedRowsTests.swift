@@ -18,9 +18,7 @@ struct TamperedRowsTests {
             "UPDATE push SET finished_at = NULL, state = 0 WHERE id = 4", "UPDATE push SET state = 1, finished_at = 1 WHERE id = 9",
             "UPDATE push SET state = 99 WHERE id = 9", "UPDATE push SET device_token = 'x' WHERE id = 1",
             "UPDATE push SET secrets = x'' WHERE id = 1",
-            "INSERT INTO push SELECT 99, message, state, route, accepted_at, next_attempt_at, attempted_at, notification_id, reason, "
-                + "finished_at, attempts, deduplication_prefix, deduplication_key, key_hash, installation_id, token_type, type, apn_topic, "
-                + "device_token, chat_id, ciphertext, notification, registration, trust, secrets FROM push WHERE id = 9",
+            "CREATE TEMPORARY TABLE copy AS SELECT * FROM push WHERE id = 9; UPDATE copy SET id = 99; INSERT INTO push SELECT * FROM copy",
             "DELETE FROM message WHERE id = 1", "DELETE FROM message WHERE id = 5", "UPDATE message SET ignore_reason = 2 WHERE id = 2",
             "UPDATE message SET state = 1 WHERE id = 5", "UPDATE ledger SET count = count + 1 WHERE milestone = 'sent'",
             "DELETE FROM ledger WHERE milestone = 'merged'", "UPDATE ledger SET pruned = 1 WHERE milestone = 'dead_token'",
@@ -51,8 +49,8 @@ struct TamperedRowsTests {
             }
             #expect(
                 columns == [
-                    "id", "key_prefix", "is_live", "version", "updated_at", "key_hash", "installation_prefix", "installation_id",
-                    "plaintext_digest", "was_registered",
+                    "id", "key_prefix", "is_live", "was_registered", "version", "updated_at", "key_hash", "installation_prefix",
+                    "installation_id", "plaintext_digest",
                 ])
             #expect(counts == [0, 0, 0])
         }

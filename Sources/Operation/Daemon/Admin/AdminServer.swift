@@ -116,10 +116,6 @@ struct AdminServer: Service {
             }
             return Self.respond(.ok, try PushProgressBody(progress).json(), type: "application/json")
         }
-        // Earlier releases received gorush's feedback here. An operator whose gorush still has the hook finds this text in its log.
-        router.post("gorush/feedback") { _, _ in
-            Self.respond(.gone, "gorush has to run with core.sync: true; delete its core.feedback_hook_url", type: "text/plain")
-        }
         router.post("drain") { [content] request, _ in
             guard content.token.isShown(by: request.headers[.authorization]) else {
                 return Self.respond(.unauthorized, "", type: "text/plain")

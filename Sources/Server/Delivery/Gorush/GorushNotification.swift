@@ -23,8 +23,7 @@ struct GorushNotification: HoldsSecret, Sendable, Equatable {
         var secondsLeft: Int64
     }
 
-    /// The `notif_id`, by which gorush's `logs` and its feedback speak of it. Unique and not to be guessed, for the feedback hook is not
-    /// authenticated (GORUSH.md §8); never a token or a user's data.
+    /// The `notif_id`, which gorush repeats in `logs`: unique, and never a token or a user's data.
     var identifier: String?
     var tokens: [DeviceToken]
     var platform: GorushPlatform

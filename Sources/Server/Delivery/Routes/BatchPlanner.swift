@@ -42,7 +42,7 @@ struct DeliveryPlan: Sendable {
             + suspended.map { .init(id: $0.push.id, .postpone(until: now.advanced(by: $0.rest)), reason: "suspected token") }
             + expired.map { .init(id: $0.id, .finish(.expired), reason: "lifetime") }
             + unsendable.map { push, obstacle in .init(id: push.id, .finish(.refused), reason: obstacle.rawValue) }
-            + batches.joined().flatMap { item in item.pushes.map { .init(id: $0.id, .lease(item.identifier)) } }
+            + batches.joined().flatMap { item in item.pushes.map { .init(id: $0.id, .lease) } }
     }
 }
 

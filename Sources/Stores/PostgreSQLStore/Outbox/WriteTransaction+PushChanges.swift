@@ -10,7 +10,7 @@ extension WriteTransaction {
         var retries: [(push: Int64, at: Timestamp, state: OpenPushState, reason: String?)] = []
         var releases: [(push: Int64, state: OpenPushState)] = []
         var postponements: [(push: Int64, until: Timestamp, reason: String?)] = []
-        var leases: [(push: Int64, notification: NotificationID)] = []
+        var leases: [Int64] = []
         for push in pushes {
             if push.dropsCiphertext {
                 try rewrite(push.id) { $0.message = [] }
@@ -20,7 +20,7 @@ extension WriteTransaction {
             case .retry(let time, let isUnknown): retries.append((push.id, time, isUnknown ? .unknown : .queued, push.reason))
             case .release(let state): releases.append((push.id, state))
             case .postpone(let time): postponements.append((push.id, time, push.reason))
-            case .lease(let notification): leases.append((push.id, notification))
+            case .lease: leases.append(push.id)
             }
         }
         try finish(outcomes, at: now)
@@ -82,18 +82,17 @@ extension WriteTransaction {
             SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.until)), SQLArray(pushes.map(\.reason)), server)
     }
 
-    private func lease(_ pushes: [(push: Int64, notification: NotificationID)], at now: Timestamp) throws {
+    private func lease(_ pushes: [Int64], at now: Timestamp) throws {
         guard !pushes.isEmpty else { return }
-        let ids = SQLArray(pushes.map(\.push))
+        let ids = SQLArray(pushes)
         let leasedCount = try database.run(
             """
             UPDATE push SET
-                state = \(OpenPushState.leased.rawValue), next_attempt_at = \(Int64.max), attempts = attempts + 1, attempted_at = $1,
-                notification_id = change.notification_id
-            FROM unnest($2::int8[], $3::bytea[]) AS change (id, notification_id)
-            WHERE push.id = change.id AND \(Self.isOpen(of: "$4")) AND push.state <> \(OpenPushState.leased.rawValue)
+                state = \(OpenPushState.leased.rawValue), next_attempt_at = \(Int64.max), attempts = attempts + 1, attempted_at = $1
+            FROM unnest($2::int8[]) AS change (id)
+            WHERE push.id = change.id AND \(Self.isOpen(of: "$3")) AND push.state <> \(OpenPushState.leased.rawValue)
             """,
-            now, ids, SQLArray(pushes.map(\.notification)), server)
+            now, ids, server)
         guard leasedCount < pushes.count else { return }
         let endedCount = try database.count(
             "SELECT count(*) FROM push WHERE id = ANY($1) AND NOT (\(Self.isOpen(of: "$2")))", ids, server)

@@ -34,7 +34,7 @@ extension WriteTransaction {
             """
             UPDATE push SET
                 key_hash = decode(repeat('00', 64), 'hex'), installation_id = '', apn_topic = '',
-                deduplication_key = decode(repeat('00', 32), 'hex'), notification_id = NULL, registration = NULL
+                deduplication_key = decode(repeat('00', 32), 'hex'), registration = NULL
             WHERE key_hash = $1
             """,
             keyHash)

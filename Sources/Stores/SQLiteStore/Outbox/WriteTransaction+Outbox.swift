@@ -68,15 +68,15 @@ extension WriteTransaction {
             try rewrite(push.id) { $0.message = [] }
         }
         switch push.change {
-        case .lease(let notification):
+        case .lease:
             let changedCount = try database.run(
                 """
                 UPDATE push SET
                     state = \(OpenPushState.leased.rawValue), next_attempt_at = \(Int64.max), attempts = attempts + 1,
-                    attempted_at = ?, notification_id = ?
+                    attempted_at = ?
                 WHERE id = ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
                 """,
-                now, notification, push.id)
+                now, push.id)
             guard changedCount == 1 else {
                 let isEnded = try database.first("SELECT finished_at IS NOT NULL FROM push WHERE id = ?", push.id) {
                     try $0.next(Bool.self)

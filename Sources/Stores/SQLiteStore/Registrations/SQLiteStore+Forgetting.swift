@@ -35,7 +35,7 @@ extension WriteTransaction {
             """
             UPDATE push SET
                 key_hash = zeroblob(64), installation_id = '', apn_topic = '', deduplication_prefix = 0, deduplication_key = zeroblob(32),
-                notification_id = NULL, registration = NULL
+                registration = NULL
             WHERE key_hash = ?
             """,
             keyHash)

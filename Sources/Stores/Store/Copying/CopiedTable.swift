@@ -68,8 +68,8 @@ package struct CopiedTable: Sendable {
         CopiedTable(
             "push", key: "id",
             """
-            id message state route:text trust accepted_at next_attempt_at attempted_at notification_id:bytes reason:text finished_at
-            attempts deduplication_key:bytes key_hash:bytes installation_id:text token_type type apn_topic:text device_token:text
+            id message state route:text trust accepted_at next_attempt_at attempted_at reason:text finished_at attempts
+            deduplication_key:bytes key_hash:bytes installation_id:text token_type type apn_topic:text device_token:text
             chat_id:bytes ciphertext:bytes notification:bytes secrets:bytes registration
             """),
         CopiedTable("route", key: "token_type apn_topic", "token_type apn_topic:text name:text"),

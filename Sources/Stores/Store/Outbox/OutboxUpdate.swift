@@ -8,7 +8,7 @@ package struct OutboxUpdate: Sendable {
     /// A change of an open push. A finished push keeps its outcome.
     package enum PushChange: Sendable {
         /// An attempt begins. The whole update fails if the push is finished (``StoreError/alreadyEnded``) or leased.
-        case lease(NotificationID)
+        case lease
         /// The next attempt is due at that time. Has no effect on a leased push.
         case postpone(until: Timestamp)
         /// The push finishes. The store erases its secrets.

@@ -105,9 +105,6 @@ package enum OpenPushState: Int64, Sendable, CaseIterable {
     case unknown = 7
 }
 
-/// The id of one attempt, which gorush repeats in its logs and its feedback. It is random, so that forged feedback matches no attempt.
-package typealias NotificationID = FixedBytes<16>
-
 /// The registration that a push goes to, as it was when the push was read.
 package struct TargetRegistration: Sendable, Equatable {
     package var row: Int64

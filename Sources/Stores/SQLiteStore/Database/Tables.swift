@@ -1,0 +1,284 @@
+/// The tables of the database, by version.
+///
+/// An index on the first 8 bytes (`…_prefix`) finds keys and hashes of 32 and 64 bytes; statements then compare all bytes. An index on the
+/// complete blob would take five times the bytes of a registration. Times are nanoseconds since 1970. A released version is never edited.
+enum Tables {
+    /// Changes the tables of 0.1.0 into those of the next version.
+    static let next = """
+        -- No statement looks an attempt up by its notification id.
+        ALTER TABLE push DROP COLUMN notification_id;
+        """
+
+    static let first = """
+        PRAGMA application_id = \(Schema.applicationID);
+
+        CREATE TABLE identity (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            public_key BLOB NOT NULL,
+            list_key BLOB NOT NULL                  -- secret; empty in a sealed database
+        ) STRICT;
+        -- The sealing keys whose values the database has: each with the secret of the database, sealed with the key.
+        CREATE TABLE sealing_key (
+            key_id INTEGER PRIMARY KEY,
+            secret BLOB NOT NULL
+        ) STRICT;
+        -- The progress of re-sealing (`ResealingState`); no row: the database is not sealed.
+        CREATE TABLE sealing (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            key_id INTEGER NOT NULL,                -- the key that seals new values
+            step INTEGER NOT NULL,                  -- `ResealingStep`
+            position INTEGER NOT NULL,              -- the last row of the step's table that was re-sealed
+            has_clear_rows INTEGER NOT NULL,        -- whether values in plaintext may remain
+            needs_compaction INTEGER NOT NULL       -- whether the next start compacts the file
+        ) STRICT;
+        -- Takes the free pages of the file, so that they are overwritten.
+        CREATE TABLE overwriting (
+            id INTEGER PRIMARY KEY,
+            content BLOB NOT NULL
+        ) STRICT;
+        -- Written to when the disk has failed, to see whether it works again.
+        CREATE TABLE probe (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            count INTEGER NOT NULL
+        ) STRICT;
+
+        -- A row per installation, which a tombstone keeps permanently.
+        CREATE TABLE registration (
+            id INTEGER PRIMARY KEY,
+            key_prefix INTEGER NOT NULL,
+            is_live INTEGER NOT NULL,
+            was_registered INTEGER NOT NULL DEFAULT 1, -- 0 for a tombstone without an earlier registration
+            version INTEGER NOT NULL,               -- the bits of a UInt64
+            updated_at INTEGER NOT NULL,
+            key_hash BLOB NOT NULL,
+            installation_prefix INTEGER NOT NULL,   -- of the SHA-256 of the id: the id itself makes the index three times as large
+            installation_id TEXT NOT NULL,
+            plaintext_digest BLOB NOT NULL,
+            token_type INTEGER,                     -- this and the columns below: NULL in a tombstone
+            enabled INTEGER,
+            allow_from_contacts_only INTEGER,
+            block_mentions INTEGER,
+            access_token TEXT,
+            device_token TEXT,
+            apn_topic TEXT,
+            grant_signature BLOB,
+            blocked_chats BLOB,                     -- this and the two below: sorted fingerprints of the entries; NULL when it is empty
+            muted_chats BLOB,
+            allowed_mentions_chats BLOB,
+            delivered_at INTEGER,                   -- the last delivery to the token and bundle id, to the day
+            secrets BLOB,                           -- access token and device token, sealed; those in plaintext are NULL then
+            token_code BLOB                         -- an HMAC of the device token
+        ) STRICT;
+        CREATE INDEX registration_by_key ON registration (key_prefix, is_live, installation_prefix);
+        CREATE INDEX registration_by_token ON registration (substr(device_token, 1, 16)) WHERE is_live = 1;
+        CREATE INDEX registration_by_token_code ON registration (token_code) WHERE token_code IS NOT NULL;
+        -- Separate, because a push request must not have to read it.
+        CREATE TABLE registration_lists (
+            registration INTEGER PRIMARY KEY,
+            allowed_keys BLOB,                      -- protobuf: the list alone; NULL when it is empty
+            chat_lists BLOB,                        -- protobuf: the three chat lists; NULL when all are empty
+            sealed_allowed_keys BLOB,
+            sealed_chat_lists BLOB
+        ) STRICT;
+        -- Topics of live registrations. Narrow, because each start reads the whole table.
+        CREATE TABLE query_topic (
+            registration INTEGER PRIMARY KEY,
+            plain INTEGER NOT NULL,
+            prefixed INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE topic_key (
+            id INTEGER PRIMARY KEY,
+            key_prefix INTEGER NOT NULL,
+            is_prefixed INTEGER NOT NULL,
+            key_hash BLOB NOT NULL,
+            topic_key BLOB NOT NULL
+        ) STRICT;
+        CREATE INDEX topic_key_by_key ON topic_key (key_prefix);
+
+        CREATE TABLE message (
+            id INTEGER PRIMARY KEY,                 -- rises, and is never given twice: the newest row is not deleted
+            state INTEGER NOT NULL,
+            received_at INTEGER NOT NULL,
+            sent_at INTEGER NOT NULL,               -- as its sender says; 0 when it does not
+            decided_at INTEGER,
+            hash BLOB NOT NULL,
+            ignore_reason INTEGER,
+            reply_type INTEGER,
+            status_prefix INTEGER,
+            status_message_id BLOB,
+            recipient BLOB,
+            pubsub_topic TEXT,                      -- of the envelope; after the decision, of the reply
+            reply BLOB,
+            sealed_reply BLOB,
+            envelope BLOB                           -- protobuf; NULL after the decision
+        ) STRICT;
+        -- The hash covers the time, so both find the same row. With the time first, rows that arrive together are next to each other. By
+        -- the hash alone each would be written to an index page of its own.
+        CREATE UNIQUE INDEX message_by_hash ON message (sent_at, hash);
+        CREATE INDEX message_by_status_id ON message (status_prefix) WHERE status_prefix IS NOT NULL;
+        -- Messages that are undecided, or whose reply is not marked as published. A table instead of an index on the state, because to
+        -- mark a reply would write the row of its message a third time.
+        CREATE TABLE unfinished_message (
+            message INTEGER PRIMARY KEY,
+            recipient_prefix INTEGER,               -- this and the one below: of the response to a registration, which a newer one of
+            installation_prefix INTEGER             -- the same client replaces; the installation is NULL if it names none
+        ) STRICT;
+        CREATE INDEX unfinished_message_by_recipient ON unfinished_message (recipient_prefix) WHERE recipient_prefix IS NOT NULL;
+        CREATE TABLE checkpoint (
+            pubsub_topic TEXT PRIMARY KEY,
+            received_until INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE push (
+            id INTEGER PRIMARY KEY,                 -- as that of messages
+            message INTEGER NOT NULL,               -- the request; 0 for a push of a gateway
+            state INTEGER NOT NULL,
+            route TEXT NOT NULL,
+            trust INTEGER NOT NULL,                 -- `PushTrust`
+            accepted_at INTEGER NOT NULL,
+            next_attempt_at INTEGER NOT NULL,       -- a round (OutboxFairQueue) or a time; the greatest number while it is leased
+            attempted_at INTEGER,                   -- this and the two below: of the newest attempt
+            notification_id BLOB,
+            reason TEXT,
+            finished_at INTEGER,                    -- NULL while the push is open
+            attempts INTEGER NOT NULL,
+            deduplication_prefix INTEGER NOT NULL,
+            deduplication_key BLOB NOT NULL,
+            key_hash BLOB NOT NULL,
+            installation_id TEXT NOT NULL,
+            token_type INTEGER NOT NULL,
+            type INTEGER NOT NULL,
+            apn_topic TEXT NOT NULL,
+            device_token TEXT NOT NULL,             -- this and the three below: empty once finished
+            chat_id BLOB NOT NULL,
+            ciphertext BLOB NOT NULL,
+            notification BLOB,                      -- a gateway's notification in JSON
+            secrets BLOB,                           -- those four, sealed
+            registration INTEGER                    -- the row it goes to; NULL for a push of a gateway
+        ) STRICT;
+        CREATE INDEX push_by_deduplication_key ON push (deduplication_prefix);
+        -- Open pushes: by route, trust and time, in the order of acceptance, which is that of the rows, and by installation. SQLite counts
+        -- from a partial index alone only if the column of the condition is in it.
+        CREATE INDEX push_due ON push (route, trust, next_attempt_at, id, finished_at) WHERE finished_at IS NULL;
+        CREATE INDEX push_open ON push (finished_at) WHERE finished_at IS NULL;
+        CREATE INDEX push_by_target ON push (substr(key_hash, 1, 8), installation_id) WHERE finished_at IS NULL;
+        CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
+        -- The queue of a push: that of its type and bundle id, else that of its type ('').
+        CREATE TABLE route (
+            token_type INTEGER NOT NULL,
+            apn_topic TEXT NOT NULL,
+            name TEXT NOT NULL,
+            PRIMARY KEY (token_type, apn_topic)
+        ) STRICT, WITHOUT ROWID;
+        -- Bundle ids that a push was ever delivered to, by route; '' for Android.
+        CREATE TABLE delivered_topic (
+            route TEXT NOT NULL,
+            apn_topic TEXT NOT NULL,
+            PRIMARY KEY (route, apn_topic)
+        ) STRICT, WITHOUT ROWID;
+        -- Device tokens that may be dead, by SHA-256, until a second verdict.
+        CREATE TABLE suspect_token (
+            token_digest BLOB PRIMARY KEY,
+            suspected_at INTEGER NOT NULL,
+            tried_at INTEGER NOT NULL,              -- the time at which a push was last posted to the token
+            is_coded INTEGER NOT NULL               -- whether the digest is an HMAC of the digest
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX suspect_token_by_time ON suspect_token (suspected_at);
+        -- Device tokens without registration, such as gateways', that have taken a push: by SHA-256, with the last time, to the day.
+        CREATE TABLE proven_token (
+            token_digest BLOB PRIMARY KEY,
+            delivered_at INTEGER NOT NULL,
+            is_coded INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX proven_token_by_time ON proven_token (delivered_at);
+        -- Registrations that were removed because their device token was dead, to be restored if that was a mistake.
+        CREATE TABLE dead_registration (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            died_at INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            route TEXT NOT NULL,
+            plain_topic INTEGER NOT NULL,
+            prefixed_topic INTEGER NOT NULL,
+            key_hash BLOB NOT NULL,
+            plaintext_digest BLOB NOT NULL,
+            content BLOB NOT NULL,                  -- protobuf: the registration
+            secrets BLOB                            -- the content, sealed
+        ) STRICT;
+        CREATE INDEX dead_registration_by_time ON dead_registration (died_at);
+        -- How often each milestone was reached, and how many of the rows that stood for it were pruned.
+        CREATE TABLE ledger (
+            milestone TEXT PRIMARY KEY,
+            count INTEGER NOT NULL,
+            pruned INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        -- How many of the row numbers up to the newest row no row ever had, in a database that was copied from PostgreSQL.
+        CREATE TABLE unused_number (
+            table_name TEXT PRIMARY KEY,
+            count INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE nextcloud_device (
+            id INTEGER PRIMARY KEY,
+            identifier_prefix INTEGER NOT NULL,
+            identifier BLOB NOT NULL,
+            user_key BLOB NOT NULL,                 -- SubjectPublicKeyInfo
+            push_token_hash BLOB NOT NULL,
+            platform TEXT NOT NULL,
+            token TEXT NOT NULL,                    -- this and the one for calls: empty and NULL once removed
+            secrets BLOB,                           -- user key and token, sealed
+            token_code BLOB,
+            topic TEXT,
+            voip_token TEXT,
+            voip_secrets BLOB,
+            voip_token_code BLOB,
+            voip_topic TEXT,
+            created_at INTEGER NOT NULL,
+            updated_at INTEGER NOT NULL,
+            used_at INTEGER NOT NULL,               -- the last registration or notification, to the day
+            removed_at INTEGER,                     -- NULL while it is registered
+            is_dead INTEGER NOT NULL                -- whether it was removed because its token was dead
+        ) STRICT;
+        CREATE INDEX nextcloud_device_by_identifier ON nextcloud_device (identifier_prefix);
+        CREATE INDEX nextcloud_device_by_token ON nextcloud_device (substr(token, 1, 16)) WHERE removed_at IS NULL;
+        CREATE INDEX nextcloud_device_by_voip_token ON nextcloud_device (substr(voip_token, 1, 16)) WHERE voip_token IS NOT NULL;
+        CREATE INDEX nextcloud_device_by_token_code ON nextcloud_device (token_code) WHERE token_code IS NOT NULL;
+        CREATE INDEX nextcloud_device_by_voip_token_code ON nextcloud_device (voip_token_code) WHERE voip_token_code IS NOT NULL;
+        CREATE INDEX nextcloud_device_removed ON nextcloud_device (removed_at) WHERE removed_at IS NOT NULL;
+        CREATE INDEX nextcloud_device_by_use ON nextcloud_device (used_at) WHERE removed_at IS NULL;
+        -- Users of the Nextcloud origin: the key that signs for each.
+        CREATE TABLE nextcloud_origin_key (
+            user TEXT PRIMARY KEY,
+            sealed BLOB NOT NULL,                   -- PKCS#1, under a key that follows from the server's
+            secrets BLOB                            -- this, sealed
+        ) STRICT, WITHOUT ROWID;
+        -- Their devices. No number is given twice, here and below: a late response must find no other.
+        CREATE TABLE nextcloud_origin_device (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            user TEXT NOT NULL,
+            token_id INTEGER NOT NULL,              -- the app password
+            identifier TEXT NOT NULL,
+            public_key BLOB NOT NULL,               -- SubjectPublicKeyInfo
+            push_token_hash TEXT NOT NULL,
+            proxy TEXT NOT NULL,
+            app_type TEXT NOT NULL,
+            last_seen INTEGER,
+            created_at INTEGER NOT NULL,
+            UNIQUE (user, token_id)
+        ) STRICT;
+        -- Pushes to them that wait.
+        CREATE TABLE nextcloud_origin_push (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            device INTEGER NOT NULL,
+            proxy TEXT NOT NULL,                    -- the device's, in whose queue it waits
+            subject TEXT NOT NULL,
+            signature TEXT NOT NULL,
+            secrets BLOB,                           -- subject and signature, sealed
+            priority TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX nextcloud_origin_push_by_proxy ON nextcloud_origin_push (proxy);
+        CREATE INDEX nextcloud_origin_push_by_device ON nextcloud_origin_push (device);
+        CREATE INDEX nextcloud_origin_push_calls ON nextcloud_origin_push (proxy) WHERE kind = 'voip';
+        """
+}

@@ -1,0 +1,158 @@
+import Bytes
+import Foundation
+import GRDB
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+@testable import PostgreSQLStore
+@testable import SQLiteStore
+
+/// Databases of 0.1.0 (RELIABILITY.md T11). The tests of disk faults interrupt the migration.
+@Suite(.fewAtATime) struct UpgradeTests {
+    @Test(arguments: FirstRelease.all)
+    func `a database of 0.1.0 comes up with its registrations, and its waiting pushes are delivered`(release: FirstRelease) async throws {
+        let folder = try TemporaryFolder()
+        try release.copy(to: folder)
+        let store = try release.open(folder, release.sealingKeys())
+        #expect(try await store.sealingProgress() == .sealed)
+        #expect(try await store.registrationCount() == 3)
+        let routes: Set = [RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios")]
+        _ = try await store.takeOverOutbox(routes: routes, latest: FirstRelease.later)
+        let due = try await store.duePushes(route: "ios", at: FirstRelease.later, limit: 9)
+        #expect(due.map { String($0.push.deviceToken.text.prefix(2)) }.sorted() == ["ab", "ab", "bc", "de"])
+        #expect(due.count { $0.notification == nil && !$0.push.chatID.isEmpty } == 3)
+        try await store.lease(due.map(\.id), at: FirstRelease.later)
+        try await store.change(due.map(\.id), to: .finish(.sent), at: FirstRelease.later)
+        #expect(Audit(try await store.auditFacts()).balances)
+        await store.close()
+
+        let again = try release.open(folder, release.sealingKeys())
+        #expect(try await again.queuedPushCount() == 0)
+        await again.close()
+    }
+
+    @Test(arguments: FirstRelease.all)
+    func `each value that 0.1.0 sealed opens when the key is rotated`(release: FirstRelease) async throws {
+        let folder = try TemporaryFolder()
+        try release.copy(to: folder)
+        let store = try release.open(folder, release.sealingKeys(rotatingTo: 2))
+        while try await store.resealNext() != .sealed {}
+        #expect(Audit(try await store.auditFacts()).balances)
+        await store.close()
+    }
+
+    @Test(arguments: FirstRelease.all, ["DELETE FROM sealing", "UPDATE sealing SET step = 4"])
+    func `a database that 0.1.0 has not sealed completely is rejected`(release: FirstRelease, change: String) throws {
+        let folder = try TemporaryFolder()
+        try release.copy(to: folder)
+        // SQLite can tell a rotation from the first sealing.
+        try release.execute(release.testDescription.hasPrefix("SQLite") ? change + Self.clearRows(change) : change, folder)
+        let error = #expect(throws: StoreError.unsealed) { try release.open(folder, release.sealingKeys()) }
+        #expect(error?.isConfigurationFault == true)
+    }
+
+    private static func clearRows(_ change: String) -> String { change.hasPrefix("UPDATE") ? ", has_clear_rows = 1" : "" }
+
+    @Test func `a rotation that 0.1.0 started continues`() async throws {
+        let folder = try TemporaryFolder()
+        let release = FirstRelease.sqlite[1]
+        try release.copy(to: folder)
+        try release.execute("UPDATE sealing SET step = 11", folder)
+        let store = try release.open(folder, release.sealingKeys())
+        while try await store.resealNext() != .sealed {}
+        await store.close()
+    }
+
+    @Test func `a database of a version before 0_1_0 is rejected`() throws {
+        let folder = try TemporaryFolder()
+        let release = FirstRelease.sqlite[1]
+        try release.copy(to: folder)
+        try release.execute("DELETE FROM grdb_migrations WHERE identifier IN ('sealing', 'unused-numbers')", folder)
+        for readOnly in [false, true] {
+            #expect(throws: StoreError.unsealed) { try release.openSQLite(folder, release.sealingKeys(), readOnly: readOnly) }
+        }
+    }
+
+    @Test func `a tool refuses a database that the server has not brought up to date`() async throws {
+        let folder = try TemporaryFolder()
+        let release = FirstRelease.sqlite[1]
+        try release.copy(to: folder)
+        #expect(throws: StoreError.notSetUp) { try release.openSQLite(folder, nil, readOnly: true) }
+        try await release.openSQLite(folder, release.sealingKeys()).close()
+        try await release.openSQLite(folder, nil, readOnly: true).close()
+    }
+
+    @Test func `an updated SQLite database has the tables, columns and indexes of a new one`() async throws {
+        var shapes: [[[DatabaseValue]]] = []
+        for release in FirstRelease.sqlite + [nil] {
+            let folder = try TemporaryFolder()
+            try release?.copy(to: folder)
+            let store = try release.map { try $0.openSQLite(folder, $0.sealingKeys()) } ?? folder.open(sealingKeys: sealingKeys(1))
+            shapes.append(
+                try await store.read { database in
+                    try Row.fetchAll(database, sql: Self.selectSQLiteShape).map { Array($0.databaseValues) }
+                })
+            await store.close()
+        }
+        #expect(shapes[0] == shapes[2])
+        #expect(shapes[1] == shapes[2])
+    }
+
+    private static let selectSQLiteShape = """
+        SELECT tables.name, columns.name, columns.type, columns."notnull", columns.pk
+        FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'
+        UNION ALL SELECT name, tbl_name, NULL, NULL, NULL FROM sqlite_schema WHERE type = 'index'
+        ORDER BY 1, 2
+        """
+
+    /// The statements that turn the tables of 0.1.0 back into its version 1, which had other indexes.
+    private static let version1 = [
+        "DROP INDEX push_due, push_open, push_open_by_target, push_open_by_registration",
+        "CREATE INDEX push_due ON push (server, route, trust, next_attempt_at, id) WHERE finished_at IS NULL",
+        "CREATE INDEX push_open ON push (id) WHERE finished_at IS NULL",
+        "CREATE INDEX push_open_by_target ON push (key_hash, installation_id, id) WHERE finished_at IS NULL",
+        "CREATE INDEX push_open_by_registration ON push (registration) WHERE finished_at IS NULL",
+        "ALTER TABLE message RESET (autovacuum_analyze_scale_factor, autovacuum_analyze_threshold)",
+        "ALTER TABLE push RESET (autovacuum_analyze_scale_factor, autovacuum_analyze_threshold)",
+        "UPDATE identity SET schema_version = 1",
+    ]
+
+    @Test(arguments: [1, 2])
+    func `an updated PostgreSQL database has the tables, columns and indexes of a new one`(version: Int) async throws {
+        let (folder, newFolder) = (try TemporaryFolder(), try TemporaryFolder())
+        try FirstRelease.postgreSQL.copy(to: folder)
+        if version == 1 {
+            for statement in Self.version1 { try FirstRelease.postgreSQL.execute(statement, folder) }
+        }
+        try await FirstRelease.postgreSQL.open(folder, FirstRelease.postgreSQL.sealingKeys()).close()
+        try await newFolder.openPostgreSQL(sealingKeys: sealingKeys(1)).close()
+        #expect(try Self.postgreSQLShape(of: folder.databaseName) == Self.postgreSQLShape(of: newFolder.databaseName))
+    }
+
+    @Test func `a server rejects the tables of a newer version`() async throws {
+        let folder = try TemporaryFolder()
+        try await folder.openPostgreSQL(sealingKeys: sealingKeys(1)).close()
+        try TestPostgreSQL().run("UPDATE identity SET schema_version = schema_version + 1", in: folder.databaseName)
+        #expect(throws: StoreError.unknownSchema) { try folder.openPostgreSQL(sealingKeys: sealingKeys(1)) }
+    }
+
+    /// Returns the columns with their defaults, the indexes, the storage parameters and the version of a database.
+    private static func postgreSQLShape(of database: String) throws -> [String] {
+        let rows = try TestPostgreSQL().run(
+            """
+            SELECT convert_to(text, 'UTF8') FROM (
+                SELECT concat_ws(' ', table_name, column_name, data_type, is_nullable, column_default) AS text
+                    FROM information_schema.columns WHERE table_schema = 'public'
+                UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
+                UNION ALL SELECT relname || array_to_string(reloptions, ' ') FROM pg_class WHERE reloptions IS NOT NULL
+                UNION ALL SELECT schema_version::text FROM identity
+            ) AS shape ORDER BY text
+            """,
+            in: database)
+        return try rows.map { try $0.next(String.self) }
+    }
+}
