@@ -131,7 +131,7 @@ let package = Package(
         library("SoftphonePNM", in: "Sources/Gateways", ["GatewayHTTP", "Store", "JSON", "Bytes", logging]),
         library(
             "GatewayHTTP", in: "Sources/Gateways",
-            ["HTTPServing", "HTTPClient", "JSON", "Tasks", "Bytes", hummingbird, logging, serviceLifecycle]),
+            ["PushProtocol", "Envelope", "HTTPServing", "HTTPClient", "JSON", "Tasks", "Bytes", hummingbird, logging, serviceLifecycle]),
 
         // Server: messages in, pushes out.
         library(
@@ -179,7 +179,7 @@ let package = Package(
         library("StatusCrypto", in: "Sources/Protocol", ["Bytes", "CSecp256k1", "CLibCrypto"]),
 
         // System: what every floor may use.
-        library("HTTPServing", in: "Sources/System", [hummingbird, logging]),
+        library("HTTPServing", in: "Sources/System", [hummingbird, logging, serviceLifecycle]),
         library("HTTPClient", in: "Sources/System", ["Tasks", "Bytes", "CLibCurl"]),
         library("MetricDeclarations", in: "Sources/System", [metrics]),
         library("JSON", in: "Sources/System"),

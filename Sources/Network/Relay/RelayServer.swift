@@ -87,7 +87,9 @@ package struct RelayServer: Service {
         _ configuration: Configuration, logger: Logger, onListening: @escaping @Sendable (_ address: String) async -> Void,
         respond: @escaping @Sendable (RelayRequest, RelayContext) async -> Response
     ) async throws {
-        let application = Application(
+        let listener = HTTPListener(
+            host: configuration.host, port: configuration.port, maximumConnectionCount: configuration.maximumConnectionCount,
+            idleTimeout: idleTimeout,
             responder: CallbackResponder<RelayContext> { request, context in
                 do {
                     let body = try await request.body.collect(upTo: maximumBodyByteCount)
@@ -99,15 +101,7 @@ package struct RelayServer: Service {
                     return context.response(for: .error(error is NIOTooManyBytesError ? 413 : 400))
                 }
             },
-            server: .closing(.init(idleTimeout: idleTimeout)),
-            configuration: ApplicationConfiguration(
-                address: .hostname(configuration.host, port: configuration.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(configuration.maximumConnectionCount)),
-            onServerRunning: { channel in
-                guard let address = channel.localAddress, let host = address.ipAddress, let port = address.port else { return }
-                await onListening(host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)")
-            },
-            logger: logger)
-        try await application.run()
+            logger: logger, onListening: onListening)
+        try await listener.run()
     }
 }

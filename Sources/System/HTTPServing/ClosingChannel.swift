@@ -1,11 +1,11 @@
-package import HummingbirdCore
+import HummingbirdCore
 import Logging
 import NIOCore
 import Synchronization
 
 extension HTTPServerBuilder {
     /// An HTTP/1 server that may stop while a client connects.
-    package static func closing(_ configuration: HTTP1Channel.Configuration = .init()) -> HTTPServerBuilder {
+    static func closing(_ configuration: HTTP1Channel.Configuration = .init()) -> HTTPServerBuilder {
         HTTPServerBuilder { ClosingChannel(base: HTTP1Channel(responder: $0, configuration: configuration)) }
     }
 }

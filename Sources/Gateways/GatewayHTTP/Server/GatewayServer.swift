@@ -63,20 +63,14 @@ package struct GatewayServer: Service {
     /// - Throws: An error if the address cannot be bound.
     package func run() async throws {
         let front = Front(configuration.clientAddress, gateways, clock, logger)
-        let application = Application(
+        let listener = HTTPListener(
+            host: configuration.host, port: configuration.port, maximumConnectionCount: configuration.maximumConnectionCount,
+            idleTimeout: Self.idleTimeout, channelHandlers: [ConnectionEnd()],
             responder: CallbackResponder<GatewayContext> { request, context in
                 await front.respond(to: request, on: context.channel)
             },
-            server: .closing(.init(additionalChannelHandlers: [ConnectionEnd()], idleTimeout: Self.idleTimeout)),
-            configuration: ApplicationConfiguration(
-                address: .hostname(configuration.host, port: configuration.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(configuration.maximumConnectionCount)),
-            onServerRunning: { channel in
-                guard let address = channel.localAddress, let host = address.ipAddress, let port = address.port else { return }
-                await onListening(host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)")
-            },
-            logger: logger)
-        try await application.run()
+            logger: logger, onListening: onListening)
+        try await listener.run()
     }
 
     /// Passes requests to the gateways.

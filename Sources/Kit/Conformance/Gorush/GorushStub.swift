@@ -91,14 +91,11 @@ package final class GorushStub: Sendable {
 
     private func service(host: String, port: Int, onListening: @escaping @Sendable (_ address: String) -> Void) -> ServiceGroup {
         let logger = Logger(label: "gorush-stub") { _ in SwiftLogNoOpLogHandler() }
-        let application = Application(
-            responder: CallbackResponder<BasicRequestContext> { request, _ in try await self.respond(to: request) },
-            server: .closing(), configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
-            onServerRunning: { channel in
-                if let port = channel.localAddress?.port { onListening("\(host):\(port)") }
-            },
-            logger: logger)
-        var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
+        let listener = HTTPListener(
+            host: host, port: port,
+            responder: CallbackResponder<BasicRequestContext> { request, _ in try await self.respond(to: request) }, logger: logger,
+            onListening: onListening)
+        var configuration = ServiceGroupConfiguration(services: [listener], logger: logger)
         configuration.maximumGracefulShutdownDuration = Self.maximumShutdownDuration
         return ServiceGroup(configuration: configuration)
     }

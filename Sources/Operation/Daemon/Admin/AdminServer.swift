@@ -64,17 +64,14 @@ struct AdminServer: Service {
 
     func run() async throws {
         let host = address.host
-        let application = Application(
-            router: try router(),
-            server: .closing(.init(idleTimeout: Self.idleTimeout)),
-            configuration: ApplicationConfiguration(
-                address: .hostname(host, port: address.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(maximumConnectionCount)),
-            onServerRunning: { channel in
-                await onListening(ListenAddress(host: host, port: channel.localAddress?.port ?? address.port))
-            },
-            logger: logger)
-        try await application.run()
+        let listener = HTTPListener(
+            host: host, port: address.port, maximumConnectionCount: maximumConnectionCount, idleTimeout: Self.idleTimeout,
+            responder: try router().buildResponder(), logger: logger
+        ) { bound in
+            // The host as it is configured: operators know `localhost` by that name.
+            await onListening(ListenAddress(host: host, port: ListenAddress(bound)?.port ?? address.port))
+        }
+        try await listener.run()
     }
 
     private func router() throws -> Router<BasicRequestContext> {

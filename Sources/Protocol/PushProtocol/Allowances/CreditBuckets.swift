@@ -44,9 +44,11 @@ package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Returns the time of the next credit: now or later.
-    package func nextCredit(of key: Key, at now: Timestamp) -> Timestamp {
-        guard let full = fullAt[key] else { return now }
-        return max(now, full.advanced(by: .zero - interval * (capacity - 1)))
+    package func nextCredit(of key: Key, at now: Timestamp) -> Timestamp { availability(of: 1, key: key, at: now) }
+
+    /// Returns the time from which the bucket has a number of credits: now or later. For 0 it is the end of a debt.
+    package func availability(of count: Int, key: Key, at now: Timestamp) -> Timestamp {
+        max(now, max(fullAt[key] ?? now, now).advanced(by: interval * (count - capacity)))
     }
 
     /// Returns only the buckets of the given keys.

@@ -144,18 +144,14 @@ package final class StubGorush: Service, Sendable {
 
     /// Serves until cancelled or shut down.
     package func run() async throws {
-        let application = Application(
+        let listener = HTTPListener(
+            host: "127.0.0.1", port: configuration.port,
             responder: CallbackResponder<StubGorushContext> { request, context in
                 try await self.respond(to: request, channel: context.channel)
             },
-            server: .closing(),
-            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: configuration.port)),
-            onServerRunning: { channel in
-                if let port = channel.localAddress?.port { self.addresses.append("http://127.0.0.1:\(port)") }
-            },
             // Hummingbird logs an error for every connection that ends by cancellation.
-            logger: quietLogger)
-        try await application.run()
+            logger: quietLogger, onListening: { self.addresses.append("http://\($0)") })
+        try await listener.run()
     }
 }
 
