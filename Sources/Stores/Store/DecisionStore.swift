@@ -4,7 +4,7 @@ package import Envelope
 package protocol DecisionStore: Sendable {
     /// Loads facts, passes them to `decide` for each piece of work in order, and writes the decisions, all in one transaction.
     ///
-    /// If the transaction fails, each piece gets a transaction of its own, so that none delays the others.
+    /// If the transaction fails, the store finds the pieces that fail alone, so that they do not fail the others (``Halving``).
     ///
     /// - Parameters:
     ///   - lookups: Returns the lookups that deciding these pieces needs.

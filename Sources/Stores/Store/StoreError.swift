@@ -19,6 +19,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case inaccessible(errno: Int32)
     /// The database failed: SQLite's extended result code (https://www.sqlite.org/rescode.html) and its text.
     case failed(code: Int32, text: String)
+    /// The whole database fails, for example because of a full disk: the code of SQLite, or 0, and the text.
+    case unavailable(code: Int32, text: String)
     /// The server of the database cannot be reached, or rejects the connection: its text.
     case unreachable(String)
     /// A stored value has a shape that this program does not write.
@@ -46,7 +48,15 @@ package enum StoreError: Error, Hashable, Sendable {
         case .notADatabase, .otherIdentity, .unknownSchema, .unsealed, .incompleteCopy, .locked, .notSetUp, .inaccessible,
             .sealingKeyMissing, .sealingKeyUnknown, .sealingKeyWrong:
             true
-        case .failed, .unreachable, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed: false
+        case .failed, .unavailable, .unreachable, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed: false
+        }
+    }
+
+    /// Whether any other transaction would fail too, so that none is worth a try for a part of the work.
+    package var isOfWholeStore: Bool {
+        switch self {
+        case .unavailable, .unreachable, .closed: true
+        default: false
         }
     }
 }
@@ -65,7 +75,7 @@ extension StoreError: CustomStringConvertible {
             "\(holder ?? "a process that has just ended") holds its lock: pushctl copies or changes it, or a server starts on it. Try later"
         case .notSetUp: "the database has not been set up or brought up to date: start the server once"
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
-        case .failed(let code, let text): "the database failed: \(text) (\(code))"
+        case .failed(let code, let text), .unavailable(let code, let text): "the database failed: \(text) (\(code))"
         case .unreachable(let text): "the database cannot be reached: \(text)"
         case .damaged: "a stored value is damaged"
         case .alreadyDecided: "the message was decided before"

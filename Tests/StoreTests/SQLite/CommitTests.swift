@@ -61,6 +61,19 @@ struct CommitTests {
         }
     }
 
+    @Test func `a write that fails alone costs its group few transactions`() async throws {
+        try await withSQLiteStore { store in
+            let outcomes = try await whileWriterIsBusy(store, count: 128) { number in
+                try await store.queue.perform { _ in
+                    if number == 50 { throw StoreError.damaged }
+                    return number
+                }
+            }
+            #expect(outcomes.errors.count == 1)
+            #expect(outcomes.commitCount == 7)
+        }
+    }
+
     @Test func `when the disk is full, all writes of the transaction fail, and the store recovers by itself`() async throws {
         try await withSQLiteStore { store in
             try await store.register(registration())

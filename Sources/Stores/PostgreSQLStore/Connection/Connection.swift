@@ -138,4 +138,11 @@ enum PostgreSQLError: Error, Equatable {
 
     /// Whether the same transaction may succeed if it runs again: a serialization failure or a deadlock.
     var isTransient: Bool { self == .failed(state: "40001") || self == .failed(state: "40P01") }
+
+    /// Whether the next transaction would fail too: by the class of the SQLSTATE, the connection, resources such as the disk, an operator's
+    /// shutdown, an error of the system, or a database that is read-only.
+    var isOfWholeStore: Bool {
+        guard case .failed(let state) = self else { return true }
+        return ["08", "53", "57", "58"].contains { state.hasPrefix($0) } || state == "25006"
+    }
 }

@@ -200,7 +200,9 @@ extension StoreError {
 
     init(_ error: PostgreSQLError) {
         switch error {
-        case .failed(let state): self = .failed(code: 0, text: "PostgreSQL reports SQLSTATE \(state)")
+        case .failed(let state):
+            let text = "PostgreSQL reports SQLSTATE \(state)"
+            self = error.isOfWholeStore ? .unavailable(code: 0, text: text) : .failed(code: 0, text: text)
         case .disconnected(let message): self = .unreachable(message)
         case .outOfMemory: self = .failed(code: 0, text: "out of memory")
         }

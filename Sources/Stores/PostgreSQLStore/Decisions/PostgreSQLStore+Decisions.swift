@@ -9,23 +9,16 @@ extension PostgreSQLStore {
         deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
     ) async -> Committed<Outcome> {
         var committed = Committed<Outcome>(outcomes: [], topicChanges: [])
-        guard !work.isEmpty else { return committed }
-        do {
-            let part = try await attempt(work, at: now, loading: lookups, deciding: decide)
-            committed.outcomes += part.outcomes.map { .success($0) }
-            committed.topicChanges += part.topicChanges
-            committed.supersededReplies += part.supersededReplies
-        } catch {
-            guard work.count > 1 else {
-                committed.outcomes.append(.failure(error))
-                return committed
-            }
-            // One piece fails alone, so that it does not stop the others: halves find it in few steps.
-            for half in [work.prefix(work.count / 2), work.suffix(work.count - work.count / 2)] {
-                let part = await commit(Array(half), at: now, loading: lookups, deciding: decide)
-                committed.outcomes += part.outcomes
+        var halving = Halving(count: work.count)
+        while let positions = halving.next {
+            do {
+                let part = try await attempt(Array(work[positions]), at: now, loading: lookups, deciding: decide)
+                committed.outcomes += part.outcomes.map { .success($0) }
                 committed.topicChanges += part.topicChanges
                 committed.supersededReplies += part.supersededReplies
+                halving.succeed()
+            } catch {
+                committed.outcomes += halving.fail(with: error).map { _ in .failure(error) }
             }
         }
         return committed

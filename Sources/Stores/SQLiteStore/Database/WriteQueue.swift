@@ -4,17 +4,17 @@ import Synchronization
 
 /// Group commit: all writes that wait when the writer becomes free share one transaction and one fsync.
 ///
-/// A failing write does not fail the others. When a transaction fails, the queue retries each of its writes in a transaction of its own,
-/// and a write of several parts part by part. Savepoints would isolate writes too, but SQLite would copy each page that a write touches
-/// (measured: three copies for each page in the WAL), and failures are rare.
+/// A failing write does not fail the others. When a transaction fails, the queue searches for the write, or the part of a write, that fails
+/// alone (``Halving``). Savepoints would isolate writes too, but SQLite would copy each page that a write touches (measured: three copies for
+/// each page in the WAL), and failures are rare.
 final class WriteQueue: Sendable {
     private struct Job: Sendable {
-        /// Performs the write, and returns the action to run once the transaction is durable.
-        let run: @Sendable (WriteTransaction) throws -> @Sendable () -> Void
-        /// Handles a failure of the job in a transaction of its own.
-        ///
-        /// - Returns: The parts of the job, to be retried one by one; empty if the caller has received the error.
-        let fail: @Sendable (any Error) -> [Job]
+        /// The number of parts that can be written separately.
+        var partCount = 1
+        /// Writes parts, and returns the action to run once the transaction is durable.
+        let run: @Sendable (Range<Int>, WriteTransaction) throws -> @Sendable () -> Void
+        /// Passes the error of parts to the caller.
+        let fail: @Sendable (Range<Int>, any Error) -> Void
     }
 
     private struct State {
@@ -52,18 +52,15 @@ final class WriteQueue: Sendable {
         try await withCheckedThrowingContinuation { continuation in
             submit(
                 Job(
-                    run: { transaction in
+                    run: { _, transaction in
                         let result = try body(transaction)
                         return { continuation.resume(returning: result) }
                     },
-                    fail: { error in
-                        continuation.resume(throwing: error)
-                        return []
-                    }))
+                    fail: { _, error in continuation.resume(throwing: error) }))
         }
     }
 
-    /// Runs `body` on all parts together in the next transaction, or on each part in a transaction of its own if that fails.
+    /// Runs `body` on all parts together in the next transaction. If that fails, it runs on smaller numbers of parts.
     ///
     /// - Returns: The results in the order of the parts, each with the number of parts that it covers.
     func perform<Part: Sendable, Result: Sendable>(
@@ -80,19 +77,14 @@ final class WriteQueue: Sendable {
                 }
                 if all.reduce(0, { $0 + $1.partCount }) == parts.count { continuation.resume(returning: all) }
             }
-            @Sendable func job(_ parts: [Part]) -> Job {
+            submit(
                 Job(
-                    run: { transaction in
-                        let result = try body(parts, transaction)
-                        return { end(parts.count, .success(result)) }
+                    partCount: parts.count,
+                    run: { positions, transaction in
+                        let result = try body(Array(parts[positions]), transaction)
+                        return { end(positions.count, .success(result)) }
                     },
-                    fail: { error in
-                        guard parts.count == 1 else { return parts.map { job([$0]) } }
-                        end(1, .failure(error))
-                        return []
-                    })
-            }
-            submit(job(parts))
+                    fail: { positions, error in end(positions.count, .failure(error)) }))
         }
     }
 
@@ -113,38 +105,45 @@ final class WriteQueue: Sendable {
             defer { state.isDraining = true }
             return (true, !state.isDraining)
         }
-        guard isAccepted else { return refuse(job, StoreError.closed) }
+        guard isAccepted else { return job.fail(0..<job.partCount, StoreError.closed) }
         if mustStart { pool.asyncWriteWithoutTransaction { self.drain($0) } }
     }
 
-    private func refuse(_ job: Job, _ error: StoreError) {
-        for part in job.fail(error) { refuse(part, error) }
-    }
-
     private func drain(_ database: Database) {
-        while let jobs = takeWaiting() { commit(jobs, to: database) }
+        while let jobs = takeWaiting() {
+            var halving = Halving(count: jobs.reduce(0) { $0 + $1.partCount })
+            while let part = halving.next {
+                do {
+                    try commit(Self.parts(of: jobs, at: part), to: database)
+                    halving.succeed()
+                } catch {
+                    let error = StoreError(error)
+                    for (job, positions) in Self.parts(of: jobs, at: halving.fail(with: error)) { job.fail(positions, error) }
+                }
+            }
+        }
     }
 
-    private func commit(_ jobs: [Job], to database: Database) {
+    /// Returns the parts of jobs at positions in all of their parts.
+    private static func parts(of jobs: [Job], at positions: Range<Int>) -> [(job: Job, positions: Range<Int>)] {
+        var start = 0
+        return jobs.compactMap { job in
+            defer { start += job.partCount }
+            let own = positions.clamped(to: start..<start + job.partCount)
+            return own.isEmpty ? nil : (job, own.lowerBound - start..<own.upperBound - start)
+        }
+    }
+
+    private func commit(_ parts: [(job: Job, positions: Range<Int>)], to database: Database) throws {
         var completions: [@Sendable () -> Void] = []
         let changes = OutboxChanges(outbox)
         let (start, earlierRowCount) = (ContinuousClock.now, database.totalChangesCount)
-        do {
-            try database.inTransaction(.immediate) {
-                let transaction = WriteTransaction(
-                    database: database, fingerprints: secrets.fingerprints, sealing: secrets.sealing, outbox: changes)
-                for job in jobs { completions.append(try job.run(transaction)) }
-                try transaction.ledger.write(to: database)
-                return .commit
-            }
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-            // Another process holds the lock. Each job alone would wait for the same time and fail too.
-            for job in jobs { refuse(job, StoreError(error)) }
-            return
-        } catch {
-            let rest = jobs.count > 1 ? jobs : jobs.flatMap { $0.fail(StoreError(error)) }
-            for job in rest { commit([job], to: database) }
-            return
+        try database.inTransaction(.immediate) {
+            let transaction = WriteTransaction(
+                database: database, fingerprints: secrets.fingerprints, sealing: secrets.sealing, outbox: changes)
+            for (job, positions) in parts { completions.append(try job.run(positions, transaction)) }
+            try transaction.ledger.write(to: database)
+            return .commit
         }
         metrics.committed(rowCount: database.totalChangesCount - earlierRowCount, after: ContinuousClock.now - start)
         commits.add(1, ordering: .relaxed)
