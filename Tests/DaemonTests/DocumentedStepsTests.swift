@@ -2,17 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The README's manual steps, run verbatim except for free addresses. `Scripts/check-commands` checks the commands of all pages.
+/// The steps of docs/TRY_IT.md, run verbatim except for free addresses. `Scripts/check-commands` checks the commands of all pages.
 @Suite(.fewAtATime, .safetyNet)
 struct DocumentedStepsTests {
     private struct ReadyFile: Decodable {
         var relays: [String]
     }
 
-    @Test func `the README's steps by hand wake the phone three times`() async throws {
+    @Test func `the steps by hand wake the phone three times`() async throws {
         let folder = try TemporaryFolder()
         // The four blocks are: build, the stub of gorush, the server, the clients.
-        let blocks = try Self.blocks(of: "Step by step", in: "README.md")
+        let blocks = try Self.blocks(of: "Step by step", in: "docs/TRY_IT.md")
         try #require(blocks.count == 4)
         let programs = URL(filePath: ChildProcess.path(of: "pushctl")).deletingLastPathComponent().path()
         var environment = [

@@ -9,7 +9,7 @@ import Wire
 ///     let receipt = try await server.register(device, installationID: "phone", as: identity)
 ///
 /// For tools and tests. Apps use ``RegisteringClient`` and ``SendingClient``, which know several servers, keep state and retry. Only a
-/// registration needs the caller's own key. Each query and push request uses a new ephemeral key, so that the server does not learn the
+/// registration needs the caller's own key. Each query and push request uses a new ephemeral key, so that no signature shows the
 /// sender. Requests are never retried.
 public struct PushServer: Sendable {
     /// The default timeout. Servers reply within 3 s; the rest is for the network.

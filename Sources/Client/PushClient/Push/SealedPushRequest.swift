@@ -11,7 +11,7 @@ package struct SealedPushRequest: SealedRequest {
     private let messageID: [UInt8]
     private let server: StatusCrypto.PublicKey
 
-    /// - Parameter asker: An ephemeral key, so that the server does not learn the sender.
+    /// - Parameter asker: An ephemeral key, so that the signature doesn't show the sender.
     package init(
         _ message: PushMessage, to devices: [PushDevice], asker: PrivateKey, server: StatusCrypto.PublicKey, segmenter: Segmenter,
         using random: inout some RandomNumberGenerator

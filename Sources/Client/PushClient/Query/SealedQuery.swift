@@ -21,7 +21,7 @@ package struct SealedQuery: SealedRequest {
     /// - Parameters:
     ///   - server: The only server whose response counts, or nil for any server. The response's grants are verified elsewhere.
     ///   - form: The form of the query topic. Reference servers listen only on the plain one.
-    ///   - asker: An ephemeral key, so that the server does not learn the sender.
+    ///   - asker: An ephemeral key, so that the server doesn't learn who asks.
     package init(
         about owner: KeyHash, of server: StatusCrypto.PublicKey?, form: TopicName.QueryForm = .plain, asker: PrivateKey,
         segmenter: Segmenter,

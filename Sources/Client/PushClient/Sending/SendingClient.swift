@@ -8,7 +8,8 @@ import Wire
 ///     let client = SendingClient(identity: identity, node: node, state: try FileState(path: "push.sqlite"))
 ///     let reports = try await client.push(message, to: [Recipient(friend)])
 ///
-/// All requests use ephemeral keys: neither a server nor the network learns the sender.
+/// All requests use ephemeral keys, so the network doesn't learn the sender. A server may recognise the hashes of author and chat
+/// (SECURITY.md, "What a push request reveals").
 public actor SendingClient {
     /// The default number of devices per owner. "At least 3 devices SHOULD be targeted" (71/STATUS-PUSH-NOTIFICATION-SERVER).
     public static let defaultMaximumDeviceCount = 3
