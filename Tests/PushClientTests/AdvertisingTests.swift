@@ -143,8 +143,7 @@ struct AdvertisingTests {
         _ = try await client.register(device, with: [first.identity])
         await wait { $0.map(\.server) == [first.identity] && $0.allSatisfy { $0.accessToken != nil } }
         var forContacts = device
-        forContacts.isForContactsOnly = true
-        forContacts.contacts = [bob.publicKey]
+        forContacts.audience = .contacts([bob.publicKey])
         _ = try await client.register(forContacts, with: both)
         await wait { Set($0.map(\.server)) == Set(both) && $0.allSatisfy { $0.accessToken != nil } }
         try await client.unregister()
@@ -197,8 +196,7 @@ struct AdvertisingTests {
     func sharedState() async throws {
         let (bob, carol) = (Identity(.test(8)), Identity(.test(9)))
         var device = device
-        device.isForContactsOnly = true
-        device.contacts = [bob.publicKey]
+        device.audience = .contacts([bob.publicKey])
         _ = try await registering().register(device, with: [first.identity])
         let state = MemoryState()
         func push(_ identity: Identity?) async throws -> [DeliveryReport.Outcome] {

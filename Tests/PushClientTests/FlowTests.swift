@@ -165,8 +165,7 @@ struct FlowTests {
     @Test("for contacts only: the token is in no advertisement, and only contacts find it at the servers")
     func contactsOnly() async throws {
         var device = device
-        device.isForContactsOnly = true
-        device.contacts = [bob.publicKey]
+        device.audience = .contacts([bob.publicKey])
         _ = try await registering().register(device, with: both)
         #expect(try await sending(bob).push(message, to: [Recipient(alice.publicKey)]).map(\.installationID) == ["phone"])
         #expect(pushCount == 1)
@@ -179,8 +178,7 @@ struct FlowTests {
     func segmentedAnswer() async throws {
         let network = FakeNetwork(serverCount: 1, segmenter: Segmenter(segmentByteCount: 1_000))
         var device = device
-        device.isForContactsOnly = true
-        device.contacts = Set((20..<250).map { PushClient.PublicKey(PrivateKey.test($0).publicKey) } + [bob.publicKey])
+        device.audience = .contacts(Set((20..<250).map { PushClient.PublicKey(PrivateKey.test($0).publicKey) } + [bob.publicKey]))
         let client = try await RegisteringClient(identity: alice, node: network.node, state: MemoryState())
         _ = try await client.register(device, with: network.servers.map(\.identity))
         let sender = SendingClient(identity: bob, node: network.node, state: MemoryState())
@@ -191,14 +189,13 @@ struct FlowTests {
     func removedContact() async throws {
         let client = try await registering()
         var device = device
-        device.isForContactsOnly = true
-        device.contacts = [bob.publicKey, Identity(.test(9)).publicKey]
+        device.audience = .contacts([bob.publicKey, Identity(.test(9)).publicKey])
         _ = try await client.register(device, with: both)
         let sender = try sending(bob)
         _ = try await sender.push(message, to: [Recipient(alice.publicKey)])
         #expect(pushCount == 1)
 
-        device.contacts.remove(bob.publicKey)
+        device.audience = .contacts([Identity(.test(9)).publicKey])
         _ = try await client.register(device, with: both)
         #expect(try await sender.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.rejected(.wrongToken)])
         #expect(pushCount == 1)
@@ -212,11 +209,11 @@ struct FlowTests {
     func wrongToken() async throws {
         let client = try await registering()
         var device = device
-        device.contacts = [bob.publicKey]
+        device.audience = .contacts([bob.publicKey, Identity(.test(9)).publicKey])
         _ = try await client.register(device, with: both)
-        let sender = try sending()
+        let sender = try sending(bob)
         _ = try await sender.devices(of: alice.publicKey)
-        device.contacts = []
+        device.audience = .contacts([bob.publicKey])
         _ = try await client.register(device, with: both)
 
         let reports = try await sender.push(message, to: [Recipient(alice.publicKey)])
@@ -310,14 +307,13 @@ struct FlowTests {
         let anonymous = Identity.generate()
         // The chat key belongs to a contact and to the sender, takes part in all exchanges, and never appears.
         var device = device
-        device.isForContactsOnly = true
-        device.contacts = [bob.publicKey]
+        device.audience = .contacts([bob.publicKey])
         let client = try await registering(anonymous)
         _ = try await client.register(device, with: both)
         let asChat = try sending(chat)
         _ = try await asChat.push(message, to: [Recipient(anonymous.publicKey)])
         #expect(try await sending(bob).push(message, to: [Recipient(anonymous.publicKey)]).count == 1)
-        device.contacts = []
+        device.audience = .contacts([])
         _ = try await client.register(device, with: both)
         try await client.unregister()
         #expect(pushCount == 1 && network.envelopes.count > 10)

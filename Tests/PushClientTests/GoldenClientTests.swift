@@ -1,5 +1,6 @@
 import Bytes
 import Envelope
+import FoundationEssentials
 import PushClient
 import StatusCrypto
 import TestSupport
@@ -31,11 +32,12 @@ struct GoldenClientTests {
         let node = try ReferenceNode(golden, owner: alice.publicKey, scripts: [nonce])
         let state = MemoryState()
         let identity = Identity(alice)
-        try await state.save(
-            RegistrationPlan(installationID: sent.installationID, accessToken: sent.accessToken.text), of: identity.publicKey,
-            isNew: true)
+        let plan = RegistrationPlan(installationID: sent.installationID, accessToken: sent.accessToken.text)
+        await state.save(
+            try JSONEncoder().encode(plan), named: "registration/\(identity.publicKey.compressedHex)/\(plan.installationID)")
         let client = try await RegisteringClient(
-            identity: identity, node: node.node(version: sent.version), state: state, advertisingInterval: nil)
+            identity: identity, installationID: plan.installationID, node: node.node(version: sent.version), state: state,
+            advertisingInterval: nil)
         let device = Device(deviceToken: sent.deviceToken.text, service: sent.apnTopic.isEmpty ? .firebase : .apn(bundleID: sent.apnTopic))
         return (client, device, node, sent.version)
     }

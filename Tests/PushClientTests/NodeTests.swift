@@ -80,6 +80,17 @@ struct NodeTests {
         }
     }
 
+    @Test func `nothing is published through a node without the store in which replies are read`() async throws {
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic], hasStore: false) { url, server in
+            let client = PushServer(server.identity, node: Node(url: url))
+            let device = Device(deviceToken: "token", service: .firebase)
+            let error = await #expect(throws: PushClientError.self) {
+                try await client.register(device, installationID: "phone", as: Identity(.test(7)))
+            }
+            #expect(error?.code == .nodeRejected && server.requests.isEmpty)
+        }
+    }
+
     @Test func `the REST transport sends the headers with each request`() async throws {
         let requests = Mutex<[String]>([])
         let server = try RawServer { connection in

@@ -61,9 +61,9 @@ struct PushServerTests {
     func registerManyContacts(chatCount: Int) async throws {
         let server = FakeServer()
         var device = device
-        device.isForContactsOnly = true
         var random = SplitMix64(seed: 1)
-        device.contacts = Set((chatCount..<3_971).map { _ in PushClient.PublicKey(PrivateKey.generate(using: &random).publicKey) })
+        device.audience = .contacts(
+            Set((chatCount..<3_971).map { _ in PushClient.PublicKey(PrivateKey.generate(using: &random).publicKey) }))
         device.mutedChats = Set((0..<chatCount).map { ChatID("chat \($0)") })
         _ = try await client(of: server).register(device, installationID: "phone", as: identity)
         let stored = try #require(server.registrations.first)
@@ -275,15 +275,6 @@ struct PushServerTests {
         }
     }
 
-    @Test("nothing is published through a node that cannot receive")
-    func noReception() async throws {
-        let node = DeafNode()
-        await #expect(throws: PushClientError.nodeRejected(status: 412, text: "no store")) {
-            try await client(of: node).register(device, installationID: "phone", as: identity)
-        }
-        // Otherwise `publish` fails.
-    }
-
     @Test("a message that a node failed to publish is published again, byte for byte", arguments: [500, 503])
     func publishedAgain(status: Int) async throws {
         let node = PeerlessNode(status: status, failing: 3)
@@ -328,16 +319,5 @@ private final class PeerlessNode: FakeNode {
 
     func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
         try await server.messages(on: pubsubTopic, topics: topics, since: start)
-    }
-}
-
-/// A node without a store.
-private struct DeafNode: FakeNode {
-    func publish(_ envelope: WakuEnvelope) async throws {
-        Issue.record("published")
-    }
-
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
-        throw PushClientError.nodeRejected(status: 412, text: "no store")
     }
 }

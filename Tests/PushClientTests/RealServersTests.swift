@@ -26,8 +26,7 @@ struct RealServersTests {
         let state = try FileState(path: firstFolder.path("alice.sqlite"))
         var registering = try await RegisteringClient(identity: alice, node: node, state: state, timeout: patience)
         var device = Device(deviceToken: "token", service: .firebase)
-        device.isForContactsOnly = true
-        device.contacts = [bob.publicKey]
+        device.audience = .contacts([bob.publicKey])
         let statuses = try await registering.register(device, with: [firstKey, secondKey])
         #expect(statuses.map(\.phase) == [.registered, .registered])
 
@@ -39,7 +38,7 @@ struct RealServersTests {
         // The server is down during a change, and gets the change when it is back.
         await second.kill()
         device.mutedChats = [ChatID("noise")]
-        device.contacts = [bob.publicKey, Identity.generate().publicKey]
+        device.audience = .contacts([bob.publicKey, Identity.generate().publicKey])
         registering = try await RegisteringClient(identity: alice, node: node, state: state, timeout: .seconds(1))
         #expect(try await registering.register(device, with: [firstKey, secondKey]).last?.phase == .registering)
         let again = try await ServerProcess.start(in: secondFolder, settings: settings)
@@ -57,7 +56,7 @@ struct RealServersTests {
         #expect(try await sending.pushUntilAccepted(message(), to: alice.publicKey) == secondKey)
 
         // Bob is no longer a contact.
-        device.contacts = []
+        device.audience = .contacts([])
         _ = try await registering.register(device, with: [secondKey])
         #expect(try await sending.push(message(), to: [Recipient(alice.publicKey)]).map(\.outcome.isAccepted) == [false])
         #expect(await again.terminate() == 0)
@@ -91,7 +90,7 @@ struct RealTroubleTests {
             let keys = network.servers
             let registering = try await RegisteringClient(identity: alice, node: node, state: MemoryState(), timeout: patience)
             var device = device
-            device.contacts = [bob.publicKey, Identity.generate().publicKey]
+            device.audience = .contacts([bob.publicKey, Identity.generate().publicKey])
             #expect(try await registering.register(device, with: keys).map(\.phase) == [.registered, .registered])
 
             let sending = SendingClient(identity: bob, node: node, state: MemoryState(), queryTimeout: patience)
@@ -103,7 +102,7 @@ struct RealTroubleTests {
             network.setDeaf(false, preferred)
 
             let token = await registering.accessToken
-            device.contacts = [bob.publicKey]
+            device.audience = .contacts([bob.publicKey])
             #expect(try await registering.register(device, with: keys).map(\.phase) == [.registered, .registered])
             #expect(await registering.accessToken != token)
             try await sending.pushUntilAccepted(message(), to: alice.publicKey)
@@ -150,8 +149,7 @@ struct RealTroubleTests {
             let chat = Identity.generate()
             let client = try await RegisteringClient(identity: alice, node: node, state: MemoryState(), timeout: patience)
             var device = device
-            device.isForContactsOnly = true
-            device.contacts = [bob.publicKey, chat.publicKey]
+            device.audience = .contacts([bob.publicKey, chat.publicKey])
             #expect(try await client.register(device, with: keys).map(\.phase) == [.registered, .registered])
             for identity in [bob, chat] {
                 try await SendingClient(identity: identity, node: node, state: MemoryState(), queryTimeout: patience)

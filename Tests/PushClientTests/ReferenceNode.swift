@@ -41,7 +41,8 @@ final class ReferenceNode: FakeNode {
         let now = Timestamp(nanoseconds: Int64(version) * 1_000_000)
         let time = TestTime()
         return Node(
-            transport: FakeTransport(node: self, time: time), pubsubTopic: FakeServer.pubsubTopic, clock: time, wallClock: WallClock { now }
+            transport: FakeTransport(node: self, time: time), pubsubTopic: FakeServer.pubsubTopic, clock: time,
+            limitClock: time.limits, wallClock: WallClock { now }
         ) {
             let script = self.scripts.withLock { $0.isEmpty ? [] : $0.removeFirst() }
             return Randomness(ScriptedRandom(script))

@@ -96,46 +96,34 @@ struct RegisteringTests {
 
     // MARK: The access token
 
-    @Test("the access token changes when a contact is removed or the device becomes for contacts only, and at no other change")
-    func renewal() async throws {
+    @Test func `the access token changes when a contact is removed or only contacts may notify, and at no other change`() async throws {
         let client = try await client()
-        func register(contacts: [UInt8], only: Bool = false, muted: [String] = []) async throws -> String {
+        func register(_ audience: PushClient.Device.Audience, muted: [String] = []) async throws -> String {
             var device = device
-            device.contacts = Set(contacts.map { PushClient.PublicKey(PrivateKey.test($0).publicKey) })
-            device.isForContactsOnly = only
+            device.audience = audience
             device.mutedChats = Set(muted.map(ChatID.init))
             _ = try await client.register(device, with: both)
             #expect(try stored(first).accessToken == stored(second).accessToken)
             return try stored(first).accessToken.text
         }
-        let token = try await register(contacts: [10, 11])
-        #expect(try await register(contacts: [10, 11, 12]) == token)
-        #expect(try await register(contacts: [10, 11, 12], muted: ["a"]) == token)
-        let afterRemoval = try await register(contacts: [10, 11], muted: ["a"])
-        #expect(afterRemoval != token)
-        let forContacts = try await register(contacts: [10, 11], only: true, muted: ["a"])
-        #expect(forContacts != afterRemoval)
-        #expect(try await register(contacts: [10, 11, 12], only: true) == forContacts)
-        #expect(try await register(contacts: [10, 11, 12], only: false) == forContacts)
-    }
-
-    @Test("contacts concern servers only if they alone may notify")
-    func untoldContacts() async throws {
-        let client = try await client()
-        var device = device
-        _ = try await client.register(device, with: both)
-        device.contacts = [PushClient.PublicKey(PrivateKey.test(10).publicKey)]
-        _ = try await client.register(device, with: both)
-        #expect(first.requests.count == 1)
-        #expect(try stored(first).allowedKeyList.isEmpty)
+        func contacts(_ numbers: UInt8...) -> PushClient.Device.Audience {
+            .contacts(Set(numbers.map { PushClient.PublicKey(PrivateKey.test($0).publicKey) }))
+        }
+        let token = try await register(.anyone)
+        #expect(try await register(.anyone, muted: ["a"]) == token)
+        let forContacts = try await register(contacts(10, 11), muted: ["a"])
+        #expect(forContacts != token)
+        #expect(try await register(contacts(10, 11, 12), muted: ["b"]) == forContacts)
+        let afterRemoval = try await register(contacts(10, 12))
+        #expect(afterRemoval != forContacts)
+        #expect(try await register(.anyone) == afterRemoval)
     }
 
     @Test("each contact can decrypt the access token, and nobody else")
     func allowedKeys() async throws {
         let client = try await client()
         var device = device
-        device.isForContactsOnly = true
-        device.contacts = Set([10, 11].map { PushClient.PublicKey(PrivateKey.test($0).publicKey) })
+        device.audience = .contacts(Set([10, 11].map { PushClient.PublicKey(PrivateKey.test($0).publicKey) }))
         _ = try await client.register(device, with: [first.identity])
         let registration = try stored(first)
         #expect(registration.allowFromContactsOnly && registration.allowedKeyList.count == 2)

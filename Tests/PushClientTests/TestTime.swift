@@ -17,6 +17,8 @@ final class TestTime: Clock {
     private let isHeld = Atomic(false)
     /// The messages on their way to subscribers.
     let deliveries = Deliveries()
+    /// The clock of the limits of calls, which a test advances by hand.
+    let limits = ManualClock()
 
     var now: Instant { clock.now }
     var minimumResolution: Duration { .zero }
@@ -59,7 +61,7 @@ final class TestTime: Clock {
     func node(_ node: any FakeNode, segmenter: Segmenter = Segmenter()) -> Node {
         Node(
             transport: FakeTransport(node: node, time: self), pubsubTopic: FakeServer.pubsubTopic, segmenter: segmenter, clock: self,
-            wallClock: wallClock)
+            limitClock: limits, wallClock: wallClock)
     }
 }
 

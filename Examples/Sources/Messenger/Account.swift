@@ -32,8 +32,7 @@ struct Account {
     ///   - chats: The chats in which a mention notifies the device.
     func updateRegistration(token: Data, contacts: Set<PublicKey>, chats: Set<ChatID>) async throws {
         var device = Device(apnsToken: token, bundleID: "org.example.messenger")
-        device.isForContactsOnly = true
-        device.contacts = contacts
+        device.audience = .contacts(contacts)
         device.mentionChats = chats
         for status in try await registering.register(device, with: servers) { print("\(status.phase)") }
     }

@@ -32,8 +32,7 @@ struct Quickstart {
         // Alice's phone. An app keeps the state in a file, and keeps `run()` running.
         let phone = try await RegisteringClient(identity: alice, node: node, state: MemoryState())
         var device = Device(firebaseToken: "the app's Firebase token")
-        device.isForContactsOnly = true
-        device.contacts = [bob.publicKey]
+        device.audience = .contacts([bob.publicKey])
         for status in try await phone.register(device, with: [server]) { print("Alice at \(status.server.compressedHex): \(status.phase)") }
 
         // Bob's phone. Bob knows Alice's key, as users of a messenger do.

@@ -38,7 +38,7 @@ func registeringADevice(
     var device = Device(apnsToken: token, bundleID: "org.example.app")
     device.mutedChats = [ChatID("noise")]
     device.mentionChats = [ChatID("noise"), ChatID("family")]
-    device.contacts = contacts
+    device.audience = .contacts(contacts)
     let statuses = try await client.register(device, with: servers)
     // end of snippet: Registering-A-Device.md
     return (keeping, statuses)

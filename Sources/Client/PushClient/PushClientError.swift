@@ -19,6 +19,8 @@ public struct PushClientError: LocalizedError, Hashable, Sendable {
         public static let registrationRejected = Code(description: "registrationRejected")
         /// The device, its lists or the installation id are not what servers accept. Nothing was sent.
         public static let invalidRegistration = Code(description: "invalidRegistration")
+        /// The push has no message id. Nothing was sent.
+        public static let invalidPush = Code(description: "invalidPush")
         /// The request is longer than any node accepts. Nothing was sent.
         public static let requestTooLong = Code(description: "requestTooLong")
         /// The state cannot be read or written. Nothing was sent.
@@ -79,6 +81,8 @@ extension PushClientError {
 
     static func invalidRegistration(_ reason: String) -> PushClientError { PushClientError(.invalidRegistration, reason: reason) }
 
+    static func invalidPush(_ reason: String) -> PushClientError { PushClientError(.invalidPush, reason: reason) }
+
     package static var requestTooLong: PushClientError { PushClientError(.requestTooLong) }
 }
 
@@ -105,7 +109,7 @@ extension PushClientError: CustomStringConvertible {
 
 extension Duration {
     /// The duration as `10 s` or `0.5 s`.
-    fileprivate var formattedSeconds: String {
+    var formattedSeconds: String {
         let (seconds, attoseconds) = components
         let milliseconds = attoseconds / 1_000_000_000_000_000
         guard milliseconds != 0 else { return "\(seconds) s" }

@@ -90,6 +90,7 @@ public struct PushServer: Sendable {
     /// - Returns: A report for each device, in the same order.
     /// - Throws: ``PushClientError``, or `CancellationError`. After `noReply` the server may have accepted the push.
     public func push(_ message: PushMessage, to devices: [PushDevice]) async throws -> [DeviceReport] {
+        try message.check()
         let request = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)
             return try SealedPushRequest(

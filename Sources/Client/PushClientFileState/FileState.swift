@@ -33,7 +33,7 @@ public final class FileState: ClientState {
     /// Returns the value that was saved last under the name, or nil.
     public func value(named name: String) async throws -> Data? {
         do {
-            return try await database.read { try Data.fetchOne($0, sql: "SELECT value FROM value WHERE name = ?", arguments: [name]) }
+            return try await database.read { try Self.value(named: name, in: $0) }
         } catch {
             throw Self.failure(error)
         }
@@ -42,13 +42,32 @@ public final class FileState: ClientState {
     /// Saves a value under the name. Returns after it is on the disk.
     public func save(_ value: Data, named name: String) async throws {
         do {
-            try await database.write { database in
-                try database.execute(
-                    sql: "INSERT INTO value VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", arguments: [name, value])
+            try await database.write { try Self.save(value, named: name, in: $0) }
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    /// Saves a value under the name if the present value is as expected, in one transaction: other processes may use the file too.
+    public func replace(_ old: Data?, by new: Data, named name: String) async throws -> Bool {
+        do {
+            return try await database.write { database in
+                guard try Self.value(named: name, in: database) == old else { return false }
+                try Self.save(new, named: name, in: database)
+                return true
             }
         } catch {
             throw Self.failure(error)
         }
+    }
+
+    private static func value(named name: String, in database: Database) throws -> Data? {
+        try Data.fetchOne(database, sql: "SELECT value FROM value WHERE name = ?", arguments: [name])
+    }
+
+    private static func save(_ value: Data, named name: String, in database: Database) throws {
+        try database.execute(
+            sql: "INSERT INTO value VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", arguments: [name, value])
     }
 
     /// SQLite would create the file with its default mode.

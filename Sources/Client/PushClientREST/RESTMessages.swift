@@ -3,19 +3,25 @@ import Envelope
 public import PushClient
 import StatusCrypto
 
-/// The messages that a node receives on some topics, polled until the task is cancelled or the node fails.
+/// The messages that a node receives on some topics, polled until the task is cancelled or the node fails. The first poll is part of the
+/// subscription.
 public struct RESTMessages: AsyncSequence, Sendable {
     private let transport: RESTTransport
     private let topics: Set<Topic>
     private let pubsubTopic: String
     /// The time of the subscription.
     private let start: Timestamp
+    /// The messages that the first poll returned.
+    private let first: [WakuEnvelope]
 
-    init(_ transport: RESTTransport, _ topics: Set<Topic>, _ pubsubTopic: String) {
+    /// Subscribes with a first poll, so that a node that cannot receive fails here.
+    init(_ transport: RESTTransport, _ topics: Set<Topic>, _ pubsubTopic: String) async throws {
         self.transport = transport
         self.topics = topics
         self.pubsubTopic = pubsubTopic
         start = WallClock.system.now()
+        first = try await transport.messages(
+            on: pubsubTopic, topics: topics, since: start.advanced(by: .zero - Exchange.clockTolerance))
     }
 
     /// Starts to poll.
@@ -36,6 +42,7 @@ public struct RESTMessages: AsyncSequence, Sendable {
         fileprivate init(messages: RESTMessages) {
             self.messages = messages
             lastPoll = messages.start
+            arrived = news(messages.first)
         }
 
         /// Returns the next message.
@@ -50,9 +57,13 @@ public struct RESTMessages: AsyncSequence, Sendable {
                 let start = lastPoll.advanced(by: .zero - Exchange.clockTolerance)
                 let envelopes = try await messages.transport.messages(on: messages.pubsubTopic, topics: messages.topics, since: start)
                 lastPoll = now
-                if seen.count > Self.maximumSeenCount { seen = [] }
-                arrived = envelopes.filter { seen.insert($0.hash).inserted }.map(NodeMessage.init)[...]
+                arrived = news(envelopes)
             }
+        }
+
+        private mutating func news(_ envelopes: [WakuEnvelope]) -> ArraySlice<NodeMessage> {
+            if seen.count > Self.maximumSeenCount { seen = [] }
+            return envelopes.filter { seen.insert($0.hash).inserted }.map(NodeMessage.init)[...]
         }
     }
 }

@@ -56,7 +56,7 @@ public final class RESTTransport: NodeTransport {
     /// Returns the messages that the node receives from now on. The sequence polls the node: some times a second while a reply may be due,
     /// then twice a second.
     public func subscribe(to contentTopics: Set<String>, on pubsubTopic: String) async throws -> RESTMessages {
-        RESTMessages(self, Set(contentTopics.compactMap(Topic.init(contentTopic:))), pubsubTopic)
+        try await RESTMessages(self, Set(contentTopics.compactMap(Topic.init(contentTopic:))), pubsubTopic)
     }
 
     /// Returns the messages of the node's store since a time, or those that were read from the relay cache.

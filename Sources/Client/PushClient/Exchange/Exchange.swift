@@ -17,16 +17,27 @@ package struct Exchange: Sendable {
     /// The time to wait for further servers after the first useful reply: servers reply to the same query at nearly the same time.
     static let graceForOthers = Duration.seconds(1)
 
-    package let transport: any NodeTransport
     package let pubsubTopic: String
     package let clock: any Clock<Duration>
     package let wallClock: WallClock
+    let limits: CallLimits
+    /// The clock of the limits.
+    let limitClock: any Clock<Duration>
+    private let transport: any NodeTransport
+    /// The calls of the transport. All clients of a node share them.
+    private let calls: BoundedCalls
 
-    package init(transport: any NodeTransport, pubsubTopic: String, clock: any Clock<Duration>, wallClock: WallClock) {
+    init(
+        transport: any NodeTransport, pubsubTopic: String, clock: any Clock<Duration>, wallClock: WallClock, limits: CallLimits,
+        limitClock: any Clock<Duration>
+    ) {
         self.transport = transport
         self.pubsubTopic = pubsubTopic
         self.clock = clock
         self.wallClock = wallClock
+        self.limits = limits
+        self.limitClock = limitClock
+        calls = BoundedCalls(clock: limitClock)
     }
 
     /// Publishes the request once and returns the first reply to it.
@@ -34,11 +45,11 @@ package struct Exchange: Sendable {
     /// - Throws: `noReply` after the timeout. A published request may have taken effect nevertheless.
     package func ask<Request: SealedRequest>(_ request: Request, timeout: Duration) async throws -> Request.Answer {
         var first: Request.Answer?
-        try await listen(for: request, timeout: timeout, clock: clock) { answer in
+        let failure = try await listen(for: request, timeout: timeout, clock: clock) { answer in
             first = answer
             return false
         }
-        guard let first else { throw PushClientError.noReply(after: timeout) }
+        guard let first else { throw failure ?? PushClientError.noReply(after: timeout) }
         return first
     }
 
@@ -51,50 +62,83 @@ package struct Exchange: Sendable {
         var answers: [Request.Answer] = []
         let elapsed = stopwatch()
         var end = time
-        try await listen(for: request, timeout: time, clock: clock) { answer in
+        let failure = try await listen(for: request, timeout: time, clock: clock) { answer in
             if isUseful(answer) { end = min(end, elapsed() + Self.graceForOthers) }
             answers.append(answer)
             return true
         } while: {
             elapsed() < end
         }
+        if answers.isEmpty, let failure { throw failure }
         return answers
     }
 
-    /// Publishes the payloads of a request in order.
-    package func publish(_ payloads: [[UInt8]], on topic: TopicName) async throws {
-        for payload in payloads {
+    /// Publishes the payloads of a request in order. Retries byte for byte when the node fails: the network treats it as the same message
+    /// (WAKU_REST.md §1.2).
+    ///
+    /// - Returns: Nil, or why it is unknown whether the request was published.
+    func publishRequest(_ payloads: [[UInt8]], on topic: TopicName) async throws -> PushClientError? {
+        let messages = payloads.map { payload in
             var message = WakuMessage()
             message.payload = payload
             message.contentTopic = topic.topic.contentTopic
             message.version = RFC26.messageVersion
             message.timestamp = wallClock.now().nanoseconds
-            try await publish(WakuEnvelope(pubsubTopic: pubsubTopic, message: message))
+            return NodeMessage(WakuEnvelope(pubsubTopic: pubsubTopic, message: message))
+        }
+        do {
+            try await answer("publish", atMost: limits.publishing) { [transport, clock] in
+                for message in messages { try await Self.publish(message, through: transport, clock: clock) }
+            }
+            return nil
+        } catch let abandoned as AbandonedCall {
+            return abandoned.error
         }
     }
 
-    /// Publishes an envelope, and retries byte for byte when the node fails: the network treats it as the same message (WAKU_REST.md §1.2).
-    private func publish(_ envelope: WakuEnvelope) async throws {
-        for failureCount in 1..<Self.maximumPublishAttemptCount {
+    /// Publishes payloads to which nobody replies.
+    package func publish(_ payloads: [[UInt8]], on topic: TopicName) async throws {
+        if let failure = try await publishRequest(payloads, on: topic) { throw failure }
+    }
+
+    private static func publish(_ message: NodeMessage, through transport: any NodeTransport, clock: any Clock<Duration>) async throws {
+        for failureCount in 1..<maximumPublishAttemptCount {
+            try Task.checkCancellation()
             do {
-                return try await answer { try await transport.publish(NodeMessage(envelope)) }
+                return try await transport.publish(message)
             } catch let error as PushClientError where error.status.map({ $0 >= 500 }) == true {
-                try await sleep(for: Self.publishBackOff.bound(afterFailures: failureCount))
+                try await clock.sleep(for: publishBackOff.bound(afterFailures: failureCount))
             }
         }
-        try await answer { try await transport.publish(NodeMessage(envelope)) }
+        try await transport.publish(message)
     }
 
     /// Returns the messages on the topics since a time that the node has kept, and perhaps more.
     package func history(of topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
-        try await answer {
-            try await transport.history(of: Set(topics.map(\.contentTopic)), on: pubsubTopic, since: start.nanoseconds).map(\.envelope)
+        try await withoutAbandoning {
+            try await answer("history", atMost: limits.history) { [transport, pubsubTopic] in
+                try await transport.history(of: Set(topics.map(\.contentTopic)), on: pubsubTopic, since: start.nanoseconds).map(\.envelope)
+            }
+        }
+    }
+
+    /// Returns the messages that the node has kept, like ``history(of:since:)``; nil if the node fails. For callers that also have a
+    /// subscription, which brings what they wait for.
+    package func historyIfAvailable(of topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope]? {
+        do {
+            return try await history(of: topics, since: start)
+        } catch is PushClientError {
+            return nil
         }
     }
 
     /// Subscribes to topics.
     package func subscribe(to topics: Set<Topic>) async throws -> Inbox {
-        try await answer { try await Inbox(transport, to: topics, on: pubsubTopic) }
+        try await withoutAbandoning {
+            try await answer("subscribe", atMost: limits.subscribing) { [transport, pubsubTopic] in
+                try await transport.inbox(of: topics, on: pubsubTopic)
+            }
+        }
     }
 
     /// Removes and returns the messages of a subscription that have arrived.
@@ -112,13 +156,37 @@ package struct Exchange: Sendable {
         try Task.checkCancellation()
     }
 
-    /// Returns the node's answer. A cancelled call throws `CancellationError`, whatever the transport makes of it.
-    private func answer<Answer>(_ body: () async throws -> Answer) async throws -> Answer {
+    /// An abandoned call, which the transport may still perform.
+    private struct AbandonedCall: Error {
+        let error: PushClientError
+    }
+
+    /// Returns the transport's answer. A cancelled call throws `CancellationError`, whatever the transport makes of it.
+    ///
+    /// - Throws: ``AbandonedCall``, or the error of the transport as one of this library.
+    private func answer<Answer: Sendable>(
+        _ name: String, atMost limit: Duration, _ body: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
         do {
-            return try await body()
+            return try await calls.call(atMost: limit, body)
         } catch {
             try Task.checkCancellation()
-            throw PushClientError(ofTransport: error)
+            switch error {
+            case BoundedCalls.Failure.abandoned(let limit):
+                throw AbandonedCall(error: .nodeUnreachable(reason: "\(name) did not return within \(limit.formattedSeconds)"))
+            case BoundedCalls.Failure.busy:
+                throw PushClientError.nodeUnreachable(reason: "earlier calls of the node have not returned")
+            default: throw PushClientError(ofTransport: error)
+            }
+        }
+    }
+
+    /// Makes an abandoned call an error like any other, for calls without effect.
+    private func withoutAbandoning<Answer>(_ body: () async throws -> Answer) async throws -> Answer {
+        do {
+            return try await body()
+        } catch let abandoned as AbandonedCall {
+            throw abandoned.error
         }
     }
 
@@ -136,10 +204,11 @@ package struct Exchange: Sendable {
     }
 
     /// - Parameter take: Whether to keep listening after this reply.
+    /// - Returns: Why it is unknown whether the request was published; nil if it was.
     private func listen<Request: SealedRequest>(
         for request: Request, timeout: Duration, clock: some Clock<Duration>, take: (Request.Answer) -> Bool,
         while isWanted: () -> Bool = { true }
-    ) async throws {
+    ) async throws -> PushClientError? {
         let answerTopic = TopicName.partitioned(request.asker.publicKey).topic
         let start = wallClock.now().advanced(by: .zero - Self.clockTolerance)
         var reader = MessageReader(.asymmetric(request.asker))
@@ -151,27 +220,34 @@ package struct Exchange: Sendable {
             return true
         }
 
-        // Subscription and history precede the request, so that a node that cannot receive fails before the request has an effect. A reply
-        // to an earlier copy of the request also saves publishing it again.
+        // The subscription precedes the request, so that a node that cannot receive fails before the request has an effect. A reply to an
+        // earlier copy of the request, in the history, saves publishing it again.
         let inbox = try await subscribe(to: [answerTopic])
-        guard goesOn(try await history(of: [answerTopic], since: start)) else { return }
-        try await publish(request.payloads, on: request.topic)
+        guard goesOn(try await historyIfAvailable(of: [answerTopic], since: start) ?? []) else { return nil }
+        let failure = try await publishRequest(request.payloads, on: request.topic)
         let deadline = clock.now.advanced(by: timeout)
         var rhythm = PollRhythm()
         while goesOn(try self.take(from: inbox)), isWanted() {
             guard clock.now < deadline else {
                 // A subscription may have missed the reply, for example while the node had no connection.
-                _ = goesOn(try await history(of: [answerTopic], since: start))
-                return
+                _ = goesOn(try await historyIfAvailable(of: [answerTopic], since: start) ?? [])
+                break
             }
             try await wait(for: inbox, atMost: min(rhythm.next(), clock.now.duration(to: deadline)))
         }
+        return failure
+    }
+}
+
+extension NodeTransport {
+    fileprivate func inbox(of topics: Set<Topic>, on pubsubTopic: String) async throws -> Inbox {
+        try await Inbox(self, to: topics, on: pubsubTopic)
     }
 }
 
 extension PushClientError {
     /// Returns the error of a transport as one of this library.
     fileprivate init(ofTransport error: any Error) {
-        self = error as? PushClientError ?? .nodeUnreachable(reason: "\(error)")
+        self = error as? PushClientError ?? .nodeUnreachable(reason: Self.reason(of: error))
     }
 }

@@ -3,7 +3,7 @@ package import StatusCrypto
 import Wire
 
 /// A subscription to topics: returns first the messages in the node's store, then new ones as they arrive, each message once. After a
-/// failure it subscribes again, and reads from the store what it may have missed.
+/// failure it subscribes again, and reads from the store what it may have missed. If only the store fails, new messages still arrive.
 package struct Subscription: Sendable {
     /// A received message.
     package struct Arrival: Sendable {
@@ -21,6 +21,8 @@ package struct Subscription: Sendable {
     private var entries: [Topic: [Entry]] = [:]
     private var since: Timestamp
     private var inbox: Inbox?
+    /// The reason why the store could not be read at the last call. The next call tries again.
+    package private(set) var historyFailure: PushClientError?
 
     /// - Parameters:
     ///   - topics: The topics that everyone can decrypt who knows their names.
@@ -65,15 +67,19 @@ package struct Subscription: Sendable {
         // A message that arrives later may claim an earlier time.
         let next = node.now.advanced(by: .zero - Exchange.clockTolerance)
         do {
-            if let inbox {
-                let envelopes = try node.exchange.take(from: inbox)
-                since = max(since, next)
-                return envelopes
-            }
-            let inbox = try await node.exchange.subscribe(to: Set(entries.keys))
-            let envelopes = try await node.exchange.history(of: Set(entries.keys), since: since)
+            let isNew = inbox == nil
+            let inbox = if let inbox { inbox } else { try await node.exchange.subscribe(to: Set(entries.keys)) }
             self.inbox = inbox
-            since = max(since, next)
+            var envelopes = isNew ? [] : try node.exchange.take(from: inbox)
+            if isNew || historyFailure != nil {
+                do {
+                    envelopes = try await node.exchange.history(of: Set(entries.keys), since: since) + envelopes
+                    historyFailure = nil
+                } catch let error as PushClientError {
+                    historyFailure = error
+                }
+            }
+            if historyFailure == nil { since = max(since, next) }
             return envelopes
         } catch {
             inbox = nil

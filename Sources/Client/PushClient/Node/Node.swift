@@ -22,21 +22,27 @@ public struct Node: Sendable {
     ///   - pubsubTopic: The shard of the servers.
     ///   - maximumMessageByteCount: The maximum message size of the node in bytes, at least 4. Messages longer than three quarters of it
     ///     are sent in segments.
+    ///   - limits: How long the clients wait for the transport and for their states.
     ///   - clock: The clock that measures all waiting.
     public init(
         transport: any NodeTransport, pubsubTopic: String = defaultPubsubTopic,
-        maximumMessageByteCount: Int = defaultMaximumMessageByteCount, clock: any Clock<Duration> = ContinuousClock()
+        maximumMessageByteCount: Int = defaultMaximumMessageByteCount, limits: CallLimits = CallLimits(),
+        clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.init(
             transport: transport, pubsubTopic: pubsubTopic, segmenter: Segmenter(maximumMessageByteCount: maximumMessageByteCount),
-            clock: clock, wallClock: .system)
+            limits: limits, clock: clock, wallClock: .system)
     }
 
+    /// - Parameter limitClock: The clock of the limits, if it is not the clock of all other waiting.
     package init(
-        transport: any NodeTransport, pubsubTopic: String, segmenter: Segmenter = Segmenter(), clock: any Clock<Duration>,
-        wallClock: WallClock, makeRandom: @escaping @Sendable () -> Randomness = { Randomness() }
+        transport: any NodeTransport, pubsubTopic: String, segmenter: Segmenter = Segmenter(), limits: CallLimits = CallLimits(),
+        clock: any Clock<Duration>, limitClock: (any Clock<Duration>)? = nil, wallClock: WallClock,
+        makeRandom: @escaping @Sendable () -> Randomness = { Randomness() }
     ) {
-        exchange = Exchange(transport: transport, pubsubTopic: pubsubTopic, clock: clock, wallClock: wallClock)
+        exchange = Exchange(
+            transport: transport, pubsubTopic: pubsubTopic, clock: clock, wallClock: wallClock, limits: limits,
+            limitClock: limitClock ?? clock)
         self.segmenter = segmenter
         self.makeRandom = makeRandom
     }

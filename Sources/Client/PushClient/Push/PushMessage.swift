@@ -33,10 +33,17 @@ public struct PushMessage: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - kind: The kind of event.
-    ///   - messageID: The id, not empty: servers drop a request without one.
+    ///   - messageID: The id, not empty: clients refuse to send a push without one, because servers drop it.
     public init(kind: Kind, messageID: [UInt8]) {
         self.kind = kind
         self.messageID = messageID
+    }
+
+    /// Checks the message before a request.
+    ///
+    /// - Throws: ``PushClientError/Code/invalidPush``.
+    func check() throws {
+        guard !messageID.isEmpty else { throw PushClientError.invalidPush("A push needs a message id: servers drop a push without one.") }
     }
 
     /// Returns 32 random bytes, for a push that is not about a message.

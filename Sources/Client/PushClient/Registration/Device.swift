@@ -20,6 +20,18 @@ public struct Device: Hashable, Sendable, Codable {
         public static let firebase = Service(code: TokenType.firebase.rawValue, bundleID: nil)
     }
 
+    /// The people who may notify a device.
+    public struct Audience: Hashable, Sendable {
+        /// The chat keys of these people; nil if anyone may notify the device.
+        public let contacts: Set<PublicKey>?
+
+        /// Everyone who knows the owner's key.
+        public static let anyone = Audience(contacts: nil)
+        /// The owner's contacts, by their chat keys. Each gets the access token encrypted, and no other sender gets it. Servers learn how
+        /// many they are. A registration has space for 3,971 contacts and chats in all.
+        public static func contacts(_ keys: Set<PublicKey>) -> Audience { Audience(contacts: keys) }
+    }
+
     /// The device token of the service as servers get it; for Apple hex digits.
     public package(set) var deviceToken: String
     /// The service that delivers.
@@ -37,11 +49,16 @@ public struct Device: Hashable, Sendable, Codable {
     /// The chats in which mentions notify. Mentions in all other chats are discarded, so a device gets none until its app lists its chats
     /// here: the protocol's rule, which the reference implementation has too.
     public var mentionChats: Set<ChatID> = []
-    /// Whether only ``contacts`` may notify: each gets the access token encrypted, and no other sender gets it.
-    public var isForContactsOnly = false
-    /// The chat keys of the owner's contacts. Servers learn their number, and only if the device is for contacts only. A registration has
-    /// space for 3,971 contacts and chats in all.
-    public var contacts: Set<PublicKey> = []
+    private var isForContactsOnly = false
+    private var contacts: Set<PublicKey> = []
+    /// Who may notify the device.
+    public var audience: Audience {
+        get { isForContactsOnly ? .contacts(contacts) : .anyone }
+        set {
+            isForContactsOnly = newValue.contacts != nil
+            contacts = newValue.contacts ?? []
+        }
+    }
 
     /// Creates a device of Apple's service. All other properties have a default.
     ///

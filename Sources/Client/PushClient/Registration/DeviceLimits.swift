@@ -37,7 +37,7 @@ extension Device {
     /// - Throws: ``PushClientError/Code/invalidRegistration``.
     func checkLists() throws {
         let counts = [
-            isForContactsOnly ? contacts.count : 0, blockedChats.count + blockedAuthors.count, mutedChats.count, mentionChats.count,
+            audience.contacts?.count ?? 0, blockedChats.count + blockedAuthors.count, mutedChats.count, mentionChats.count,
         ]
         guard counts.allSatisfy({ $0 <= Self.maximumListCount }), counts.reduce(0, +) <= Self.maximumEntryCount else {
             throw PushClientError.invalidRegistration(

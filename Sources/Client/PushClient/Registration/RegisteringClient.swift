@@ -14,6 +14,9 @@ import Wire
 /// Saves the desired state, then sends it to each server that lacks it: ``register(_:with:)`` tries each server once, ``run()`` retries
 /// with growing delays. A server gets another request only if its registration has changed.
 ///
+/// Several clients may keep one device registered over one state, for example an app and its extension: each finds out when another has
+/// saved a change, and goes on from there.
+///
 /// For **anonymous mode** create a separate identity with ``Identity/generate()`` and store it apart from the chat key. The client signs
 /// everything with this identity, so servers and observers of the network cannot tell whose device it is. Only those who receive the
 /// identity's public key can find and notify the device.
@@ -21,24 +24,28 @@ public actor RegisteringClient {
     /// The interval at which an unchanged list of servers is advertised again: nodes keep messages only for some days.
     public static let defaultAdvertisingInterval = Duration.seconds(12 * 60 * 60)
 
+    /// 90 s: the longest time that a call takes beyond the time-out of a reply, for everything that the node and the state do.
+    static let maximumOverhead = Duration.seconds(90)
+
     /// The public key of the identity, by which senders find the device.
     public nonisolated let publicKey: PublicKey
     let identity: Identity
     let node: Node
     let advertisingInterval: Duration?
-    private let state: any ClientState
-    /// Whether the plan is not saved yet.
-    private var isNew = true
-    /// The last save, which the next one follows.
-    private var saving: Task<Void, any Error>?
     private let timeout: Duration
     var plan: RegistrationPlan
-    private var random: Randomness
+    var random: Randomness
+    let state: BoundedState
+    var saved: SavedPlan
+    /// The last call of the state, which the next one follows.
+    var stateCall: Task<Void, Never>?
     /// The servers with a request in progress. One call at a time sends to a server.
     private let busyServers = Monitor<Set<PublicKey>>([])
+    /// Whether an advertisement is being published.
+    let isAdvertising = Monitor(false)
     private let listeners = Broadcast<RegistrationEvent>()
     /// Wakes `run` when the next deadline may have changed.
-    private let changes = Notify()
+    let changes = Notify()
 
     /// Creates a client with its saved state. Sends nothing.
     ///
@@ -71,17 +78,14 @@ public actor RegisteringClient {
     ) async throws {
         self.identity = identity
         self.node = node
-        self.state = state
         self.timeout = timeout
         self.advertisingInterval = advertisingInterval
         publicKey = identity.publicKey
-        random = Randomness()
-        if let saved = try await state.plan(of: identity.publicKey, installationID: installationID) {
-            plan = saved
-            isNew = false
-        } else {
-            plan = RegistrationPlan(installationID: installationID ?? UniversallyUniqueID.random(using: &random))
-        }
+        var random = Randomness()
+        let bounded = BoundedState(state, for: node)
+        (plan, saved) = try await Self.load(installationID, of: identity.publicKey, from: bounded, using: &random)
+        self.state = bounded
+        self.random = random
     }
 
     /// The id that distinguishes the devices of one identity.
@@ -102,7 +106,7 @@ public actor RegisteringClient {
     ///
     /// The client renews the access token when a contact was removed, and when the device becomes available to contacts only. Unchanged
     /// servers get no request. Each of the other servers is tried once. If ``run()`` has a request to a server in progress, this call waits
-    /// for its result instead.
+    /// for its result instead. The call returns at the latest 90 s after the time-out of a reply, even if the node or the state hangs.
     /// - Returns: The statuses after the attempts. A status that is not `registered` tells what is missing.
     /// - Throws: ``PushClientError/Code/invalidRegistration`` if the device is not what servers accept, for example more than 3,971
     ///   contacts and chats; ``PushClientError/Code/stateUnusable``; or `CancellationError`: then the desired state is saved, and the next
@@ -133,15 +137,18 @@ public actor RegisteringClient {
         }
     }
 
-    private func change(
-        _ body: (inout RegistrationPlan, inout Randomness) -> Void
-    ) async throws -> [ServerStatus] {
-        var changed = plan
-        body(&changed, &random)
-        if changed != plan {
-            plan = changed
-            try await save()
+    private func change(_ body: @escaping @Sendable (inout RegistrationPlan, inout Randomness) -> Void) async throws -> [ServerStatus] {
+        // What is not finished then goes on in `run`.
+        _ = try await withTimeout(timeout + Self.maximumOverhead, clock: node.exchange.limitClock) {
+            try await self.changeAndSend(body)
         }
+        try Task.checkCancellation()
+        changes.notify()
+        return statuses
+    }
+
+    private func changeAndSend(_ body: @escaping @Sendable (inout RegistrationPlan, inout Randomness) -> Void) async throws {
+        try await reloadAndUpdate(body)
         try await write(to: plan.due(at: node.now))
         do {
             try await advertiseIfDue()
@@ -149,8 +156,6 @@ public actor RegisteringClient {
             // `run` retries.
             listeners.send(.failing(error))
         }
-        changes.notify()
-        return statuses
     }
 
     /// Sends one request to one server, even if the server has confirmed the same. For tools, whose users want to see a reply.
@@ -158,13 +163,14 @@ public actor RegisteringClient {
     /// - Parameter device: The device, or nil to unregister.
     /// - Throws: The failure of the server or the node.
     package func tell(_ device: Device?, to server: PublicKey) async throws -> RegistrationReceipt {
-        if let device {
-            plan.register(device, with: plan.wantedServers + [server], using: &random)
-        } else {
-            plan.unregister(from: server)
+        try await update { plan, random in
+            if let device {
+                plan.register(device, with: plan.wantedServers + [server], using: &random)
+            } else {
+                plan.unregister(from: server)
+            }
+            plan.repeatOrder(to: server)
         }
-        plan.repeatOrder(to: server)
-        try await save()
         while let attempt = try await write(to: server) {
             guard let event = attempt.event else { continue }
             if let error = event.error { throw error }
@@ -235,8 +241,8 @@ public actor RegisteringClient {
 
     /// The result of one request.
     private struct Attempt {
+        /// The event to report, if any.
         let event: RegistrationEvent?
-        /// The server's confirmation, if any.
         let receipt: RegistrationReceipt
     }
 
@@ -245,74 +251,64 @@ public actor RegisteringClient {
     /// - Returns: The result, or nil if the server needs no request.
     /// - Throws: `stateUnusable`, or `CancellationError`: the server did not fail, and a later listener may still receive its reply.
     private func write(to server: PublicKey) async throws -> Attempt? {
-        guard let order = plan.order(to: server, now: node.now) else { return nil }
-        var requestID = ""
-        let event: RegistrationEvent?
-        do {
-            let response: PushNotificationRegistrationResponse
-            if let late = try await lateResponse(of: server) {
-                (requestID, response) = late
-            } else {
-                let request = try seal(order)
-                requestID = request.requestID.description
-                // The request is saved before it leaves: otherwise a crash could make the client use its version again.
-                plan.note(requestID, of: order, at: node.now)
-                try await save()
-                response = try await node.exchange.ask(request, timeout: timeout)
-            }
-            event = plan.answered(response, requestID: requestID, by: server, now: node.now, using: &random)
-        } catch let error as PushClientError where error.code == .stateUnusable {
-            throw error
-        } catch let error as PushClientError {
-            event = plan.failed(error, order, now: node.now, using: &random)
+        guard plan.needsRequest(to: server, at: node.now) else { return nil }
+        if let (request, response) = try await lateResponse(of: server) {
+            return try await record(response, to: request, of: server)
         }
+        // The request is saved before it leaves: otherwise a crash could make the client use its version again.
+        let noted = try await update { [node, identity] plan, random in
+            try plan.noteRequest(to: server, of: identity, through: node, using: &random)
+        }
+        switch noted {
+        case nil: return nil
+        case .sealed(let request, let sealed):
+            do {
+                return try await record(try await node.exchange.ask(sealed, timeout: timeout), to: request, of: server)
+            } catch let error as PushClientError where error.code != .stateUnusable {
+                return try await record(error, request, of: server)
+            }
+        case .failed(let request, let error): return try await record(error, request, of: server)
+        }
+    }
+
+    private func record(
+        _ response: PushNotificationRegistrationResponse, to request: ServerEntry.Request, of server: PublicKey
+    ) async throws -> Attempt {
+        let event = try await update { [node] plan, random in
+            plan.answered(response, requestID: request.requestID, by: server, now: node.now, using: &random)
+        }
+        return attempt(event, request)
+    }
+
+    private func record(_ error: PushClientError, _ request: ServerEntry.Request, of server: PublicKey) async throws -> Attempt {
+        let event = try await update { [node] plan, random in
+            plan.failed(error, to: server, generation: request.generation, now: node.now, using: &random)
+        }
+        return attempt(event, request)
+    }
+
+    private func attempt(_ event: RegistrationEvent?, _ request: ServerEntry.Request) -> Attempt {
         report(event)
-        try await save()
         return Attempt(
             event: event,
             receipt: RegistrationReceipt(
-                installationID: plan.installationID, version: order.version,
-                accessToken: order.device == nil ? nil : plan.accessToken, requestID: requestID))
-    }
-
-    private func seal(_ order: RegistrationOrder) throws -> SealedRegistration {
-        let registration =
-            if let device = order.device {
-                PushNotificationRegistration(
-                    device, installationID: plan.installationID, accessToken: plan.accessToken, version: order.version,
-                    from: identity.privateKey, to: order.server.publicKey, using: &random)
-            } else {
-                PushNotificationRegistration(unregistering: plan.installationID, version: order.version)
-            }
-        return try node.sealing { random throws(RFC26.DataTooLong) in
-            try SealedRegistration(
-                registration, from: identity.privateKey, to: order.server.publicKey, segmenter: node.segmenter, using: &random)
-        }
+                installationID: plan.installationID, version: request.version,
+                accessToken: request.generation == nil ? nil : plan.accessToken, requestID: request.requestID))
     }
 
     /// Returns the reply to the newest request if it came after the wait for it. Otherwise a slow server would never count as registered.
-    private func lateResponse(of server: PublicKey) async throws -> (requestID: String, PushNotificationRegistrationResponse)? {
-        guard let (requestID, sentAt) = plan.pendingRequest(to: server) else { return nil }
+    private func lateResponse(of server: PublicKey) async throws -> (ServerEntry.Request, PushNotificationRegistrationResponse)? {
+        guard let pending = plan.pendingRequest(to: server) else { return nil }
         var reader = MessageReader(.asymmetric(identity.privateKey))
         let topic = TopicName.partitioned(identity.privateKey.publicKey).topic
-        for envelope in try await node.exchange.history(of: [topic], since: sentAt.advanced(by: .zero - Exchange.clockTolerance)) {
+        let start = pending.sentAt.advanced(by: .zero - Exchange.clockTolerance)
+        for envelope in try await node.exchange.historyIfAvailable(of: [topic], since: start) ?? [] {
             guard let message = reader.read(envelope, now: node.now),
-                let response = SealedRegistration.response(in: message, of: server.publicKey, to: requestID)
+                let response = SealedRegistration.response(in: message, of: server.publicKey, to: pending.requestID)
             else { continue }
-            return (requestID, response)
+            return (pending, response)
         }
         return nil
-    }
-
-    func save() async throws {
-        // Saves follow each other, and run in tasks of their own: a cancelled call saves what it has learned all the same.
-        let saving = Task { [state, plan, isNew, publicKey, before = self.saving] in
-            _ = await before?.result
-            try await state.save(plan, of: publicKey, isNew: isNew)
-        }
-        self.saving = saving
-        try await saving.value
-        isNew = false
     }
 
     func report(_ event: RegistrationEvent?) {

@@ -19,7 +19,7 @@ package struct RegistrationPlan: HoldsSecret, Codable, Equatable, Sendable {
     /// The highest version of any request to any server.
     package private(set) var version: UInt64 = 0
     private var entries: [ServerEntry] = []
-    /// The last advertisement. The previous value is restored if sending fails.
+    /// The last advertisement.
     var advertisement: Advertised?
 
     /// - Parameter accessToken: A token that senders already know, or empty for a new one.
@@ -80,29 +80,27 @@ extension RegistrationPlan {
 
     /// Whether the token must change: a removed contact must not keep a valid token, nor other senders once only contacts may have one.
     private static func renewsToken(from old: Device?, to new: Device) -> Bool {
-        guard let old else { return false }
-        return new.isForContactsOnly && !old.isForContactsOnly || !old.contacts.isSubset(of: new.contacts)
+        guard let old, let contacts = new.audience.contacts else { return false }
+        return old.audience.contacts.map { !$0.isSubset(of: contacts) } ?? true
     }
 }
 
 extension Device {
-    /// The device without contacts unless it is for contacts only: servers need them only then.
+    /// The device without contacts unless it is for contacts only: version 0.1.0 saved them in any case.
     fileprivate var asTold: Device {
         var device = self
-        if !isForContactsOnly { device.contacts = [] }
+        device.audience = audience
         return device
     }
 }
 
 // MARK: - Next requests
 
-/// The content of the next request to a server.
-package struct RegistrationOrder: Equatable, Sendable {
-    package let server: PublicKey
-    /// The device, or nil to unregister.
-    package let device: Device?
-    package let version: UInt64
-    fileprivate let generation: Int
+/// A request that is saved and may leave.
+enum NotedRequest: Sendable {
+    case sealed(ServerEntry.Request, SealedRegistration)
+    /// The request cannot be sent.
+    case failed(ServerEntry.Request, PushClientError)
 }
 
 extension RegistrationPlan {
@@ -125,33 +123,49 @@ extension RegistrationPlan {
         entries.filter { !busy.contains($0.server) }.compactMap { $0.attempt(after: now, generation: generation) }.min()
     }
 
-    /// Reserves a version for a request to a server.
-    ///
-    /// Every request has a version of its own, higher than all before. The next request therefore succeeds whether a lost request took
-    /// effect or not.
-    /// - Returns: The request's content, or nil if the server needs no request.
-    package mutating func order(to server: PublicKey, now: Timestamp) -> RegistrationOrder? {
-        guard let index = index(of: server), entries[index].attempt(after: now, generation: generation) != nil else { return nil }
-        let leap = Self.leaps[min(entries[index].mismatchCount, Self.leaps.count - 1)]
-        version = max(version.addingSaturating(leap), Self.version(at: now))
-        return RegistrationOrder(
-            server: server, device: entries[index].isWanted ? device : nil, version: version, generation: generation)
+    /// Whether the server needs a request, now or later.
+    func needsRequest(to server: PublicKey, at now: Timestamp) -> Bool {
+        index(of: server).map { entries[$0].attempt(after: now, generation: generation) != nil } == true
     }
 
     /// Records a request that is about to leave.
     ///
-    /// - Parameter requestID: The SHAKE-256 of the encrypted registration, in hex.
-    package mutating func note(_ requestID: String, of order: RegistrationOrder, at now: Timestamp) {
-        guard let index = index(of: order.server) else { return }
-        entries[index].note(
-            .init(
-                requestID: requestID, version: order.version, generation: order.device == nil ? nil : order.generation,
-                sentAt: now))
+    /// Every request has a version of its own, higher than all before. The next request therefore succeeds whether a lost request took
+    /// effect or not.
+    /// - Returns: The request, or nil if the server needs none.
+    mutating func noteRequest(
+        to server: PublicKey, of identity: Identity, through node: Node, using random: inout some RandomNumberGenerator
+    ) throws -> NotedRequest? {
+        let now = node.now
+        guard let index = index(of: server), entries[index].attempt(after: now, generation: generation) != nil else { return nil }
+        let leap = Self.leaps[min(entries[index].mismatchCount, Self.leaps.count - 1)]
+        version = max(version.addingSaturating(leap), Self.version(at: now))
+        let device = entries[index].isWanted ? device : nil
+        let registration =
+            if let device {
+                PushNotificationRegistration(
+                    device, installationID: installationID, accessToken: accessToken, version: version, from: identity.privateKey,
+                    to: server.publicKey, using: &random)
+            } else {
+                PushNotificationRegistration(unregistering: installationID, version: version)
+            }
+        var request = ServerEntry.Request(requestID: "", version: version, generation: device == nil ? nil : generation, sentAt: now)
+        do {
+            let sealed = try node.sealing { random throws(RFC26.DataTooLong) in
+                try SealedRegistration(
+                    registration, from: identity.privateKey, to: server.publicKey, segmenter: node.segmenter, using: &random)
+            }
+            request.requestID = sealed.requestID.description
+            entries[index].note(request)
+            return .sealed(request, sealed)
+        } catch let error as PushClientError {
+            return .failed(request, error)
+        }
     }
 
-    /// Returns the newest request to a server, and its time, if it has no reply yet.
-    package func pendingRequest(to server: PublicKey) -> (requestID: String, sentAt: Timestamp)? {
-        index(of: server).flatMap { entries[$0].pending }.map { ($0.requestID, $0.sentAt) }
+    /// Returns the newest request to a server, if it has no reply yet.
+    func pendingRequest(to server: PublicKey) -> ServerEntry.Request? {
+        index(of: server).flatMap { entries[$0].pending }
     }
 }
 
@@ -184,7 +198,7 @@ extension RegistrationPlan {
     }
 
     /// The access token, or nil if only contacts may have it.
-    package var advertisedToken: String? { device?.isForContactsOnly == true ? nil : accessToken }
+    package var advertisedToken: String? { device?.audience.contacts == nil ? accessToken : nil }
 
     /// Returns the time of the next advertisement: now after a change, otherwise one interval after the last; nil if there is nothing to
     /// advertise.
@@ -196,10 +210,6 @@ extension RegistrationPlan {
         return min(max(advertisement.time.advanced(by: interval), now), now.advanced(by: interval))
     }
 
-    /// Records the advertisement that is being sent.
-    package mutating func noteAdvertisement(of servers: [AdvertisedServer], at now: Timestamp) {
-        advertisement = Advertised(servers: servers, accessToken: advertisedToken, time: now)
-    }
 }
 
 // MARK: - Results
@@ -233,12 +243,14 @@ extension RegistrationPlan {
         }
     }
 
-    /// Records that the server did not reply to an order, or that its request could not be sent. An order whose content is no longer
-    /// desired has no effect: the server gets the desired content at once.
-    package mutating func failed(
-        _ reason: PushClientError, _ order: RegistrationOrder, now: Timestamp, using random: inout some RandomNumberGenerator
+    /// Records that the server did not reply to a request, or that its request could not be sent. A request whose content is no longer
+    /// desired has no effect: the server gets the desired content immediately.
+    ///
+    /// - Parameter generation: The generation of the request's content, or nil for an unregistration.
+    mutating func failed(
+        _ reason: PushClientError, to server: PublicKey, generation: Int?, now: Timestamp, using random: inout some RandomNumberGenerator
     ) -> RegistrationEvent? {
-        guard let index = index(of: order.server), isDesired(order.device == nil ? nil : order.generation, at: index) else { return nil }
+        guard let index = index(of: server), isDesired(generation, at: index) else { return nil }
         return failed(reason, at: index, now: now, using: &random)
     }
 

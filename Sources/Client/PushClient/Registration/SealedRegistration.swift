@@ -65,9 +65,9 @@ extension PushNotificationRegistration {
         blockMentions = device.blocksMentions
         allowedMentionsChatList = device.mentionChats.hashes
         mutedChatList = device.mutedChats.hashes
-        if device.isForContactsOnly {
+        if let contacts = device.audience.contacts {
             allowFromContactsOnly = true
-            allowedKeyList = AllowedKeys.encrypt(accessToken, from: client, to: device.contacts, using: &random)
+            allowedKeyList = AllowedKeys.encrypt(accessToken, from: client, to: contacts, using: &random)
         }
         let digest = Grant.digest(client: client.publicKey, server: server, accessToken: self.accessToken)
         grant = client.sign(digest).bytes.bytes

@@ -6,7 +6,7 @@ struct ServerEntry: Codable, Equatable, Sendable {
     /// A request that was sent, and its time.
     struct Request: Codable, Equatable, Sendable {
         /// The SHAKE-256 of the encrypted registration, in hex.
-        let requestID: String
+        var requestID: String
         let version: UInt64
         /// The generation of the content, or nil for an unregistration.
         let generation: Int?

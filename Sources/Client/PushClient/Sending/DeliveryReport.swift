@@ -23,6 +23,9 @@ public struct DeliveryReport: Hashable, Sendable {
         /// The reason of the last server that replied; nil unless it rejected the push.
         public private(set) var rejection: DeviceReport.Outcome?
 
+        /// Why the recipient could not be looked up; nil for other outcomes.
+        public private(set) var error: PushClientError?
+
         /// Whether a server accepted the push.
         public var isAccepted: Bool { server != nil }
 
@@ -35,6 +38,10 @@ public struct DeliveryReport: Hashable, Sendable {
         public static let noReply = Outcome(name: "no server replied; one may have accepted the push")
         /// No access token is available: the device is not registered, or only for contacts.
         public static let unknown = Outcome(name: "no access token available: not registered, or for contacts only")
+        /// The recipient's devices are not known, and could not be looked up. Ask for the push again when the node works.
+        public static func lookupFailed(_ error: PushClientError) -> Outcome {
+            Outcome(name: "the recipient's devices could not be looked up: \(error)", error: error)
+        }
     }
 
     /// The owner of the device.

@@ -24,11 +24,17 @@ extension SendingClient {
                     if let advertised = followed[topic] { try await learn(advertised) }
                     news.remove(topic)
                 }
-                trouble = nil
-                await subscription.wait()
+                if let failure = subscription.historyFailure {
+                    if failure != trouble { report(.failing(failure)) }
+                    trouble = failure
+                    try await subscription.wait(atMost: Self.followingRetryDelay, node)
+                } else {
+                    trouble = nil
+                    await subscription.wait()
+                }
             } catch {
                 let failure = error as? PushClientError
-                if let failure, failure != trouble { listeners.send(.failing(failure)) }
+                if let failure, failure != trouble { report(.failing(failure)) }
                 trouble = failure
                 try? await node.exchange.sleep(for: Self.followingRetryDelay)
             }
@@ -38,13 +44,14 @@ extension SendingClient {
     /// Queries the devices that an advertisement leaves open, unless they are known.
     private func learn(_ advertised: AdvertisedDevices) async throws {
         let owner = advertised.owner
-        let known = try await known(owner)?.devices ?? []
+        let known = try await known(owner)
         var devices = advertised.devices.map { device in
             guard device.accessToken == nil else { return device }
-            return known.first { $0.registration == device.registration && $0.accessToken != nil } ?? device
+            return (known?.devices ?? []).first { $0.registration == device.registration && $0.accessToken != nil } ?? device
         }
         if devices.contains(where: { $0.accessToken == nil }) { devices = try await query(owner) + devices }
-        _ = try await keep(KnownDevices(devices, lastActiveFirst: advertised.installationIDs, learnedAt: node.now), of: owner)
+        _ = try await keep(
+            KnownDevices(devices, lastActiveFirst: advertised.installationIDs, learnedAt: node.now, after: known), of: owner)
     }
 }
 

@@ -21,7 +21,7 @@ public actor SendingClient {
     let identity: Identity?
     let node: Node
     let listeners = Broadcast<SendingEvent>()
-    private let state: any ClientState
+    let state: BoundedState
     private let queryTimeout: Duration
 
     /// Creates a client. Sends nothing.
@@ -35,7 +35,7 @@ public actor SendingClient {
     public init(identity: Identity? = nil, node: Node, state: any ClientState, queryTimeout: Duration = defaultQueryTimeout) {
         self.identity = identity
         self.node = node
-        self.state = state
+        self.state = BoundedState(state, for: node)
         self.queryTimeout = queryTimeout
     }
 
@@ -46,8 +46,9 @@ public actor SendingClient {
 
     /// Returns the devices of an owner: the known ones, the advertised ones, or those that servers return.
     ///
-    /// The client uses a lookup of the last day as it is. Otherwise it searches the node's store for the owner's advertisements. If they
-    /// leave a token open, it queries every server that knows the owner.
+    /// The client uses a lookup of the last day as it is, unless that found nobody or a device without its token: such a lookup is repeated
+    /// after 1, 5 and 30 minutes, then daily. A lookup searches the node's store for the owner's advertisements. If they leave a token
+    /// open, it queries every server that knows the owner.
     /// - Parameters:
     ///   - owner: The chat key, or the key of the owner's anonymous mode.
     ///   - refreshes: Whether to look the owner up even if devices are known.
@@ -70,14 +71,21 @@ public actor SendingClient {
             advertised.take(arrival.message, sentAt: arrival.sentAt, to: identity?.privateKey)
         }
         var learned = advertised.devices
+        var isComplete: Bool?
         let isOpen = learned.isEmpty || learned.contains { $0.accessToken == nil } || !learned.have(wanted)
         if isOpen, !advertised.isWithdrawn {
-            learned = try await query(owner) + learned
+            do {
+                learned = try await query(owner) + learned
+            } catch let error as PushClientError where error.code != .stateUnusable && learned.contains(where: { $0.accessToken != nil }) {
+                report(.failing(error))
+                isComplete = false
+            }
             // Without any reply, the previously known devices are used.
-            if learned.isEmpty, let known, !known.devices.isEmpty { return known.devices }
+            if learned.isEmpty, let known { (learned, isComplete) = (known.devices, false) }
         }
         return try await keep(
-            KnownDevices(learned, lastActiveFirst: advertised.installationIDs, learnedAt: node.now), of: owner)
+            KnownDevices(
+                learned, lastActiveFirst: advertised.installationIDs, learnedAt: node.now, after: known, isComplete: isComplete), of: owner)
     }
 
     /// Queries every server that knows the owner, regardless of known devices.
@@ -103,13 +111,13 @@ public actor SendingClient {
 
     /// Returns the devices known to this client's identity: a token encrypted for one contact is not for another.
     func known(_ owner: PublicKey) async throws -> KnownDevices? {
-        try await state.devices(of: owner, for: identity?.publicKey)
+        try await state.value(named: StateName.devices(of: owner, for: identity?.publicKey))
     }
 
     func keep(_ known: KnownDevices, of owner: PublicKey) async throws -> [DeviceInfo] {
         let before = try await self.known(owner)?.devices
-        try await state.save(known, of: owner, for: identity?.publicKey)
-        if known.devices != before { listeners.send(.learned(owner: owner, devices: known.devices)) }
+        try await state.save(known, named: StateName.devices(of: owner, for: identity?.publicKey))
+        if known.devices != before { report(.learned(owner: owner, devices: known.devices)) }
         return known.devices
     }
 
@@ -124,14 +132,26 @@ public actor SendingClient {
     ///   - message: The message.
     ///   - recipients: The recipients, optionally with their devices.
     ///   - maximumDeviceCount: The maximum number of devices per owner.
-    /// - Returns: A report for each device, and for each owner without a known device.
-    /// - Throws: ``PushClientError`` for failures of node and state. The reports contain the servers' responses.
+    /// - Returns: A report for each device, and for each owner without a known device. Owners who cannot be looked up do not keep the others
+    ///   from being notified.
+    /// - Throws: ``PushClientError/Code/invalidPush`` for an empty message id; ``PushClientError/Code/stateUnusable``; `CancellationError`;
+    ///   or another ``PushClientError`` if nothing could be sent. The reports contain the servers' responses.
     public func push(
         _ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int = defaultMaximumDeviceCount
     ) async throws -> [DeliveryReport] {
+        try message.check()
         var targets: [PushDelivery.Target] = []
         var reports: [DeliveryReport] = []
-        for (recipient, devices) in try await devices(of: recipients) {
+        var failures: [PushClientError] = []
+        for (recipient, lookup) in try await lookUp(recipients) {
+            let devices: [DeviceInfo]
+            switch lookup {
+            case .devices(let known): devices = known
+            case .failed(let error):
+                failures.append(error)
+                reports.append(DeliveryReport(owner: recipient.owner, installationID: nil, outcome: .lookupFailed(error)))
+                continue
+            }
             let installationIDs = Self.choose(recipient, among: devices).prefix(maximumDeviceCount)
             targets += installationIDs.map {
                 .init(owner: recipient.owner, installationID: $0, routes: PushDelivery.Route.routes(to: $0, among: devices))
@@ -140,34 +160,43 @@ public actor SendingClient {
                 reports.append(DeliveryReport(owner: recipient.owner, installationID: nil, outcome: .unknown))
             }
         }
-        return try await deliver(message, PushDelivery(to: targets)) + reports
+        if let failure = failures.first, failures.count == recipients.count { throw failure }
+        return targets.isEmpty ? reports : try await deliver(message, PushDelivery(to: targets)) + reports
+    }
+
+    private enum Lookup: Sendable {
+        case devices([DeviceInfo])
+        /// No devices are known, and the node failed.
+        case failed(PushClientError)
     }
 
     /// Looks all recipients up concurrently, because each lookup may take some seconds.
-    private func devices(of recipients: [Recipient]) async throws -> [(Recipient, [DeviceInfo])] {
-        let results = await withTaskGroup(returning: [Int: Result<[DeviceInfo], any Error>].self) { group in
+    private func lookUp(_ recipients: [Recipient]) async throws -> [(Recipient, Lookup)] {
+        try await withThrowingTaskGroup(of: (Int, Lookup).self) { group in
             for (index, recipient) in recipients.enumerated() {
-                group.addTask { await (index, self.result(for: recipient)) }
+                group.addTask { (index, try await self.lookUp(recipient)) }
             }
-            var results: [Int: Result<[DeviceInfo], any Error>] = [:]
-            for await (index, result) in group { results[index] = result }
-            return results
+            var lookups: [Int: Lookup] = [:]
+            for try await (index, lookup) in group { lookups[index] = lookup }
+            return recipients.enumerated().map { ($1, lookups[$0] ?? .devices([])) }
         }
-        var devices: [(Recipient, [DeviceInfo])] = []
-        for (index, recipient) in recipients.enumerated() { devices.append((recipient, try results[index]?.get() ?? [])) }
-        return devices
     }
 
-    private func result(for recipient: Recipient) async -> Result<[DeviceInfo], any Error> {
+    private func lookUp(_ recipient: Recipient) async throws -> Lookup {
         do {
             let known = try await devices(of: recipient.owner)
             // The recipient may name a device that is newer than the last lookup.
             guard let wanted = recipient.installationIDs, !known.have(wanted),
                 let saved = try await self.known(recipient.owner), saved.mayBeRefreshed(at: node.now)
-            else { return .success(known) }
-            return .success(try await lookUp(recipient.owner, knownAs: saved, wanted: wanted))
-        } catch {
-            return .failure(error)
+            else { return .devices(known) }
+            return .devices(try await lookUp(recipient.owner, knownAs: saved, wanted: wanted))
+        } catch let error as PushClientError where error.code != .stateUnusable {
+            report(.failing(error))
+            // Devices seldom change: those of an earlier lookup may still be right.
+            guard let known = try await known(recipient.owner), known.devices.contains(where: { $0.accessToken != nil }) else {
+                return .failed(error)
+            }
+            return .devices(known.devices)
         }
     }
 
@@ -189,31 +218,31 @@ public actor SendingClient {
         var reader = MessageReader(.asymmetric(asker))
         var requests: [PublicKey: SealedPushRequest] = [:]
         var rhythm = PollRhythm()
+        var hasPublished = false
         // The subscription precedes the requests, so that a node that cannot receive fails before a request has an effect.
         var subscription: Inbox? = try await node.exchange.subscribe(to: [answerTopic])
 
         while true {
-            for action in delivery.next(at: elapsed()) {
-                rhythm = PollRhythm()
-                switch action {
-                case .request(let server, let devices):
-                    let request = try node.sealing { random throws(RFC26.DataTooLong) in
-                        try SealedPushRequest(
-                            message, to: devices, asker: asker, server: server.publicKey, segmenter: node.segmenter, using: &random)
-                    }
-                    let isFirst = requests.isEmpty
-                    requests[server] = request
-                    try await tolerating(!isFirst) { () async throws in
-                        try await node.exchange.publish(request.payloads, on: request.topic)
-                    }
-                case .query(let owner):
-                    var known: [DeviceInfo] = []
-                    try await tolerating(true) { () async throws in known = try await renewed(owner) }
-                    delivery.learned(known, of: owner, at: elapsed())
+            let actions = delivery.next(at: elapsed())
+            if !actions.isEmpty { rhythm = PollRhythm() }
+            var newRequests: [SealedPushRequest] = []
+            for case .request(let server, let devices) in actions {
+                let request = try node.sealing { random throws(RFC26.DataTooLong) in
+                    try SealedPushRequest(
+                        message, to: devices, asker: asker, server: server.publicKey, segmenter: node.segmenter, using: &random)
                 }
+                requests[server] = request
+                newRequests.append(request)
+            }
+            if let failure = try await publish(newRequests), !hasPublished { throw failure }
+            hasPublished = true
+            for case .query(let owner) in actions {
+                var known: [DeviceInfo] = []
+                try await tolerating { () async throws in known = try await renewed(owner) }
+                delivery.learned(known, of: owner, at: elapsed())
             }
             var envelopes: [WakuEnvelope] = []
-            try await tolerating(true) { () async throws in
+            try await tolerating { () async throws in
                 if let inbox = subscription {
                     // After a failure, the subscription starts again.
                     subscription = nil
@@ -221,8 +250,8 @@ public actor SendingClient {
                     subscription = inbox
                 } else {
                     let inbox = try await node.exchange.subscribe(to: [answerTopic])
-                    envelopes = try await node.exchange.history(of: [answerTopic], since: start)
                     subscription = inbox
+                    envelopes = try await node.exchange.history(of: [answerTopic], since: start)
                 }
             }
             for envelope in envelopes {
@@ -243,17 +272,39 @@ public actor SendingClient {
         }
     }
 
+    /// Publishes the requests concurrently, so that none waits for another.
+    ///
+    /// - Returns: An error if the node rejected all of them. If some may have been published, the others count as servers without reply.
+    private func publish(_ requests: [SealedPushRequest]) async throws -> PushClientError? {
+        let failures = try await withThrowingTaskGroup(of: PushClientError?.self) { [exchange = node.exchange] group in
+            for request in requests {
+                group.addTask {
+                    do {
+                        _ = try await exchange.publishRequest(request.payloads, on: request.topic)
+                        return nil
+                    } catch let error as PushClientError {
+                        return error
+                    }
+                }
+            }
+            var failures: [PushClientError] = []
+            for try await case let failure? in group { failures.append(failure) }
+            return failures
+        }
+        for failure in failures { report(.failing(failure)) }
+        return failures.count == requests.count ? failures.first : nil
+    }
+
     /// Reports an error of the node as an event instead of throwing it, so that it does not hide the results of earlier requests.
-    private func tolerating(
-        _ isUnderWay: Bool, _ body: () async throws -> Void
-    ) async throws {
+    private func tolerating(_ body: () async throws -> Void) async throws {
         do {
             try await body()
-        } catch {
-            guard isUnderWay, let failure = error as? PushClientError else { throw error }
-            listeners.send(.failing(failure))
+        } catch let failure as PushClientError {
+            report(.failing(failure))
         }
     }
+
+    func report(_ event: SendingEvent) { listeners.send(event) }
 
     /// Forgets devices that a server does not know any more.
     private func forget(_ owner: PublicKey, where isForgotten: (DeviceInfo) -> Bool) async throws {
@@ -265,9 +316,11 @@ public actor SendingClient {
     /// Looks an owner up again after a wrong token. Other known devices of the owner stay.
     private func renewed(_ owner: PublicKey) async throws -> [DeviceInfo] {
         let learned = try await query(owner)
-        let known = try await known(owner)?.devices ?? []
+        let known = try await known(owner)
+        let devices = known?.devices ?? []
         return try await keep(
-            KnownDevices(learned + known, lastActiveFirst: known.map(\.installationID), learnedAt: node.now), of: owner)
+            KnownDevices(
+                learned + devices, lastActiveFirst: devices.map(\.installationID), learnedAt: node.now, after: known), of: owner)
     }
 }
 

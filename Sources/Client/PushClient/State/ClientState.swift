@@ -1,9 +1,13 @@
 public import FoundationEssentials
 
-/// The saved state of clients: values by name. `PushClientFileState` keeps them in a file; an app may keep them in a store of its own.
+/// The saved state of clients: values by name. `PushClientFileState` keeps them in a file; an app may keep them in its own storage.
 ///
-/// One state serves any number of clients of one program, with any keys. The values contain device and access tokens: protect them like
-/// passwords. A client that loses its state registers again, and is unreachable only until then.
+/// One state serves any number of clients, with any keys, also of several processes such as an app and its extension. The values contain
+/// device and access tokens: protect them like passwords. A client that loses its state registers again, and is unreachable only until
+/// then.
+///
+/// Clients wait for each call as long as ``CallLimits/state`` permits. After a call to save that takes longer, they send and save nothing
+/// until it has returned.
 public protocol ClientState: Sendable {
     /// Returns the value that was saved last under the name, or nil.
     ///
@@ -13,4 +17,22 @@ public protocol ClientState: Sendable {
 
     /// Saves a value under the name. Returns after it is durable: the client sends a request next, whose version it must not use again.
     func save(_ value: Data, named name: String) async throws
+
+    /// Saves a value under the name if the present value is as expected. The default reads and then saves, which suffices for a single
+    /// client. If several clients share the values, for example those of an app and its extension, both steps must be one transaction.
+    ///
+    /// - Parameters:
+    ///   - old: The expected value, or nil if none is expected.
+    ///   - new: The value to save.
+    /// - Returns: Whether the value was saved. Otherwise another client has saved a value, which this one then reads.
+    func replace(_ old: Data?, by new: Data, named name: String) async throws -> Bool
+}
+
+extension ClientState {
+    /// Reads the value, and saves another one if it is as expected. Not a transaction.
+    public func replace(_ old: Data?, by new: Data, named name: String) async throws -> Bool {
+        guard try await value(named: name) == old else { return false }
+        try await save(new, named: name)
+        return true
+    }
 }

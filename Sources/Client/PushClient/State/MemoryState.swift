@@ -14,4 +14,13 @@ public final class MemoryState: ClientState {
 
     /// Saves a value under the name.
     public func save(_ value: Data, named name: String) async { values.withLock { $0[name] = value } }
+
+    /// Saves a value under the name if the present value is as expected.
+    public func replace(_ old: Data?, by new: Data, named name: String) async -> Bool {
+        values.withLock { values in
+            guard values[name] == old else { return false }
+            values[name] = new
+            return true
+        }
+    }
 }

@@ -111,8 +111,7 @@ struct Register: AsyncParsableCommand {
         device.mutedChats = Set(muteChat.map(ChatID.init))
         device.blocksMentions = blockMentions
         device.mentionChats = Set(mentionChat.map(ChatID.init))
-        device.isForContactsOnly = !contact.isEmpty
-        device.contacts = Set(contact)
+        if !contact.isEmpty { device.audience = .contacts(Set(contact)) }
         return device
     }
 }

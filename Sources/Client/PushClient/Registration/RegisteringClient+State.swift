@@ -1,0 +1,165 @@
+import Bytes
+import FoundationEssentials
+import Tasks
+
+/// What the state holds of a client's plan.
+struct SavedPlan: Sendable {
+    /// A plan, and its bytes in the state.
+    struct Version: Sendable {
+        let plan: RegistrationPlan
+        let data: Data
+    }
+
+    /// How the installation is known to the state.
+    enum Installation: Sendable {
+        /// Its id was made up here. The clients over one state have to agree on one.
+        case new
+        /// Its id was given by the app, and becomes the last one with the first save.
+        case given
+        case known
+    }
+
+    /// The version that was read or saved last; nil if the state has none.
+    var current: Version?
+    /// The version whose save failed or was abandoned: the state may have it.
+    var uncertain: Version?
+    var installation = Installation.known
+    /// How often the plan was replaced by one of another client. Changes that were not saved before are lost with each.
+    var adoptionCount = 0
+}
+
+extension RegisteringClient {
+    /// How often a change is made again after another client has saved another plan: more often than two clients meet by chance.
+    private static let maximumRaceCount = 20
+
+    /// Reads the plan of an installation; nil means the one that was created last.
+    static func load(
+        _ installationID: String?, of identity: PublicKey, from state: BoundedState, using random: inout Randomness
+    ) async throws -> (RegistrationPlan, SavedPlan) {
+        var saved = SavedPlan()
+        let last: String? = if installationID == nil { try await state.value(named: StateName.lastInstallation(of: identity)) } else { nil }
+        guard let known = installationID ?? last else {
+            saved.installation = .new
+            return (RegistrationPlan(installationID: UniversallyUniqueID.random(using: &random)), saved)
+        }
+        guard let data = try await state.data(named: StateName.registration(of: known, of: identity)) else {
+            saved.installation = installationID == nil ? .known : .given
+            return (RegistrationPlan(installationID: known), saved)
+        }
+        let plan: RegistrationPlan = try BoundedState.decode(data)
+        saved.current = SavedPlan.Version(plan: plan, data: data)
+        return (plan, saved)
+    }
+
+    /// Changes the plan, and returns after the change is saved. If another client has saved another plan meanwhile, the change is made to
+    /// that one.
+    ///
+    /// The change is made and saved even if the task is cancelled; the call then throws `CancellationError`.
+    @discardableResult
+    func update<Value: Sendable>(
+        _ change: @escaping @Sendable (inout RegistrationPlan, inout Randomness) throws -> Value
+    ) async throws -> Value {
+        let first = (value: try change(&plan, &random), adoptionCount: saved.adoptionCount)
+        return try await inOrder { client in try await client.save(change, first) }
+    }
+
+    /// Changes the plan like ``update(_:)``, after it has read what other clients have saved.
+    func reloadAndUpdate(_ change: @escaping @Sendable (inout RegistrationPlan, inout Randomness) throws -> Void) async throws {
+        try await inOrder { client in
+            let stored = try await client.state.data(named: client.registrationName)
+            if let stored, stored != client.saved.current?.data, stored != client.saved.uncertain?.data { try client.adopt(stored) }
+            try await client.save(change, nil)
+        }
+    }
+
+    /// Saves a change, and makes it again as often as another plan has replaced this client's.
+    private func save<Value>(
+        _ change: @Sendable (inout RegistrationPlan, inout Randomness) throws -> Value, _ first: (value: Value, adoptionCount: Int)?
+    ) async throws -> Value {
+        var made = first
+        for _ in 0..<Self.maximumRaceCount {
+            let last: (value: Value, adoptionCount: Int)
+            if let made, made.adoptionCount == saved.adoptionCount {
+                last = made
+            } else {
+                last = (try change(&plan, &random), saved.adoptionCount)
+            }
+            if try await save() { return last.value }
+            made = last
+        }
+        throw PushClientError.stateUnusable(reason: "other clients change it all the time")
+    }
+
+    /// Calls the state after all earlier calls. The call goes on if the task is cancelled.
+    private func inOrder<Value: Sendable>(
+        _ body: @escaping @Sendable (isolated RegisteringClient) async throws -> Value
+    ) async throws -> Value {
+        let outcome = Monitor<Result<Value, any Error>?>(nil)
+        stateCall = Task { [before = stateCall] in
+            await before?.value
+            let result: Result<Value, any Error>
+            do {
+                result = .success(try await body(self))
+            } catch {
+                result = .failure(error)
+            }
+            outcome.update { $0 = result }
+            changes.notify()
+        }
+        guard let result = await outcome.wait(for: { $0 }) else { throw CancellationError() }
+        return try result.get()
+    }
+
+    /// Saves the plan unless the state has it.
+    ///
+    /// - Returns: Whether the state has it now. Otherwise another client has saved another one, which is this client's from now on.
+    private func save() async throws -> Bool {
+        if let uncertain = saved.uncertain {
+            if try await state.data(named: registrationName) == uncertain.data { saved.current = uncertain }
+            saved.uncertain = nil
+        }
+        guard plan != saved.current?.plan else { return true }
+        if saved.installation == .new, !(try await claimInstallation()) { return false }
+        let next = SavedPlan.Version(plan: plan, data: try BoundedState.encode(plan))
+        saved.uncertain = next
+        let hasReplaced = try await state.replace(saved.current?.data, by: next.data, named: registrationName)
+        saved.uncertain = nil
+        guard hasReplaced else {
+            if let stored = try await state.data(named: registrationName) { try adopt(stored) } else { saved.current = nil }
+            return false
+        }
+        saved.current = next
+        if saved.installation == .given {
+            try await state.save(next.plan.installationID, named: StateName.lastInstallation(of: publicKey))
+            saved.installation = .known
+        }
+        return true
+    }
+
+    /// Makes the new installation the one of all clients without another, unless another client was first.
+    ///
+    /// - Returns: Whether the installation is this client's. Otherwise the client has that of the other one from now on.
+    private func claimInstallation() async throws -> Bool {
+        let name = StateName.lastInstallation(of: publicKey)
+        let isFirst = try await state.replace(nil, by: BoundedState.encode(plan.installationID), named: name)
+        let installationID: String? = isFirst ? plan.installationID : try await state.value(named: name)
+        guard let installationID else { return false }
+        saved.installation = .known
+        guard installationID != plan.installationID else { return true }
+        if let stored = try await state.data(named: StateName.registration(of: installationID, of: publicKey)) {
+            try adopt(stored)
+        } else {
+            plan = RegistrationPlan(installationID: installationID)
+            saved.adoptionCount += 1
+        }
+        return false
+    }
+
+    private func adopt(_ stored: Data) throws {
+        plan = try BoundedState.decode(stored)
+        saved.current = SavedPlan.Version(plan: plan, data: stored)
+        saved.adoptionCount += 1
+    }
+
+    private var registrationName: String { StateName.registration(of: plan.installationID, of: publicKey) }
+}

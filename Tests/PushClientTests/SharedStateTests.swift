@@ -1,0 +1,116 @@
+import Bytes
+import Envelope
+import Foundation
+import PushClient
+import PushClientFileState
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// Several clients over one state, and states of earlier versions.
+@Suite(.safetyNet)
+struct SharedStateTests {
+    private let network = FakeNetwork()
+    private let alice = Identity(.test(7))
+    private let device = Device(deviceToken: "token", service: .firebase)
+    private var first: FakeServer { network.servers[0] }
+    private var second: FakeServer { network.servers[1] }
+
+    private func client(_ state: any ClientState) async throws -> RegisteringClient {
+        try await RegisteringClient(identity: alice, node: network.node, state: state, advertisingInterval: nil)
+    }
+
+    private func device(_ token: String) -> PushClient.Device { Device(deviceToken: token, service: .firebase) }
+
+    @Test func `an app and its extension that start together agree on one installation`() async throws {
+        let state = MemoryState()
+        let (app, helper) = (try await client(state), try await client(state))
+        #expect(try await app.register(device, with: [first.identity]).map(\.phase) == [.registered])
+        #expect(try await helper.register(device, with: [first.identity]).map(\.phase) == [.registered])
+        #expect(await app.installationID == helper.installationID)
+        #expect(first.registrations.count == 1 && first.requests.count == 1)
+    }
+
+    @Test func `each client goes on from what another one over the same file has registered`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("state.sqlite")
+        let app = try await client(try FileState(path: path))
+        _ = try await app.register(device("a"), with: [first.identity])
+        let helper = try await client(try FileState(path: path))
+        _ = try await helper.register(device("b"), with: [first.identity, second.identity])
+        // The app's own plan still has the first device: the same call must send it.
+        _ = try await app.register(device("a"), with: [first.identity, second.identity])
+        #expect((first.registrations + second.registrations).map(\.deviceToken) == ["a", "a"])
+        #expect(await app.accessToken == helper.accessToken)
+        _ = try await helper.register(device("b"), with: [second.identity])
+        #expect(first.registrations.isEmpty && second.registrations.map(\.deviceToken) == ["b"])
+        // No request had a version that the server had seen: the servers know no mismatch.
+        #expect(await helper.statuses.map(\.failureCount) == [0])
+    }
+
+    @Test func `clients that register at the same time do not lose a server`() async throws {
+        let state = MemoryState()
+        let (app, helper) = (try await client(state), try await client(state))
+        network.time.hold()
+        let calls = [app, helper].map { client in
+            Task { try await client.register(device, with: [first.identity, second.identity]) }
+        }
+        for call in calls { #expect(try await network.time.pass { try await call.value }.count == 2) }
+        #expect(first.registrations.count == 1 && second.registrations.count == 1)
+        let tokens = (first.registrations + second.registrations).map(\.accessToken.text)
+        let last = try await client(state)
+        let token = await last.accessToken
+        #expect(tokens.allSatisfy { $0 == token })
+    }
+
+    @Test func `the default replacement saves only over the expected value`() async throws {
+        struct Plain: ClientState {
+            let memory = MemoryState()
+            func value(named name: String) async throws -> Data? { await memory.value(named: name) }
+            func save(_ value: Data, named name: String) async throws { await memory.save(value, named: name) }
+        }
+        let folder = try TemporaryFolder()
+        for state in [Plain(), MemoryState(), try FileState(path: folder.path("state"))] as [any ClientState] {
+            #expect(try await state.replace(nil, by: Data([1]), named: "a"))
+            #expect(try await !state.replace(nil, by: Data([2]), named: "a"))
+            #expect(try await !state.replace(Data([2]), by: Data([3]), named: "a"))
+            #expect(try await state.value(named: "a") == Data([1]))
+            #expect(try await state.replace(Data([1]), by: Data([4]), named: "a"))
+            #expect(try await state.value(named: "a") == Data([4]))
+        }
+    }
+
+    @Test func `a state of version 0.1.0 is read: nothing is registered or looked up again`() async throws {
+        let state = MemoryState()
+        let (installation, token) = ("b6ae4fde-bb65-11ea-b3de-0242ac130004", "724919d2-065b-4865-b02d-a573f40342c8")
+        let (owner, version) = (alice.publicKey.compressedHex, testTime.nanoseconds / 1_000_000 - 1)
+        // As pushctl 0.1.0 wrote it, with this test's server and time. Version 0.1.0 also saved contacts of a device for anyone.
+        let plan = """
+            {"version":\(version),"installationID":"\(installation)","generation":1,"device":{"mentionChats":[],"service":{"code":2},\
+            "contacts":["\(first.identity.hex)"],"blockedAuthors":[],"isEnabled":true,"blockedChats":[],"blocksMentions":false,\
+            "isForContactsOnly":false,"deviceToken":"token","mutedChats":["noise"]},"entries":[{"isWanted":true,"confirmedGeneration":1,\
+            "failureCount":0,"confirmedVersion":\(version),"mismatchCount":0,"server":"\(first.identity.hex)","isTold":true}],\
+            "accessToken":"\(token)"}
+            """
+        let devices = """
+            {"devices":[{"accessToken":"\(token)","version":\(version),"authorization":"verified","installationID":"\(installation)",\
+            "encryptedTokenCount":0,"server":"\(first.identity.hex)"}],"learnedAt":\(testTime.nanoseconds)}
+            """
+        await state.save(Data(plan.utf8), named: "registration/\(owner)/\(installation)")
+        await state.save(Data("\"\(installation)\"".utf8), named: "registration/\(owner)")
+        await state.save(Data(devices.utf8), named: "devices/anyone/\(owner)")
+
+        let client = try await client(state)
+        var device = device
+        device.mutedChats = [ChatID("noise")]
+        #expect(await client.installationID == installation)
+        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.registered])
+        let sender = SendingClient(node: network.node, state: state)
+        #expect(try await sender.devices(of: alice.publicKey).map(\.accessToken) == [token])
+        #expect(network.envelopes.isEmpty)
+        device.audience = .contacts([Identity(.test(8)).publicKey])
+        _ = try await client.register(device, with: [first.identity])
+        #expect(first.registrations.map(\.version).allSatisfy { $0 > version } && first.registrations.count == 1)
+    }
+}
