@@ -154,6 +154,8 @@ private enum JSONValue: Decodable {
         case ("compressed", .text(let text)): text.wholeMatch(of: /0x0[23][0-9a-f]{64}/) != nil
         case ("hash", .text(let text)): text.wholeMatch(of: /[0-9a-f]{128}/) != nil
         case ("hex", .text(let text)): text.wholeMatch(of: /[0-9a-f]*/) != nil
+        case ("digits", .text(let text)): UInt64(text) != nil
+        case ("instant", .text(let text)): text.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/) != nil
         default: false
         }
     }

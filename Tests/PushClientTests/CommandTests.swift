@@ -27,7 +27,7 @@ struct CommandTests {
             let registered = try await pushctl("register", "--device-token", "token", "--token-type", "firebase")
             #expect(registered.exitCode == 0)
             #expect(registered.error.contains("Created a key in \(keyFile)"))
-            let receipt = try registered.decoded(as: Receipt.self)
+            let receipt = try registered.receipt()
             let permissions = try FileManager.default.attributesOfItem(atPath: keyFile)[.posixPermissions] as? Int
             #expect(permissions == 0o600)
 
@@ -48,7 +48,7 @@ struct CommandTests {
 
             let unregistered = try await pushctl("unregister")
             #expect(unregistered.exitCode == 0)
-            #expect(try unregistered.decoded(as: Receipt.self).installationID == receipt.installationID)
+            #expect(try unregistered.receipt().installationID == receipt.installationID)
 
             let unknown = try await pushctl("query", "--owner", receipt.publicKey, "--timeout", "1ms")
             #expect(unknown.exitCode == 1)
@@ -87,14 +87,14 @@ struct CommandTests {
                 let ended = try await run(
                     arguments + ["--json"], ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile])
                 #expect(ended.exitCode == 0, "\(ended.error)")
-                return try ended.decoded(as: Receipt.self)
+                return try ended.receipt()
             }
             func register(_ options: String...) async throws -> Receipt {
                 try await pushctl(["register", "--device-token", "token", "--token-type", "firebase"] + options)
             }
             let first = try await register()
             let again = try await register()
-            #expect(again.version > first.version && again.accessToken == first.accessToken)
+            #expect(again.number > first.number && again.accessToken == first.accessToken)
             #expect(fake.requests.count == 2)
 
             let forContacts = try await register("--contact", contact)
@@ -108,10 +108,10 @@ struct CommandTests {
             #expect(fake.registrations.count == 2)
 
             let unregistered = try await pushctl(["unregister"])
-            #expect(unregistered.version > forAll.version && unregistered.installationID == first.installationID)
-            #expect(try await pushctl(["unregister"]).version > unregistered.version)
+            #expect(unregistered.number > forAll.number && unregistered.installationID == first.installationID)
+            #expect(try await pushctl(["unregister"]).number > unregistered.number)
             let back = try await register()
-            #expect(back.version > unregistered.version && back.accessToken == forAll.accessToken)
+            #expect(back.number > unregistered.number && back.accessToken == forAll.accessToken)
 
             let permissions = try FileManager.default.attributesOfItem(atPath: keyFile + ".state")[.posixPermissions] as? Int
             #expect(permissions == 0o600)
@@ -148,7 +148,8 @@ struct CommandTests {
             let arguments = ["--server", silent, "--server", server, "--timeout", "10ms", "--node", url, "--key-file", keyFile, "--json"]
             let registered = try await run(["register", "--device-token", "token", "--token-type", "firebase"] + arguments)
             #expect(registered.exitCode == 1 && registered.error.contains("did not reply"))
-            #expect(try registered.decoded(as: Receipt.self).accessToken == fake.registrations.first?.accessToken.text)
+            #expect(try registered.failure() == .init(code: "failed", reason: "noReply", server: silent))
+            #expect(try registered.receipt().accessToken == fake.registrations.first?.accessToken.text)
             #expect(try await run(["query", "--owner", server] + arguments).exitCode == 64)
             #expect(try await run(["unregister"] + arguments).exitCode == 1)
             #expect(fake.registrations.isEmpty)
@@ -164,7 +165,7 @@ struct CommandTests {
                     "register", "--device-token", "token", "--token-type", "firebase", "--json", "--contact",
                     try Identity(privateKeyHex: contact).publicKey.hex,
                 ], ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile])
-            let receipt = try registered.decoded(as: Receipt.self)
+            let receipt = try registered.receipt()
             let environment = ["PUSHCTL_NODE": url, "PUSHCTL_KEY": contact]
             let queried = try await run(["query", "--owner", receipt.publicKey, "--json"], environment)
             #expect(try queried.decoded(as: [Device].self).map(\.accessToken) == [receipt.accessToken])
@@ -221,7 +222,9 @@ struct CommandTests {
             #expect(try await run(["register", "--device-token", "token", "--token-type", "firebase"], environment).exitCode == 0)
             #expect(try await run(["advertise"], environment).exitCode == 0)
             let watch = ["watch", "--own-node", "--for", "1ms", "--json"]
-            let types = try await run(watch, environment).lines(as: Watched.self).map(\.type)
+            let watched = try await run(watch, environment).lines(as: Watched.self)
+            let types = watched.map(\.type)
+            #expect(watched.allSatisfy { $0.time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/) != nil }, "\(watched)")
             #expect(
                 types == ["PUSH_NOTIFICATION_REGISTRATION_RESPONSE", "PUSH_NOTIFICATION_QUERY", "CONTACT_CODE_ADVERTISEMENT"])
             #expect(try await run(watch, environment).output.isEmpty)
@@ -237,7 +240,7 @@ struct CommandTests {
             let receipt = try await run(
                 ["register", "--device-token", "token", "--token-type", "firebase", "--json"],
                 ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
-            ).decoded(as: Receipt.self)
+            ).receipt()
             let watching = try ChildProcess(
                 "pushctl", ["watch", "--public-key", receipt.publicKey, "--node", url] + options, environment: [:])
             #expect(await watching.standardError.wait { $0.contains("Watching 3 topics") })
@@ -290,6 +293,30 @@ struct CommandTests {
         }
     }
 
+    @Test func `a failure tells scripts its reason, and the result is an array in any case`() async throws {
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
+            func pushctl(_ arguments: String...) async throws -> ChildProcess.Ended {
+                try await run(
+                    arguments + ["--node", url, "--server", server, "--json"], ["PUSHCTL_KEY_FILE": keyFile])
+            }
+            let register = ["register", "--device-token", "token", "--token-type", "firebase", "--node", url, "--server", server, "--json"]
+            let exactly = register + ["--key-file", keyFile, "--registration-version", "1"]
+            #expect(try await run(exactly).receipt().version == "1")
+            let rejected = try await run(exactly)
+            #expect(
+                try rejected.failure()
+                    == .init(code: "failed", reason: "rejected", rejection: "VERSION_MISMATCH", server: fake.identity.hex))
+            #expect(try rejected.decoded(as: [Receipt].self).map(\.version) == [])
+            let unknown = try await pushctl("query", "--owner", server, "--timeout", "10ms")
+            #expect(try unknown.failure() == .init(code: "failed", reason: "noReply"))
+            fake.answer(queriesFor: fake.key.publicKey)
+            #expect(try await pushctl("query", "--owner", server).failure() == .init(code: "failed", reason: "unknownOwner"))
+            #expect(try await pushctl("query").failure() == .init(code: "usage"))
+            let nowhere = try await run(["query", "--owner", server, "--node", "http://127.0.0.1:1", "--server", server, "--json"])
+            #expect(try nowhere.failure() == .init(code: "unavailable", reason: "nodeUnreachable"))
+        }
+    }
+
     @Test(
         "wrong usage exits with 64",
         arguments: [
@@ -333,11 +360,24 @@ struct CommandTests {
         }
     }
 
-    private struct Receipt: Decodable {
+    fileprivate struct Receipt: Decodable {
         let publicKey: String
         let installationID: String
         let accessToken: String?
-        let version: UInt64
+        let version: String
+        var number: UInt64 { UInt64(version) ?? 0 }
+    }
+
+    /// The last line of standard error.
+    fileprivate struct Failed: Decodable {
+        struct Reason: Decodable, Equatable {
+            let code: String
+            var reason: String?
+            var rejection: String?
+            var server: String?
+        }
+
+        let error: Reason
     }
 
     private struct Key: Decodable {
@@ -345,6 +385,7 @@ struct CommandTests {
     }
 
     private struct Watched: Decodable {
+        let time: String
         let topic: String
         let type: String
     }
@@ -361,7 +402,7 @@ struct CommandTests {
     private struct Device: Decodable, Equatable {
         let installationID: String
         let accessToken: String
-        let version: UInt64
+        let version: String
         let grant: String
     }
 
@@ -375,6 +416,18 @@ struct CommandTests {
 }
 
 extension ChildProcess.Ended {
+    /// Returns the only confirmation.
+    fileprivate func receipt() throws -> CommandTests.Receipt {
+        let receipts = try decoded(as: [CommandTests.Receipt].self)
+        #expect(receipts.count == 1)
+        return try #require(receipts.first)
+    }
+
+    fileprivate func failure() throws -> CommandTests.Failed.Reason {
+        let line = try #require(error.split(separator: "\n").last)
+        return try JSONDecoder().decode(CommandTests.Failed.self, from: Data(line.utf8)).error
+    }
+
     fileprivate func lines<Value: Decodable>(as type: Value.Type) throws -> [Value] {
         try output.split(separator: "\n").map { try JSONDecoder().decode(type, from: Data($0.utf8)) }
     }

@@ -15,7 +15,8 @@ package struct DeadTokensReport: Report {
         var route: String
         var keyHash: String
         var installationID: String
-        var version: UInt64
+        /// Digits, because most readers of JSON lose precision above 2^53.
+        var version: String
     }
 
     private let entries: [Entry]
@@ -25,7 +26,7 @@ package struct DeadTokensReport: Report {
             Entry(
                 id: $0.id, diedAt: Date(timeIntervalSince1970: Double($0.diedAt.nanoseconds) / 1e9).formatted(.iso8601), reason: $0.reason,
                 route: $0.route, keyHash: $0.installation.keyHash.description, installationID: $0.installation.installationID,
-                version: $0.version)
+                version: "\($0.version)")
         }
     }
 

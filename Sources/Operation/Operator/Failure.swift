@@ -1,4 +1,4 @@
-import PushClient
+package import PushClient
 import PushClientREST
 
 /// The reason why a command failed, with a text that suggests the next step.
@@ -15,15 +15,36 @@ package struct Failure: Error {
         case configuration
     }
 
-    package let message: String
-    package let kind: Kind
+    /// The reason in a word, for scripts; `error.reason` in JSON.
+    package struct Reason: Sendable {
+        package let name: String
 
-    package init(message: String, kind: Kind) {
-        self.message = message
-        self.kind = kind
+        package static let unknownOwner = Reason(name: "unknownOwner")
+        package static let unknownDevice = Reason(name: "unknownDevice")
+        package static let tokenHidden = Reason(name: "tokenHidden")
+        package static let notAccepted = Reason(name: "notAccepted")
+        package static let rejected = Reason(name: "rejected")
+
+        /// Returns the reason for an error of the client: its code.
+        package init(_ code: PushClientError.Code) {
+            self = code == .registrationRejected ? .rejected : Reason(name: code.description)
+        }
+
+        private init(name: String) { self.name = name }
     }
 
-    package static func failed(_ message: String) -> Failure { Failure(message: message, kind: .failed) }
+    package var message: String
+    package let kind: Kind
+    /// The reason, if there is more to say than the kind does.
+    package var reason: Reason?
+    /// The protocol's word for a rejection.
+    package var rejection: String?
+    /// The server that failed, if a command uses several.
+    package var server: PublicKey?
+
+    package static func failed(_ message: String, _ reason: Reason? = nil) -> Failure {
+        Failure(message: message, kind: .failed, reason: reason)
+    }
     package static func usage(_ message: String) -> Failure { Failure(message: message, kind: .usage) }
     package static func unavailable(_ message: String) -> Failure { Failure(message: message, kind: .unavailable) }
     package static func configuration(_ message: String) -> Failure { Failure(message: message, kind: .configuration) }
@@ -65,5 +86,20 @@ extension Failure {
             case .stateUnusable: .configuration(error.description)
             default: .failed(error.description)
             }
+        reason = Reason(error.code)
+        rejection = error.rejection?.word
+    }
+}
+
+extension RegistrationRejection {
+    /// The protocol's word.
+    package var word: String {
+        switch self {
+        case .malformedMessage: "MALFORMED_MESSAGE"
+        case .versionMismatch: "VERSION_MISMATCH"
+        case .unsupportedTokenType: "UNSUPPORTED_TOKEN_TYPE"
+        case .internalError: "INTERNAL_ERROR"
+        default: "error \(rawValue)"
+        }
     }
 }

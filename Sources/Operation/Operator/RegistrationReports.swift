@@ -34,7 +34,8 @@ package struct RegistrationCountsReport: Report {
 package struct RegistrationsReport: Report {
     private struct Summary: Encodable {
         var installationID: String
-        var version: UInt64
+        /// Digits, because most readers of JSON lose precision above 2^53.
+        var version: String
         var isRegistered: Bool
         var tokenType: String?
         var bundleID: String?
@@ -51,7 +52,7 @@ package struct RegistrationsReport: Report {
     package init(of keyHash: Digest64, reading store: any OperatorViews) async throws {
         summaries = try await store.registrationSummaries(of: keyHash).map {
             Summary(
-                installationID: $0.installationID, version: $0.version, isRegistered: $0.isLive,
+                installationID: $0.installationID, version: "\($0.version)", isRegistered: $0.isLive,
                 tokenType: $0.isLive ? ($0.tokenType == .apn ? "apn" : "firebase") : nil,
                 bundleID: $0.isLive && !$0.apnTopic.isEmpty ? $0.apnTopic : nil, isEnabled: $0.isLive ? $0.isEnabled : nil)
         }
@@ -59,7 +60,7 @@ package struct RegistrationsReport: Report {
 
     package var lines: [String] { summaries.map(\.line) }
 
-    package var failure: Failure? { summaries.isEmpty ? .failed("The server does not know that key.") : nil }
+    package var failure: Failure? { summaries.isEmpty ? .failed("The server does not know that key.", .unknownOwner) : nil }
 
     package func encode(to encoder: any Encoder) throws { try summaries.encode(to: encoder) }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Operator
+import PushClient
 import Settings
 
 /// Runs a command and exits with the code of its `Failure`, if any.
@@ -27,14 +28,31 @@ enum Main {
 
     private static var wantsJSON: Bool { CommandLine.arguments.contains("--json") }
 
-    /// Prints a failure to standard error: a sentence, or with `--json` one line `{"error":{"code":…,"message":…}}` (JSON.md).
+    /// A failure as JSON (JSON.md).
+    private struct FailureOutput: Encodable {
+        let code: String
+        let reason: String?
+        let rejection: String?
+        let server: String?
+        let message: String
+
+        init(_ failure: Failure) {
+            code = failure.kind.rawValue
+            reason = failure.reason?.name
+            rejection = failure.rejection
+            server = failure.server?.hex
+            message = failure.message
+        }
+    }
+
+    /// Prints a failure to standard error: a sentence, or with `--json` one line `{"error":{"code":…,"message":…}}`.
     private static func report(_ failure: Failure) {
         // If both outputs go to one file, the result comes before the reason of the failure.
         fflush(nil)
         guard wantsJSON else { return StandardError.print("pushctl: \(failure.message)") }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let body = try? encoder.encode(["error": ["code": failure.kind.rawValue, "message": failure.message]])
+        let body = try? encoder.encode(["error": FailureOutput(failure)])
         StandardError.print(String(decoding: body ?? Data(), as: UTF8.self))
     }
 }

@@ -86,11 +86,11 @@ package struct DoctorReport: Report {
 extension Checkup.Step {
     fileprivate func failure(through access: NodeAccess) -> Failure {
         if case .failed(let error) = problem {
-            let failure = Failure(error, node: access, silence: "")
+            var failure = Failure(error, node: access, silence: "")
             if failure.kind != .failed {
                 // The message of some failures already ends with the advice.
-                let isAdvised = failure.message.hasSuffix(advice)
-                return Failure(message: failure.message + (isAdvised ? "" : "\n" + advice), kind: failure.kind)
+                if !failure.message.hasSuffix(advice) { failure.message += "\n" + advice }
+                return failure
             }
         }
         return .failed("\(problem?.description ?? "")\n\(advice)")

@@ -23,7 +23,8 @@ struct Advertise: AsyncParsableCommand {
         }
         guard !devices.isEmpty else {
             throw Failure.failed(
-                "No server replied that it knows this key. Register first. If you did, check that the server listens on this shard.")
+                "No server replied that it knows this key. Register first. If you did, check that the server listens on this shard.",
+                .unknownOwner)
         }
         try output.print(devices.map(AdvertisedOutput.init)) {
             ["advertised"]
@@ -38,12 +39,13 @@ private struct AdvertisedOutput: Encodable {
     let installationID: String
     let server: String
     let accessToken: String?
-    let version: UInt64
+    /// Digits, because most readers of JSON lose precision above 2^53.
+    let version: String
 
     init(_ device: DeviceInfo) {
         installationID = device.installationID
         server = device.server.hex
         accessToken = device.accessToken
-        version = device.version
+        version = "\(device.version)"
     }
 }

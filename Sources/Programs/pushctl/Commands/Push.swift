@@ -84,7 +84,7 @@ struct Push: AsyncParsableCommand {
             let isUnknown = reports.contains { $0.outcome == .unknown }
             throw Failure.failed(
                 "The push was accepted for \(acceptedCount) of \(reports.count) devices."
-                    + (isUnknown ? " If the owner lets contacts only notify, name a contact's key with --key-file." : ""))
+                    + (isUnknown ? " If the owner lets contacts only notify, name a contact's key with --key-file." : ""), .notAccepted)
         }
     }
 
@@ -101,7 +101,7 @@ struct Push: AsyncParsableCommand {
         // A server may omit reports: the reference's omits those of notifications that it cannot decide.
         let acceptedCount = reports.count { $0.outcome == .accepted }
         guard acceptedCount >= devices.count else {
-            throw Failure.failed("The push was accepted for \(acceptedCount) of \(devices.count) devices.")
+            throw Failure.failed("The push was accepted for \(acceptedCount) of \(devices.count) devices.", .notAccepted)
         }
     }
 
@@ -133,12 +133,11 @@ struct Push: AsyncParsableCommand {
             device.accessToken.map { PushDevice(owner: to, installationID: device.installationID, accessToken: $0) }
         }
         guard !devices.isEmpty else {
-            throw .failed(
-                answer.devices.isEmpty && answer.rejectedCount == 0
-                    ? Query.unknownKey
-                    : wanted.isEmpty
-                        ? "The server knows no such device of this owner. `pushctl query` shows those it knows."
-                        : "The access tokens are for contacts only. Give the one you have with --installation and --access-token.")
+            guard !answer.devices.isEmpty || answer.rejectedCount > 0 else { throw .failed(Query.unknownKey, .unknownOwner) }
+            throw wanted.isEmpty
+                ? .failed("The server knows no such device of this owner. `pushctl query` shows those it knows.", .unknownDevice)
+                : .failed(
+                    "The access tokens are for contacts only. Give the one you have with --installation and --access-token.", .tokenHidden)
         }
         if devices.count < wanted.count {
             StandardError.print("pushctl: left out \(wanted.count - devices.count) devices whose access tokens are for contacts only.")
@@ -171,6 +170,7 @@ private struct PushOutput: Encodable {
                 switch report.outcome {
                 case .noReply: "no reply"
                 case .unknown: "unknown"
+                case let outcome where outcome.error != nil: "lookupFailed"
                 case let outcome: Self.name(outcome.rejection ?? .accepted)
                 }
             return Report(keyHash: report.owner.hash.hex, installationID: report.installationID ?? "", outcome: outcome)

@@ -39,7 +39,7 @@ struct Query: AsyncParsableCommand {
                 try await server.query(owner, as: identity)
             }
             Self.warn(ofRejected: answer)
-            guard !answer.devices.isEmpty || answer.rejectedCount > 0 else { throw Failure.failed(Self.unknownKey) }
+            guard !answer.devices.isEmpty || answer.rejectedCount > 0 else { throw Failure.failed(Self.unknownKey, .unknownOwner) }
             return answer.devices
         }
         guard let owner = owner.publicKey else {
@@ -48,7 +48,7 @@ struct Query: AsyncParsableCommand {
         let devices = try await server.node.withNode(silence: "") { node throws in
             try await SendingClient(identity: identity, node: node, state: MemoryState()).query(owner)
         }
-        guard !devices.isEmpty else { throw Failure.failed("No server replied. \(Self.silence)") }
+        guard !devices.isEmpty else { throw Failure.failed("No server replied. \(Self.silence)", .unknownOwner) }
         return devices
     }
 
@@ -85,7 +85,8 @@ private struct DeviceOutput: Encodable {
     let server: String
     let accessToken: String?
     let encryptedTokenCount: Int
-    let version: UInt64
+    /// Digits, because most readers of JSON lose precision above 2^53.
+    let version: String
     let grant: String
 
     init(_ device: DeviceInfo) {
@@ -93,7 +94,7 @@ private struct DeviceOutput: Encodable {
         server = device.server.hex
         accessToken = device.accessToken
         encryptedTokenCount = device.encryptedTokenCount
-        version = device.version
+        version = "\(device.version)"
         grant = device.authorization.rawValue
     }
 }

@@ -99,7 +99,7 @@ struct Register: AsyncParsableCommand {
                 }
             return RegistrationOutput(receipt, identity, server)
         }
-        try output.print(oneOrMore: registered) { registered.flatMap { $0.lines("registered") } }
+        try output.print(registered) { registered.flatMap { $0.lines("registered") } }
         if let failure { throw failure }
     }
 
@@ -116,13 +116,14 @@ struct Register: AsyncParsableCommand {
     }
 }
 
-/// The JSON output of `register` and `unregister` for each server.
+/// The output of `register` and `unregister` for each server.
 struct RegistrationOutput: Encodable {
     let publicKey: String
     let server: String
     let installationID: String
     let accessToken: String?
-    let version: UInt64
+    /// Digits, because most readers of JSON lose precision above 2^53.
+    let version: String
     let requestID: String
 
     init(_ receipt: RegistrationReceipt, _ identity: Identity, _ server: PushServer) {
@@ -130,7 +131,7 @@ struct RegistrationOutput: Encodable {
         self.server = server.key.hex
         installationID = receipt.installationID
         accessToken = receipt.accessToken
-        version = receipt.version
+        version = "\(receipt.version)"
         requestID = receipt.requestID
     }
 

@@ -34,7 +34,7 @@ struct Unregister: AsyncParsableCommand {
                 }
             return RegistrationOutput(receipt, identity, server)
         }
-        try output.print(oneOrMore: unregistered) { unregistered.flatMap { $0.lines("unregistered") } }
+        try output.print(unregistered) { unregistered.flatMap { $0.lines("unregistered") } }
         if let failure { throw failure }
     }
 }

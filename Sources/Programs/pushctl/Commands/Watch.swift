@@ -94,7 +94,8 @@ private struct WatchedMessage: Encodable {
     let content: [String]
 
     init(_ message: OpenedMessage, on topic: String, sentAt: Timestamp) {
-        time = Date(timeIntervalSince1970: Double(sentAt.nanoseconds) / 1e9).formatted(.iso8601.time(includingFractionalSeconds: true))
+        time = Date(timeIntervalSince1970: Double(sentAt.nanoseconds) / 1e9)
+            .formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .omitted))
         self.topic = topic
         sender = PushClient.PublicKey(message.sender).hex
         messageID = message.messageID.description

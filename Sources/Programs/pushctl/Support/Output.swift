@@ -13,12 +13,6 @@ struct OutputOptions: ParsableArguments {
         if let failure = report.failure { throw failure }
     }
 
-    /// Prints values: as JSON, a single value as itself and several as an array; otherwise as lines.
-    func print(oneOrMore values: [some Encodable], _ lines: () -> [String]) throws {
-        guard !values.isEmpty else { return }
-        if values.count == 1 { try print(values[0], lines) } else { try print(values, lines) }
-    }
-
     /// Prints the value as JSON, or the lines.
     func print(_ value: some Encodable, _ lines: () -> [String]) throws {
         if json {

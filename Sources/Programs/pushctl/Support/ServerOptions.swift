@@ -39,8 +39,10 @@ struct ServerOptions: ParsableArguments {
             do {
                 results.append(try await with(key, silence: silence, body))
             } catch {
-                let message = keys.count == 1 ? error.message : "\(key.hex): \(error.message)"
-                failure = failure ?? Failure(message: message, kind: error.kind)
+                guard failure == nil else { continue }
+                failure = error
+                failure?.server = key
+                if keys.count > 1 { failure?.message = "\(key.hex): \(error.message)" }
             }
         }
         return (results, failure)
