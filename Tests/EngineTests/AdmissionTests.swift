@@ -63,6 +63,20 @@ import Wire
         #expect(admission.read(\.size) == .zero)
     }
 
+    @Test func `while the store is away, messages leave memory for the journal, and none is read`() async throws {
+        admission.enter(messages(1...2), spending: try admission.admit(payloads: [0, 0], origin: .live))
+        var taken = await admission.next(maximumCount: 1) ?? []
+        admission.pause(true)
+        #expect(admission.read(\.size.count) == 1)
+        // The message in a stage returns too, and a new one does not enter.
+        admission.wait(taken.map(\.message.id), .undecided)
+        taken = []
+        admission.enter(messages(3...3), spending: try admission.admit(payloads: [0], origin: .live))
+        #expect(admission.read { $0.isIdle && $0.count(.undecided) == 3 && $0.nextRows(.undecided, maximumCount: 64) == nil })
+        admission.pause(false)
+        #expect(await admission.nextRows(.undecided, maximumCount: 64) == [1, 2])
+    }
+
     @Test func `rows are re-read as capacity becomes free: the oldest undecided, the newest unanswered`() async throws {
         admission.wait([9, 3, 1, 5, 8], .undecided)
         admission.wait([9, 3, 1, 5, 8], .unanswered)

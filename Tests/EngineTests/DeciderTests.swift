@@ -313,7 +313,9 @@ struct DeciderTests {
 
     @Test func `a batch is split by the estimated cost of its messages, not only by their number`() {
         func counts(_ messages: [OpenedEnvelope]) -> [Int] {
-            CommitStage.batches(of: messages.map { .init(work: .message($0)) }).map(\.count)
+            let pace = CommitPace()
+            var waiting = messages.map { CommitStage.Item(work: .message($0)) }[...]
+            return Array(sequence(state: ()) { _ in waiting.isEmpty ? nil : pace.next(of: &waiting).count })
         }
         let large = push(1, installations: Array(repeating: "phone", count: 1_000))
         #expect(counts((1...500).map { push($0) }) == [500])

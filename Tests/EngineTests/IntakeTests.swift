@@ -58,9 +58,9 @@ import Wire
     @Test func `the store is behind only while its oldest write takes more than five seconds`() async throws {
         let clock = ManualClock()
         let health = StoreHealth(time: SteadyTime(clock: clock, start: Timestamp(nanoseconds: 0)), logger: quietLogger)
-        await health.timing {
+        await health.timing { _ in
             clock.advance(by: .seconds(4))
-            await health.timing {
+            await health.timing { _ in
                 clock.advance(by: .seconds(1))
                 #expect(!health.isBehind)
                 clock.advance(by: .milliseconds(1))

@@ -20,8 +20,8 @@ import Wire
             }
             let writer = MarkWriter(
                 context: EngineContext(
-                    store: store, clock: ManualClock(), wallClock: ManualWallClock(now).clock, logger: Logger(label: "test")),
-                readAgain: { _ in })
+                    store: store, clock: ManualClock(), wallClock: ManualWallClock(now).clock, logger: Logger(label: "test"),
+                    admission: Admission(limits: .init(count: 1, byteCount: 1))))
             writer.send(MarkWriter.Mark(rows: rows, completion: .decision))
             async let end: Void = writer.run()
             await writer.waitUntilIdle()

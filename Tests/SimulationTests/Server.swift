@@ -19,13 +19,10 @@ struct Server {
     struct Undecided {
         var row: Int64
         var testMessage: Int
-        var failureCount = 0
     }
 
     static let decider = Decider(
         serverKey: Party.server.key.compressed, registrationPolicy: RegistrationPolicy(), isDryRun: false)
-    /// The limit of failures of a message. The stage's limit is higher, which would take too long here.
-    private static let maximumFailureCount = 5
     /// The capacity of the intake. A small one is reached.
     static let maximumQueueCount = 60
 
@@ -191,24 +188,18 @@ struct Server {
                 decided.messages.append(message)
                 if let reply = outcome.reply { replies.append(reply) }
                 for spending in outcome.spendings { allowances.spend(spending) }
-            case .failure:
+            case .failure(let error):
+                // The store is away, so the message waits. Or an earlier attempt has decided it: the store has the reply.
                 decided.failed.append(message)
+                if !error.isTaken { undecided.append(message) }
+                let stored = error.isTaken ? (try? await store.unreplied([message.row])) ?? [] : []
+                replies += stored.compactMap { PendingReply(id: $0.id, receivedAt: $0.receivedAt, stored: $0.reply) }
             }
         }
         // Newer replies to the same installation supersede these.
         let superseded = Set(committed.supersededReplies)
         replies.removeAll { superseded.contains($0.id) }
         undecided.removeFirst(work.count)
-        for var message in decided.failed {
-            message.failureCount += 1
-            if message.failureCount >= Self.maximumFailureCount,
-                let reply = Self.decider.internalError(for: opened(message, testMessages))
-            {
-                replies.append(reply)
-            } else {
-                undecided.append(message)
-            }
-        }
         // The event `woken` ignores its time.
         for route in routes.indices { routes[route].handle(.woken, at: .zero) }
         return decided

@@ -38,8 +38,6 @@ struct Simulation {
     /// The messages whose decision failed to be written, and may still be durable. A restart shows which.
     private var uncertainDecisions: [Server.Undecided] = []
     private var uncertainEnds: [QueuedPush] = []
-    /// The messages whose senders got INTERNAL_ERROR.
-    private var refused: Set<Int> = []
     /// The events so far, for the analysis of a failure.
     private(set) var trace: [String] = []
 
@@ -267,8 +265,7 @@ struct Simulation {
         note("told \(testMessage)")
         switch (workload.testMessages[testMessage].body, reply.completion) {
         case (.query, _): break
-        // The server could not store the decision, and has published INTERNAL_ERROR.
-        case (_, .decision): refused.insert(testMessage)
+        case (_, .decision): throw Violation(property: "no message is refused because the store is away: message \(testMessage)")
         case (.registration, _):
             model.told(testMessage)
             try expect(
@@ -408,7 +405,6 @@ struct Simulation {
         try expect(openCount == 0, "each accepted push finishes (I1): \(openCount) are open")
         for (number, testMessage) in workload.testMessages.enumerated() {
             if case .query = testMessage.body { continue }
-            if refused.contains(number) { continue }
             try expect(model.decided[number] != nil, "no message in the node's store is lost: message \(number)")
             try expect(
                 model.answered.contains(number) || model.mayBeSuperseded(number, testMessage),

@@ -229,7 +229,7 @@ extension Failure {
                     + ". Name the server's file with PUSHSERVER_STORAGE_SEALING_KEY_FILE, or its configuration file with --config."
             case .otherIdentity: "database \(path) belongs to another identity. \(naming)"
             case .unreachable: "\(path): \(error). \(naming)"
-            case .failed, .unavailable, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed:
+            case .failed, .unavailable, .rowLocked, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed:
                 "database \(path): \(error)."
             }
         if case .unreachable = error {

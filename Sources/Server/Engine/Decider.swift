@@ -232,7 +232,7 @@ struct Decider: Sendable {
 }
 
 extension OpenedEnvelope.Registration {
-    fileprivate var installation: Installation? { facts.installation(keyHash: keyHash) }
+    var installation: Installation? { facts.installation(keyHash: keyHash) }
 }
 
 extension OpenedEnvelope {
@@ -253,8 +253,8 @@ extension OpenedEnvelope {
 
     fileprivate func isTooOld(at now: Timestamp) -> Bool {
         switch content {
-        case .message(.push, _): AgeRules.isTooOld(.pushNotificationRequest, sentAt: backfilledSentAt, now: now)
-        case .message(.query, _): AgeRules.isTooOld(.pushNotificationQuery, sentAt: backfilledSentAt, now: now)
+        case .message(.push, _): AgeRules.isTooOld(.pushNotificationRequest, since: agesSince, now: now)
+        case .message(.query, _): AgeRules.isTooOld(.pushNotificationQuery, since: agesSince, now: now)
         case .message(.registration, _), .dropped: false
         }
     }

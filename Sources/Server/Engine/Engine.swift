@@ -65,17 +65,14 @@ package final class Engine: Service, EnvelopeReceiver {
         // The last stage is created first, because each stage knows the next one only.
         let admission = Admission(limits: configuration.admissionLimits)
         self.admission = admission
-        context = EngineContext(store: store, clock: clock, wallClock: wallClock, logger: logger)
+        context = EngineContext(store: store, clock: clock, wallClock: wallClock, logger: logger, admission: admission)
         topicKeys = TopicKeys(store: store, derive: configuration.deriveTopicKey)
-        let readAgain: @Sendable ([Int64]) -> Void = { admission.wait($0, .undecided) }
-        markWriter = MarkWriter(context: context, readAgain: readAgain)
+        markWriter = MarkWriter(context: context)
         replyStage = ReplyStage(
             queue: ReplyQueue(limits: configuration.replyLimits, echoesReplies: configuration.echoesReplies),
-            sealer: ReplySealer(identity: identity), transport: transport, context: context,
-            onUnstored: { admission.wait($0, .unanswered) }, to: markWriter)
+            sealer: ReplySealer(identity: identity), transport: transport, context: context, to: markWriter)
         commitStage = CommitStage(
-            decider: decider, directory: directory, context: context, onAcceptedPushes: onAcceptedPushes, readAgain: readAgain,
-            to: replyStage)
+            decider: decider, directory: directory, context: context, onAcceptedPushes: onAcceptedPushes, to: replyStage)
         openStage = OpenStage(opener: Opener(identity: identity), keys: topicKeys, context: context, from: admission, to: commitStage)
     }
 
@@ -242,12 +239,12 @@ package final class Engine: Service, EnvelopeReceiver {
     ///
     /// - Throws: `StoreError` if the write fails.
     package func probeStore() async throws {
-        try await context.storeHealth.timing { try await context.store.probe() }
+        try await context.storeHealth.timing { _ in try await context.store.probe() }
     }
 
     /// The reasons why the engine cannot accept messages; empty while it works.
     package var healthIssues: [String] {
-        (context.storeHealth.isFailing ? ["the store could not be written"] : [])
+        (context.storeHealth.isAway ? ["the store could not be written"] : [])
             + (context.storeHealth.isBehind
                 ? ["the store's writer hangs: a write takes more than \(StoreHealth.longestWrite.components.seconds) s"] : [])
     }
@@ -263,7 +260,7 @@ package final class Engine: Service, EnvelopeReceiver {
     /// Finds the rows that the last run left, before the engine records new messages. Journal readers load them as capacity becomes free.
     private func findUnfinished() async throws {
         let unfinished = try await context.store.unfinishedRows()
-        admission.wait(unfinished.undecided, .undecided)
+        context.giveBack(unfinished.undecided)
         replyStage.store(unfinished.unreplied)
         let count = unfinished.undecided.count + unfinished.unreplied.count
         if count > 0 { context.logger.notice("resuming unfinished messages of the previous run", metadata: ["messages": "\(count)"]) }
@@ -271,7 +268,7 @@ package final class Engine: Service, EnvelopeReceiver {
 
     /// Continues the work that this server has taken over from other servers on the same database.
     package func resume(_ work: TakenWork) {
-        admission.wait(work.undecided, .undecided)
+        context.giveBack(work.undecided)
         replyStage.store(work.unreplied)
         if work.haveMembersChanged { openStage.reviewSegments() }
         if work.pushCount > 0 { onAcceptedPushes() }
@@ -303,7 +300,15 @@ package final class Engine: Service, EnvelopeReceiver {
                 try await topicKeys.load(messages.flatMap(\.addressees.subscribers))
                 return messages
             },
-            enter: { [admission] messages, rows in admission.enter(messages, of: rows, reason) },
+            enter: { [admission, replyStage, onAcceptedPushes] messages, rows in
+                // The others have a decision, perhaps by a commit that seemed to fail. Their stored replies are published.
+                let decided = Set(rows).subtracting(messages.map(\.id))
+                if !decided.isEmpty {
+                    replyStage.store(Array(decided))
+                    onAcceptedPushes()
+                }
+                admission.enter(messages, of: rows, reason)
+            },
             context: context)
     }
 

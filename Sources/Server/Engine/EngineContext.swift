@@ -12,29 +12,42 @@ struct EngineContext: Sendable {
     let wallClock: WallClock
     let time: SteadyTime
     let logger: Logger
+    private let admission: Admission
 
-    init(store: any PushStore, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger) {
+    init(store: any PushStore, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, admission: Admission) {
         self.store = store
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
         time = SteadyTime(clock: clock, start: wallClock.now())
-        storeHealth = StoreHealth(time: time, logger: logger)
+        self.admission = admission
+        storeHealth = StoreHealth(time: time, logger: logger) { isAway in admission.pause(isAway) }
     }
 
-    /// Commits work in one transaction, and reports failures to ``storeHealth``, the metrics and the log.
+    /// Returns messages to the journal, where they wait until the admission reads them again. Every stage has this one way back.
     ///
-    /// The caller reports success, because only the caller knows whether the transaction changed anything.
+    /// Call it before the permits of the messages end, so that the engine never looks idle in between.
+    func giveBack(_ rows: [Int64], _ reason: AdmissionTable.Reason = .undecided) { admission.wait(rows, reason) }
+
+    /// Commits work in one transaction, and reports the result to ``storeHealth``, the metrics and the log.
     ///
+    /// - Parameter hasWritten: Whether a piece of work has certainly changed the database.
     /// - Returns: The outcome of each piece of work in the same order: the result of `decide`, or the error of the store.
     func commit<Work: Sendable, Outcome: Sendable>(
         _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
-        deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
+        deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome, hasWritten: (Work, Outcome) -> Bool
     ) async -> Committed<Outcome> {
-        let committed = await storeHealth.timing { await store.commit(work, at: now, loading: lookups, deciding: decide) }
+        let (attempt, committed) = await storeHealth.timing {
+            ($0, await store.commit(work, at: now, loading: lookups, deciding: decide))
+        }
         // Work of another server is no failure of the store.
         let errors = committed.outcomes.compactMap(\.error).filter { !$0.isTaken }
-        if let error = errors.first {
+        let error = errors.first(where: \.isOfWholeStore) ?? errors.first
+        let isProof = zip(work, committed.outcomes).contains { work, outcome in
+            (try? outcome.get()).map { hasWritten(work, $0) } ?? false
+        }
+        if isProof, error?.isOfWholeStore != true { storeHealth.succeeded(attempt) }
+        if let error {
             storeHealth.failed(error)
             metrics.commitFailures.increment()
             logger.debug("a transaction failed", metadata: ["messages": "\(errors.count)", "error": "\(error)"])

@@ -14,16 +14,17 @@ struct RecordedMessage: Sendable, Identifiable {
     var envelope: WakuEnvelope
     /// The owners of its topic when the message arrived.
     var addressees: TopicDirectory.Addressees
-    /// Whether the message arrived live or was backfilled. The journal does not store it: a message that was re-read counts as live, so
-    /// no age limit drops it.
+    /// Whether the message arrived live or was backfilled. The journal does not store it.
     var origin = EnvelopeOrigin.live
     /// Whether the message was re-read from the journal.
     var isReadAgain = false
 }
 
 extension RecordedMessage {
-    /// The sender's time of a backfilled message; nil for a live message, or one without a time.
-    var backfilledSentAt: Timestamp? {
+    /// The time from which the message ages: its arrival, if it has waited in the journal; else the sender's time of a backfilled message;
+    /// nil for a live message, or one without a time.
+    var agesSince: Timestamp? {
+        guard !isReadAgain else { return receivedAt }
         guard origin == .backfilled, let nanoseconds = envelope.message.timestamp, nanoseconds != 0 else { return nil }
         return Timestamp(nanoseconds: nanoseconds)
     }
@@ -68,8 +69,8 @@ struct OpenedEnvelope: Sendable {
     var id: Int64
     /// The rows of the other segments of the message. They share its decision.
     var segments: [Int64] = []
-    /// The sender's time of a backfilled message; nil for a live message, which has no age limit.
-    var backfilledSentAt: Timestamp?
+    /// The time from which the message ages; nil for a live message, which has no age limit.
+    var agesSince: Timestamp?
     var content: Content
 
     /// Whether the message is invalid: no key opens it, or its content cannot be decoded.

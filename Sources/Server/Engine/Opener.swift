@@ -46,7 +46,7 @@ struct Opener: Sendable {
         default:
             return .dropped(message.id, .notForUs)
         }
-        return OpenedEnvelope(id: message.id, backfilledSentAt: message.backfilledSentAt, content: .message(body, from: origin))
+        return OpenedEnvelope(id: message.id, agesSince: message.agesSince, content: .message(body, from: origin))
     }
 
     /// Decrypts a registration with the shared key of client and server, and verifies its grant (PROTOCOL.md §7).

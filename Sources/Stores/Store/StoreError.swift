@@ -23,6 +23,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case unavailable(code: Int32, text: String)
     /// The server of the database cannot be reached, or rejects the connection: its text.
     case unreachable(String)
+    /// Another session of PostgreSQL holds a row that the transaction needs: that session, if it was found.
+    case rowLocked(by: String?)
     /// A stored value has a shape that this program does not write.
     case damaged
     /// The message already has a decision, or another server owns it. The transaction with the decision is rolled back.
@@ -48,7 +50,8 @@ package enum StoreError: Error, Hashable, Sendable {
         case .notADatabase, .otherIdentity, .unknownSchema, .unsealed, .incompleteCopy, .locked, .notSetUp, .inaccessible,
             .sealingKeyMissing, .sealingKeyUnknown, .sealingKeyWrong:
             true
-        case .failed, .unavailable, .unreachable, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed: false
+        case .failed, .unavailable, .unreachable, .rowLocked, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed:
+            false
         }
     }
 
@@ -77,6 +80,7 @@ extension StoreError: CustomStringConvertible {
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
         case .failed(let code, let text), .unavailable(let code, let text): "the database failed: \(text) (\(code))"
         case .unreachable(let text): "the database cannot be reached: \(text)"
+        case .rowLocked(let holder): "\(holder ?? "another session") holds a row of the database"
         case .damaged: "a stored value is damaged"
         case .alreadyDecided: "the message was decided before"
         case .alreadyEnded: "the push has ended before"

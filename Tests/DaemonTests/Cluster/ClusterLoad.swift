@@ -61,17 +61,14 @@ final class ClusterLoad: BusListener {
 
     /// Waits until each accepted push is finished, stops the servers, and checks the invariants I1, I2, I3 and I5 of RELIABILITY.md.
     ///
-    /// - Parameters:
-    ///   - mayFail: Whether the outage of the database may cause an INTERNAL_ERROR.
-    ///   - context: The seed of the test, for a failure.
-    func check(_ world: ClusterWorld, _ servers: [ServerProcess], mayFail: Bool = false, context: Comment? = nil) async throws {
+    /// - Parameter context: The seed of the test, for a failure.
+    func check(_ world: ClusterWorld, _ servers: [ServerProcess], context: Comment? = nil) async throws {
         let workload = workload.value
         var accepted: Set<String> = []
         var versions: [Int: UInt64] = [:]
         for testMessage in workload.testMessages.values {
             let replies = try testMessage.answers.map { try Reply($0, to: testMessage.content) }
-            #expect(replies.count { $0 == .accepted } == 1 || mayFail && replies.contains(.internalError), "\(replies) \(context ?? "")")
-            #expect(replies.allSatisfy { $0 == .accepted || mayFail && $0 == .internalError }, "\(replies) \(context ?? "")")
+            #expect(replies == [.accepted], "\(replies) \(context ?? "")")
             guard replies.contains(.accepted) else { continue }
             switch testMessage.content {
             case .push(let chatID): accepted.insert(chatID)
@@ -88,7 +85,7 @@ final class ClusterLoad: BusListener {
         #expect(posted.count - Set(posted).count <= uncertainCount, context)
         for (index, client) in workload.clients.enumerated() {
             let stored = try #require(try await world.version(of: client), context)
-            #expect(mayFail ? stored >= versions[index] ?? 0 : stored == versions[index], context)
+            #expect(stored == versions[index], context)
         }
         try await world.audit()
         print(

@@ -43,7 +43,7 @@ import Testing
                 }
                 await load.waitForAnswers(40)
             }
-            try await load.check(world, servers, mayFail: true, context: ClusterCampaign.context)
+            try await load.check(world, servers, context: ClusterCampaign.context)
         }
         await postgres.stop()
     }
@@ -65,7 +65,7 @@ import Testing
                 for server in servers { #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready again") }) }
                 await load.waitForAnswers(40)
             }
-            try await load.check(world, servers, mayFail: true)
+            try await load.check(world, servers)
         }
         await postgres.stop()
     }

@@ -44,7 +44,7 @@ import Testing
             try await world.waitForCluster { $0.contains("one (3): alive") }
             #expect(await one.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
             try await load.run { await load.waitForAnswers(40) }
-            try await load.check(world, [one, two], mayFail: true)
+            try await load.check(world, [one, two])
         }
         await postgres.stop()
     }

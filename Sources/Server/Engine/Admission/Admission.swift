@@ -57,6 +57,9 @@ final class Admission: Sendable {
 
     // MARK: In the journal
 
+    /// Lets messages wait in the journal, instead of in memory, while the store is away.
+    func pause(_ isPaused: Bool) { table.update { $0.pause(isPaused) } }
+
     /// Adds rows of the journal that are to be read into memory.
     func wait(_ rows: [Int64], _ reason: AdmissionTable.Reason) {
         if !rows.isEmpty { table.update { $0.wait(rows, reason) } }

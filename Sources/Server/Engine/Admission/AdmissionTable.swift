@@ -13,6 +13,9 @@ import Wire
 /// | queued | in memory, in the round of its topic | yes |
 /// | in a stage | in memory, with the holder of a permit | yes |
 ///
+/// While the store is away, all messages wait in the journal: those in memory return to it, and later ones stay there
+/// (``pause(_:)``). Afterwards they are read again as capacity becomes free, the oldest first.
+///
 /// While the limits are reached, the server rejects messages before it records them (`Overload`): they stay with their sender or in the
 /// node's store. Callers never wait, because a waiting transport could not receive further messages.
 struct AdmissionTable: Sendable {
@@ -33,7 +36,8 @@ struct AdmissionTable: Sendable {
 
     /// Why a message waits in the journal.
     enum Reason: Sendable {
-        /// A crash left it, its lookup failed, or its topic key has arrived. The oldest is read first, in the order of arrival.
+        /// A crash left it, the store was away, its lookup failed, or its topic key has arrived. The oldest is read first, in the order of
+        /// arrival.
         case undecided
         /// A query whose response found no capacity: a response is not stored. The newest is read first, because its sender still waits.
         case unanswered
@@ -52,6 +56,7 @@ struct AdmissionTable: Sendable {
     private var topicKeys = TopicKeyQueue()
     /// The journal rows that wait to be read into memory.
     private var rows: [Reason: IndexSet] = [:]
+    private var isPaused = false
     private var isFinished = false
 
     init(limits: Limits) {
@@ -109,6 +114,7 @@ struct AdmissionTable: Sendable {
     /// Queues messages, each in the round of its topic. Ignores them once the queue is finished: the next start reads them.
     mutating func enter(_ messages: [RecordedMessage]) {
         guard !isFinished else { return }
+        guard !isPaused else { return wait(messages.map(\.id), .undecided) }
         for message in messages {
             add(message.size)
             let topic = message.envelope.message.contentTopic
@@ -143,6 +149,15 @@ struct AdmissionTable: Sendable {
 
     // MARK: In the journal
 
+    /// Returns the queued messages to the journal, and lets them and later ones wait there until the pause ends.
+    mutating func pause(_ isPaused: Bool) {
+        self.isPaused = isPaused
+        while isPaused, let message = nextMessage() {
+            wait([message.id], .undecided)
+            release(message.size)
+        }
+    }
+
     /// The number of rows that wait for a reason.
     func count(_ reason: Reason) -> Int { rows[reason]?.count ?? 0 }
 
@@ -153,10 +168,10 @@ struct AdmissionTable: Sendable {
 
     /// Returns the rows to read next, the oldest undecided or the newest unanswered ones. ``enter(_:of:_:)`` removes them.
     ///
-    /// - Returns: At most `maximumCount` and at most ``freeCount`` rows; nil if no row waits or nothing is free.
+    /// - Returns: At most `maximumCount` and at most ``freeCount`` rows; nil if no row waits, nothing is free, or the store is away.
     func nextRows(_ reason: Reason, maximumCount: Int) -> [Int64]? {
         let count = min(maximumCount, freeCount)
-        guard count > 0, let waiting = rows[reason], waiting.count > 0 else { return nil }
+        guard count > 0, !isPaused, let waiting = rows[reason], waiting.count > 0 else { return nil }
         return (reason == .undecided ? waiting.prefix(count) : waiting.suffix(count)).map { Int64($0) }
     }
 

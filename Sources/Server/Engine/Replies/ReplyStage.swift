@@ -22,20 +22,13 @@ final class ReplyStage: Sendable {
     private let transport: any MessageTransport
     private let context: EngineContext
     private let marks: MarkWriter
-    private let onUnstored: @Sendable ([Int64]) -> Void
 
-    /// - Parameters:
-    ///   - onUnstored: Receives the rows of evicted replies that are not stored. Their messages have to be decided again.
-    ///   - marks: The writer of publication marks.
-    init(
-        queue: ReplyQueue, sealer: ReplySealer, transport: any MessageTransport, context: EngineContext,
-        onUnstored: @escaping @Sendable ([Int64]) -> Void, to marks: MarkWriter
-    ) {
+    /// - Parameter marks: The writer of publication marks.
+    init(queue: ReplyQueue, sealer: ReplySealer, transport: any MessageTransport, context: EngineContext, to marks: MarkWriter) {
         self.queue = Monitor(queue)
         self.sealer = sealer
         self.transport = transport
         self.context = context
-        self.onUnstored = onUnstored
         self.marks = marks
     }
 
@@ -43,7 +36,7 @@ final class ReplyStage: Sendable {
 
     /// Queues replies whose decisions are durable.
     func send(_ replies: [PendingReply]) {
-        if !replies.isEmpty { onUnstored(update { $0.add(replies) }) }
+        if !replies.isEmpty { decideAgain(update { $0.add(replies) }) }
     }
 
     /// Adds the rows of replies that the last run did not publish.
@@ -55,13 +48,18 @@ final class ReplyStage: Sendable {
     func nextRows(maximumCount: Int) async -> [Int64]? { await queue.wait { $0.nextRows(maximumCount: maximumCount) } }
 
     /// Queues the replies of rows that have been read.
-    func send(_ replies: [PendingReply], of rows: [Int64]) { onUnstored(update { $0.add(replies, of: rows) }) }
+    func send(_ replies: [PendingReply], of rows: [Int64]) { decideAgain(update { $0.add(replies, of: rows) }) }
 
     /// Drops replies that newer ones supersede.
     func drop(_ rows: [Int64]) {
         guard !rows.isEmpty else { return }
         context.metrics.count(.registration, .superseded, rows.count)
         update { $0.supersede(rows) }
+    }
+
+    /// Returns the messages of replies that were evicted and are not stored.
+    private func decideAgain(_ rows: [Int64]) {
+        if !rows.isEmpty { context.giveBack(rows, .unanswered) }
     }
 
     func pauseEchoes(_ isPaused: Bool) { update { $0.pauseEchoes(isPaused) } }
@@ -89,7 +87,7 @@ final class ReplyStage: Sendable {
     }
 
     /// Begins the shutdown: replies that the network rejects become rows and do not delay it.
-    func drain() { onUnstored(update { $0.drain() }) }
+    func drain() { decideAgain(update { $0.drain() }) }
 
     /// Stops the workers. Replies that no worker has taken remain rows.
     func finish() {
@@ -193,7 +191,7 @@ final class ReplyStage: Sendable {
             let unstored = queue.failed(publication, failure)
             return (wasBlocked, queue.isBlocked, unstored)
         }
-        onUnstored(unstored)
+        decideAgain(unstored)
         if publication.isEcho {
             context.metrics.countEchoes(.dropped)
         } else {

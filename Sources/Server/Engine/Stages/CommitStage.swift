@@ -8,59 +8,38 @@ import Tasks
 import Wire
 
 /// The writer: one task decides the waiting messages in transactions of bounded size and cost, and hands their replies to the reply stage.
+///
+/// Messages that cannot be stored return to the journal: all of them while the store is away, and those about a blocked row
+/// (``BlockedMessages``).
 final class CommitStage: Sendable {
-    /// The maximum number of messages in a transaction. Past some hundreds the cost of a commit no longer shows, and a reply waits for the
-    /// last of them.
-    private static let batchCount = 500
-    /// The maximum estimated writer time of one transaction. Every other write waits that long.
-    private static let maximumCost = Duration.milliseconds(100)
-    /// How long a message is retried before its sender gets INTERNAL_ERROR (PROTOCOL.md §7 row 12), however long each attempt takes.
-    private static let retryDeadline = Duration.seconds(2)
     /// The delay between attempts to decide a message.
     private static let retryInterval = Duration.milliseconds(100)
     /// The delay between attempts at work without a deadline.
     private static let rowRetryInterval = Duration.seconds(1)
-
-    /// A piece of work for the writer. Indirect, so that each move between queues copies one reference instead of the parts of a message.
-    indirect enum Work: Sendable {
-        /// - Parameter since: The time of the first attempt; nil before it.
-        case message(OpenedEnvelope, since: Duration? = nil)
-        /// Closes the rows of a message that needs no reply. The store has rejected the message for ``retryDeadline``.
-        case close(rows: [Int64])
-        /// Storing a registration failed for ``retryDeadline``. Its INTERNAL_ERROR supersedes older, unpublished replies to the
-        /// installation.
-        case supersede(PendingReply, OpenedEnvelope)
-    }
-
-    struct Item: Sendable {
-        var work: Work
-        /// The permit of the message; nil once its INTERNAL_ERROR is with the reply stage.
-        var permit: SharedPermit?
-    }
 
     private let decider: Decider
     private let directory: TopicDirectory
     private let context: EngineContext
     private let replies: ReplyStage
     private let onAcceptedPushes: @Sendable () -> Void
-    private let readAgain: @Sendable ([Int64]) -> Void
     private let queue = Monitor(CommitQueue())
+    private let blocked = Monitor(BlockedMessages())
+    private let pace = Mutex(CommitPace())
     /// The allowances after all durable decisions.
     private let allowances = Mutex(Allowances())
     /// The coalesced pushes since the last log line about them.
     private let coalesced = Mutex(RepeatCounter())
+    /// The messages refused because the store fails on them, since the last log line about them.
+    private let refused = Mutex(RepeatCounter())
 
-    /// - Parameter readAgain: Called with the rows of a segmented message when another server owns one of them. Those that this server owns
-    ///   must be read again.
     init(
         decider: Decider, directory: TopicDirectory, context: EngineContext, onAcceptedPushes: @escaping @Sendable () -> Void,
-        readAgain: @escaping @Sendable ([Int64]) -> Void, to replies: ReplyStage
+        to replies: ReplyStage
     ) {
         self.decider = decider
         self.directory = directory
         self.context = context
         self.onAcceptedPushes = onAcceptedPushes
-        self.readAgain = readAgain
         self.replies = replies
     }
 
@@ -81,34 +60,32 @@ final class CommitStage: Sendable {
     @concurrent
     func run() async {
         await withDiscardingTaskGroup { group in
-            while let items = await queue.wait(for: { $0.next(maximumCount: Self.batchCount) }), !items.isEmpty {
-                for batch in Self.batches(of: items) {
+            group.addTask { await self.runTrials() }
+            while let items = await queue.wait(for: { $0.next(maximumCount: CommitPace.maximumCount) }), !items.isEmpty {
+                var waiting = items[...]
+                while !waiting.isEmpty {
+                    let batch = pace.withLock { $0.next(of: &waiting) }
                     await commit(batch, retries: &group)
-                    // The shutdown does not wait for a store that fails: undecided messages are recorded.
-                    if Task.isCancelled, context.storeHealth.isFailing { return group.cancelAll() }
+                    // The shutdown does not wait for a store that is away: undecided messages are recorded.
+                    if Task.isCancelled, context.storeHealth.isAway { return group.cancelAll() }
                 }
             }
             group.cancelAll()
         }
     }
 
-    /// Splits items into batches that each cost at most ``maximumCost``. A more expensive item is a batch of its own.
-    static func batches(of items: [Item]) -> [ArraySlice<Item>] {
-        var batches: [ArraySlice<Item>] = []
-        var start = 0
-        var cost = Duration.zero
-        for (index, item) in items.enumerated() {
-            cost += item.work.cost
-            guard cost > maximumCost, index > start else { continue }
-            batches.append(items[start..<index])
-            start = index
-            cost = item.work.cost
+    /// Commits those items of a batch in one transaction that need not wait, and handles the failures.
+    private func commit(_ batch: ArraySlice<Item>, retries: inout DiscardingTaskGroup) async {
+        guard !context.storeHealth.isAway else {
+            for item in batch { giveBack(item, in: &retries) }
+            return
         }
-        return batches + [items[start...]]
+        let (admitted, trials) = admit(batch)
+        if !admitted.isEmpty { await attempt(admitted, retries: &retries) }
+        for trial in trials { await attempt([trial], retries: &retries) }
     }
 
-    /// Commits a batch in one transaction, and schedules the retries of the items that failed.
-    private func commit(_ batch: ArraySlice<Item>, retries: inout DiscardingTaskGroup) async {
+    private func attempt(_ batch: [Item], retries: inout DiscardingTaskGroup) async {
         let now = context.wallClock.now()
         let start = context.time.elapsed()
         allowances.withLock { $0.set(context.time.now, serverCount: context.store.cluster?.memberCount ?? 1) }
@@ -121,35 +98,30 @@ final class CommitStage: Sendable {
             case .supersede(let reply, let message): decider.supersede(message, with: reply, in: &batch)
             }
             return nil
+        } hasWritten: { work, outcome in
+            work.hasWritten(outcome)
         }
         var durable: [Item] = []
         var outcomes: [Decider.Outcome] = []
         var failures: [(item: Item, error: any Error)] = []
-        var hasWritten = false
         for (item, result) in zip(batch, committed.outcomes) {
             switch result {
             case .success(let outcome):
                 durable.append(item)
                 if let outcome { outcomes.append(outcome) }
-                if item.work.hasWritten(outcome) { hasWritten = true }
             case .failure(let error):
                 failures.append((item, error))
             }
         }
-        if failures.isEmpty, hasWritten { context.storeHealth.succeeded() }
+        pace.withLock { $0.ended(isAway: failures.contains { $0.error.isOfWholeStore }) }
         let listening = DurableBatch(
             topicChanges: committed.topicChanges, replies: outcomes.compactMap(\.reply) + durable.compactMap(\.refusal),
             supersededReplies: committed.supersededReplies, permits: durable.compactMap(\.permit)
         ).listen(directory)
         account(for: outcomes)
         listening.reply(replies)
-        for (item, error) in failures {
-            if !error.isTaken {
-                retry(item, triedAt: start, in: &retries)
-            } else if let message = item.work.message, !message.segments.isEmpty {
-                readAgain([message.id] + message.segments)
-            }
-        }
+        unblock(durable)
+        for (item, error) in failures { handle(error, of: item, isAlone: batch.count == 1, triedAt: start, in: &retries) }
     }
 
     /// Counts decisions, spends their credits, and wakes the delivery if they added pushes to the outbox.
@@ -175,69 +147,122 @@ final class CommitStage: Sendable {
         }
         return lookups
     }
+}
 
-    private func retry(_ item: Item, triedAt start: Duration, in group: inout DiscardingTaskGroup) {
-        switch item.work {
-        case .message(let message, let since) where context.time.elapsed() - (since ?? start) < Self.retryDeadline:
-            send(Item(work: .message(message, since: since ?? start), permit: item.permit), after: Self.retryInterval, in: &group)
-        case .message(let message, _):
-            context.metrics.count(message.internalError)
-            guard let reply = decider.internalError(for: message) else {
-                return send([Item(work: .close(rows: [message.id] + message.segments), permit: item.permit)])
-            }
-            guard reply.type != .pushNotificationRegistrationResponse else {
-                return send([Item(work: .supersede(reply, message), permit: item.permit)])
-            }
-            replies.send([reply])
-        case .supersede:
+// MARK: - Failures
+
+extension CommitStage {
+    private func handle(
+        _ error: any Error, of item: Item, isAlone: Bool, triedAt start: Duration, in group: inout DiscardingTaskGroup
+    ) {
+        if error.isTaken {
+            // Another server owns the message, or an earlier attempt decided it although its commit seemed to fail. The journal has the
+            // reply then.
+            context.giveBack(item.work.rows)
+        } else if error.isBlocked, let message = item.work.undecided {
+            block(message, message.subjects)
+        } else if error.isOfWholeStore, isAlone, let message = item.work.undecided {
+            // If the store is back and fails on it again, the message is tried alone, and delays no other.
+            block(message, [.message(message.id)])
+        } else if error.isOfWholeStore {
+            giveBack(item, in: &group)
+        } else if case .message(let message, let failures) = item.work {
+            let failures = context.storeHealth.failures(failures, triedAt: start)
+            judge(Item(work: .message(message, failures: failures), permit: item.permit), after: Self.retryInterval, in: &group)
+        } else if case .supersede = item.work {
             // The INTERNAL_ERROR is published although it could not supersede older replies yet: its sender waits.
             replies.send([item.refusal].compactMap(\.self))
-            send(Item(work: item.work, permit: nil), after: Self.rowRetryInterval, in: &group)
-        case .close:
-            send(item, after: Self.rowRetryInterval, in: &group)
+            judge(Item(work: item.work, permit: nil), after: Self.rowRetryInterval, in: &group)
+        } else {
+            judge(item, after: Self.rowRetryInterval, in: &group)
         }
     }
 
-    private func send(_ item: Item, after delay: Duration, in group: inout DiscardingTaskGroup) {
-        group.addTask { if (try? await self.context.clock.sleep(for: delay)) != nil { self.send([item]) } }
-    }
-}
-
-extension CommitStage.Item {
-    /// The INTERNAL_ERROR of a `supersede` item that is not published yet; nil for other work. It is published after the write succeeds or
-    /// fails for the first time.
-    fileprivate var refusal: PendingReply? {
-        if case .supersede(let reply, _) = work, permit != nil { reply } else { nil }
-    }
-}
-
-extension CommitStage.Work {
-    fileprivate var message: OpenedEnvelope? {
-        switch self {
-        case .message(let message, _), .supersede(_, let message): message
-        case .close: nil
+    /// Decides after a delay what happens to an item that failed.
+    private func judge(_ item: Item, after delay: Duration, in group: inout DiscardingTaskGroup) {
+        group.addTask {
+            guard (try? await self.context.clock.sleep(for: delay)) != nil else { return }
+            guard case .message(let message, let failures?) = item.work else { return self.send([item]) }
+            switch await self.context.storeHealth.verdict(on: failures, clock: self.context.clock) {
+            case .wait: self.context.giveBack(message.rows)
+            case .retry: self.send([item])
+            case .refuse: self.refuse(message, item.permit)
+            case nil: break
+            }
         }
     }
 
-    /// Whether the work has certainly changed the database. A query with a reply changes nothing before the reply is published.
-    fileprivate func hasWritten(_ outcome: Decider.Outcome?) -> Bool {
-        if case .supersede = self { false } else { outcome?.category != .queryReplied }
+    /// Replies INTERNAL_ERROR to a message on which the store fails, although it works.
+    private func refuse(_ message: OpenedEnvelope, _ permit: SharedPermit?) {
+        context.metrics.count(message.internalError)
+        if let count = refused.withLock({ $0.add(1, at: context.time.elapsed()) }) {
+            context.logger.error("messages were refused, because the store fails on them", metadata: ["messages": "\(count)"])
+        }
+        guard let reply = decider.internalError(for: message) else {
+            return send([Item(work: .close(rows: message.rows), permit: permit)])
+        }
+        guard reply.type != .pushNotificationRegistrationResponse else {
+            return send([Item(work: .supersede(reply, message), permit: permit)])
+        }
+        replies.send([reply])
     }
 
-    /// The estimated writer time, as measured on a slow core: lookups and writes.
-    var cost: Duration {
-        .microseconds(50) + .microseconds(75) * entryCount
+    /// Returns an item to the journal, or keeps it until the store is back if its sender has the INTERNAL_ERROR.
+    private func giveBack(_ item: Item, in group: inout DiscardingTaskGroup) {
+        if item.work.isRefused, item.permit == nil {
+            judge(item, after: Self.rowRetryInterval, in: &group)
+        } else {
+            context.giveBack(item.work.rows)
+        }
+    }
+}
+
+// MARK: - Blocked messages
+
+extension CommitStage {
+    /// Lets items about blocked rows wait.
+    ///
+    /// - Returns: The items to try together, and those whose trial it is.
+    private func admit(_ batch: ArraySlice<Item>) -> (together: [Item], alone: [Item]) {
+        guard blocked.read({ !$0.isEmpty }) else { return (Array(batch), []) }
+        return blocked.update { blocked in
+            var (together, alone): ([Item], [Item]) = ([], [])
+            for item in batch {
+                guard let message = item.work.undecided else {
+                    together.append(item)
+                    continue
+                }
+                switch blocked.admit(message.rows, message.subjects) {
+                case .together: together.append(item)
+                case .alone: alone.append(item)
+                case .no: break
+                }
+            }
+            return (together, alone)
+        }
     }
 
-    /// The number of targets of a push request, or of keys of a query; for a registration 1 plus one for each hundred list entries.
-    private var entryCount: Int {
-        guard case .message(let body, _) = message?.content else { return 0 }
-        switch body {
-        case .push(let request): return request.requests.count
-        case .query(let keyHashes): return keyHashes.count
-        case .registration(let registration):
-            guard case .message(let content) = registration.facts.content else { return 0 }
-            return 1 + content.lists.reduce(0) { $0 + $1.count } / 100
+    private func block(_ message: OpenedEnvelope, _ subjects: [BlockedMessages.Subject]) {
+        let now = context.time.elapsed()
+        blocked.update { $0.failed(message.rows, subjects, at: now) }
+    }
+
+    /// Returns the messages to the journal that waited for rows which are no longer blocked.
+    private func unblock(_ stored: [Item]) {
+        guard blocked.read({ !$0.isEmpty }) else { return }
+        let rows = blocked.update { $0.succeeded(stored.compactMap(\.work.undecided).flatMap(\.subjects)) }
+        context.giveBack(rows)
+    }
+
+    /// Starts the trials of blocked messages, until the task is cancelled.
+    private func runTrials() async {
+        while let due = await blocked.wait(for: { $0.nextTrialTime }), !Task.isCancelled {
+            _ = await withTimeout(after: { try await self.context.time.sleep(until: due) }) {
+                await self.blocked.wait { $0.nextTrialTime == due ? nil : () }
+            }
+            let now = context.time.elapsed()
+            guard now >= due else { continue }
+            context.giveBack(blocked.update { $0.startTrials(at: now) })
         }
     }
 }

@@ -16,15 +16,11 @@ final class MarkWriter: Sendable {
     private static let retryInterval = Duration.seconds(1)
 
     private let context: EngineContext
-    private let readAgain: @Sendable ([Int64]) -> Void
     private let queue = BatchQueue<Mark>()
     private let unwrittenCount = Monitor(0)
 
-    /// - Parameter readAgain: Called with the rows of a segmented query when another server owns one of them. Those that this server owns
-    ///   must be read again.
-    init(context: EngineContext, readAgain: @escaping @Sendable ([Int64]) -> Void) {
+    init(context: EngineContext) {
         self.context = context
-        self.readAgain = readAgain
     }
 
     /// The number of published replies that are not marked yet.
@@ -66,6 +62,8 @@ final class MarkWriter: Sendable {
             case .erasedReply: batch.eraseReplies(mark.rows)
             case .decision: for row in mark.rows { batch.decide(row, as: .silent) }
             }
+        } hasWritten: { _, _ in
+            true
         }
         var failed: [Mark] = []
         for (mark, outcome) in zip(marks, committed.outcomes) {
@@ -73,11 +71,11 @@ final class MarkWriter: Sendable {
             if !error.isTaken {
                 failed.append(mark)
             } else if mark.rows.count > 1 {
-                readAgain(mark.rows)
+                // Another server has decided a segment of a query. The rows of this server are read again.
+                context.giveBack(mark.rows)
             }
             // Another server that has taken the message marks it.
         }
-        if failed.isEmpty { context.storeHealth.succeeded() }
         unwrittenCount.update { $0 -= marks.count - failed.count }
         return failed
     }

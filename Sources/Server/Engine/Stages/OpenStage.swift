@@ -63,7 +63,7 @@ final class OpenStage: Sendable {
                     if !message.addressees.isIdentity { results.append((message.envelope.message.contentTopic, envelope.isJunk)) }
                 case .wait(let topic): context.metrics.topicKeyOverflows.increment(by: admission.wait(message.id, for: topic))
                 case .pass(let hash): await pass(message.id, ofMessage: hash)
-                case .readAgain: admission.wait([message.id], .undecided)
+                case .readAgain: context.giveBack([message.id])
                 case .waitForSegments: break
                 }
             }
@@ -118,13 +118,13 @@ final class OpenStage: Sendable {
         do {
             try await context.store.cluster?.pass([row], ofMessage: hash)
         } catch {
-            admission.wait([row], .undecided)
+            context.giveBack([row])
         }
     }
 
     /// Reads the waiting segments again, because other servers may assemble their messages now.
     func reviewSegments() {
-        admission.wait(segments.withLock { $0.removeAll() }, .undecided)
+        context.giveBack(segments.withLock { $0.removeAll() })
     }
 
     /// Drops segments that have waited too long for the rest of their message.

@@ -136,13 +136,16 @@ enum PostgreSQLError: Error, Equatable {
     case disconnected(String)
     case outOfMemory
 
+    /// The SQLSTATE of a wait for a lock that took longer than `lock_timeout`.
+    static let lockNotAvailable = "55P03"
+
     /// Whether the same transaction may succeed if it runs again: a serialization failure or a deadlock.
     var isTransient: Bool { self == .failed(state: "40001") || self == .failed(state: "40P01") }
 
     /// Whether the next transaction would fail too: by the class of the SQLSTATE, the connection, resources such as the disk, an operator's
-    /// shutdown, an error of the system, or a database that is read-only.
+    /// shutdown, an error of the system, a database that is read-only, or a conflict that remains after all attempts.
     var isOfWholeStore: Bool {
         guard case .failed(let state) = self else { return true }
-        return ["08", "53", "57", "58"].contains { state.hasPrefix($0) } || state == "25006"
+        return ["08", "53", "57", "58"].contains { state.hasPrefix($0) } || state == "25006" || isTransient
     }
 }

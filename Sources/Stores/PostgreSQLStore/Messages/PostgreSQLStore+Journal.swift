@@ -73,13 +73,15 @@ extension PostgreSQLStore {
     }
 
     package func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, receivedAt: Timestamp, reply: Reply)] {
-        try await read { [sealing] database in
+        // A message that seemed undecided may have been decided by another server, which has its reply.
+        let server = number
+        return try await read { [sealing] database in
             try database.all(
                 """
                 SELECT id, received_at, reply_type, recipient, reply, sealed_reply, pubsub_topic, status_message_id FROM message
-                WHERE id = ANY($1) AND is_unfinished AND state <> \(MessageState.recorded.rawValue) ORDER BY id
+                WHERE id = ANY($1) AND server = $2 AND is_unfinished AND state <> \(MessageState.recorded.rawValue) ORDER BY id
                 """,
-                SQLArray(rows)
+                SQLArray(rows), server
             ) { row in
                 let (id, receivedAt): (Int64, Timestamp) = (try row.next(), try row.next())
                 let (type, recipient): (MessageType, FixedBytes<33>) = (try row.next(), try row.next())

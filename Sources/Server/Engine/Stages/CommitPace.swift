@@ -1,0 +1,28 @@
+/// The size of the writer's transactions.
+///
+/// After the store was away, a transaction has one message, and twice as many after each success. So a message that alone finds no space is
+/// known after one failure, and delays no other.
+struct CommitPace: Sendable {
+    /// Past some hundreds of messages the cost of a commit no longer shows, and a reply waits for the last of them.
+    static let maximumCount = 500
+    /// The maximum estimated writer time of one transaction. Every other write waits that long.
+    static let maximumCost = Duration.milliseconds(100)
+
+    private var count = maximumCount
+
+    /// Removes the items of the next transaction. An item of more than ``maximumCost`` is alone.
+    func next(of items: inout ArraySlice<CommitStage.Item>) -> ArraySlice<CommitStage.Item> {
+        var end = items.startIndex
+        var cost = Duration.zero
+        while end < items.endIndex, end - items.startIndex < count {
+            cost += items[end].work.cost
+            guard cost <= Self.maximumCost || end == items.startIndex else { break }
+            end += 1
+        }
+        defer { items = items[end...] }
+        return items[..<end]
+    }
+
+    /// Records the end of a transaction.
+    mutating func ended(isAway: Bool) { count = isAway ? 1 : min(2 * count, Self.maximumCount) }
+}

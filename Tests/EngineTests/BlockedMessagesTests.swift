@@ -1,0 +1,61 @@
+import Bytes
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Testing
+
+@testable import Engine
+
+/// Messages that wait for a row which another session holds.
+@Suite struct BlockedMessagesTests {
+    private typealias Subject = BlockedMessages.Subject
+
+    private var blocked = BlockedMessages()
+    private let phone = Subject.installation(Installation(keyHash: Digest64(repeating: 1), installationID: "phone"))
+    private let tablet = Subject.installation(Installation(keyHash: Digest64(repeating: 1), installationID: "tablet"))
+
+    private mutating func admit(_ rows: [Int64], _ subjects: [Subject]) -> BlockedMessages.Admittance { blocked.admit(rows, subjects) }
+    private mutating func startTrials(at now: Duration) -> [Int64] { blocked.startTrials(at: now).sorted() }
+    private mutating func succeeded(_ subjects: [Subject]) -> [Int64] { blocked.succeeded(subjects).sorted() }
+
+    @Test mutating func `messages about a blocked installation wait, and others pass`() {
+        blocked.failed([1], [.message(1), phone], at: .zero)
+        #expect(admit([2], [.message(2), phone]) == .no)
+        #expect(admit([3], [.message(3), tablet]) == .together)
+        #expect(admit([4], [.message(4), tablet, phone]) == .no)
+    }
+
+    @Test mutating func `the first message is tried alone after 1 s, then after a delay that doubles to 30 s`() {
+        var now = Duration.zero
+        blocked.failed([1], [phone], at: now)
+        #expect(admit([2], [phone]) == .no)
+        for delay in [1, 2, 4, 8, 16, 30, 30].map({ Duration.seconds($0) }) {
+            #expect(blocked.nextTrialTime == now + delay)
+            #expect(startTrials(at: now + delay - .milliseconds(1)).isEmpty)
+            now += delay
+            #expect(startTrials(at: now) == [1])
+            #expect(admit([2], [phone]) == .no)
+            #expect(admit([1], [phone]) == .alone)
+            blocked.failed([1], [phone], at: now)
+        }
+    }
+
+    @Test mutating func `once a trial succeeds, all that waited return`() {
+        blocked.failed([1, 10], [.message(1), phone], at: .zero)
+        _ = blocked.admit([2, 20], [.message(2), phone])
+        _ = blocked.admit([3], [.message(3), phone])
+        #expect(startTrials(at: .seconds(1)) == [1, 10])
+        #expect(succeeded([.message(1), phone]) == [2, 3, 20])
+        #expect(blocked.isEmpty)
+        #expect(admit([4], [phone]) == .together)
+    }
+
+    @Test mutating func `a trial whose message another server has decided makes way for the next`() {
+        blocked.failed([1], [phone], at: .zero)
+        _ = blocked.admit([2], [phone])
+        #expect(startTrials(at: .seconds(1)) == [1])
+        #expect(startTrials(at: .seconds(3)) == [2])
+        #expect(startTrials(at: .seconds(5)).isEmpty)
+        #expect(blocked.isEmpty && blocked.nextTrialTime == nil)
+    }
+}
