@@ -1,3 +1,4 @@
+import Foundation
 import HTTPClient
 import TestSupport
 import Testing
@@ -40,6 +41,66 @@ import Testing
             connection.write("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\n\r\ntwo")
             let text = await connection.readToEnd()
             #expect(text.contains("one\n") && text.contains("two\n"))
+            connection.close()
+        }
+    }
+
+    // MARK: What HTTP asks of a server
+
+    /// A gateway that returns the body.
+    private struct Echoing: Gateway {
+        func answer(_ request: GatewayRequest) async -> GatewayResponse? {
+            .text(200, String(decoding: (try? await request.body(upTo: 100)) ?? [], as: UTF8.self))
+        }
+    }
+
+    @Test func `a client that waits for 100 Continue before its body receives it, also for its second request`() async throws {
+        try await withGateways([Echoing()]) { client in
+            let connection = try client.connect()
+            for body in ["one", "two"] {
+                let close = body == "two" ? "Connection: close\r\n" : ""
+                connection.write("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\n\(close)Content-Length: 3\r\n\r\n")
+                #expect(await connection.readHead() == "HTTP/1.1 100 Continue\r\n\r\n")
+                connection.write(body)
+                let answer = body == "one" ? await connection.readHead() : await connection.readToEnd()
+                #expect(answer?.hasPrefix("HTTP/1.1 200 OK\r\n") == true && answer?.hasSuffix("\r\n\r\n\(body)\n") == true)
+            }
+            connection.close()
+        }
+    }
+
+    @Test func `a request that is sent before the response to the one before is answered after it`() async throws {
+        try await withGateways([Echoing()]) { client in
+            let connection = try client.connect()
+            connection.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\none")
+            connection.write(
+                "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 3\r\n\r\ntwo")
+            let text = await connection.readToEnd()
+            let places = ["one\n", "HTTP/1.1 100 Continue", "two\n"].map { text.range(of: $0)?.lowerBound }
+            #expect(places == places.compactMap(\.self).sorted())
+            connection.close()
+        }
+    }
+
+    @Test func `a client of HTTP 1.0 receives no interim response`() async throws {
+        try await withGateways([Echoing()]) { client in
+            let connection = try client.connect()
+            connection.write("POST / HTTP/1.0\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\none")
+            let text = await connection.readToEnd()
+            #expect(text.contains(" 200 OK\r\n") && !text.contains("100 Continue") && text.hasSuffix("one\n"))
+            connection.close()
+        }
+    }
+
+    @Test func `a response to HEAD has no body, and the next request is answered`() async throws {
+        try await withGateways([Echoing()]) { client in
+            let connection = try client.connect()
+            connection.write("HEAD / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\none")
+            connection.write("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\n\r\ntwo")
+            let text = await connection.readToEnd()
+            #expect(!text.contains("one\n") && text.hasSuffix("two\n"))
+            #expect(text.components(separatedBy: "HTTP/1.1 200 OK").count == 3)
+            #expect(text.lowercased().components(separatedBy: "content-length: 4").count == 3)
             connection.close()
         }
     }

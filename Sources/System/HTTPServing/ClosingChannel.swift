@@ -1,10 +1,12 @@
 import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTP1
 import Synchronization
 
 extension HTTPServerBuilder {
-    /// An HTTP/1 server that may stop while a client connects.
+    /// An HTTP/1 server that may stop while a client connects, and that follows HTTP where SwiftNIO leaves it to the server
+    /// (`RequestSemantics`).
     static func closing(_ configuration: HTTP1Channel.Configuration = .init()) -> HTTPServerBuilder {
         HTTPServerBuilder { ClosingChannel(base: HTTP1Channel(responder: $0, configuration: configuration)) }
     }
@@ -34,7 +36,12 @@ private struct ClosingChannel: ServerChildChannel {
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
-        base.setup(channel: channel, logger: logger).map { Connection($0) }
+        base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            let pipeline = channel.pipeline.syncOperations
+            let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            try pipeline.addHandler(RequestSemantics(), position: .after(decoder))
+            return Connection(value)
+        }
     }
 
     func handle(value: Connection, logger: Logger) async {

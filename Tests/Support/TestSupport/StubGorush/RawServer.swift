@@ -152,6 +152,13 @@ package struct RawConnection: Sendable {
         guard isConnected else { throw POSIXError(.ECONNREFUSED) }
     }
 
+    /// Returns what the peer sends up to an empty line. A separate thread waits for it.
+    package func readHead() async -> String? {
+        await withCheckedContinuation { continuation in
+            Thread { continuation.resume(returning: readRequest()) }.start()
+        }
+    }
+
     /// Returns everything that the peer sends until it closes its side. A separate thread waits for it.
     package func readToEnd() async -> String {
         await withCheckedContinuation { continuation in
