@@ -283,7 +283,7 @@ let package = Package(
                 "SQLiteStore", "PostgreSQLStore", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "PushProtocol", "Envelope", "Wire",
                 grdb, sqlite, logging,
             ]),
-        tests("WakuREST", ["WakuREST", "JSON", "Relay", "Envelope", "Bytes", "StatusCrypto", "Wire"]),
+        tests("WakuREST", ["WakuREST", "JSON", "Relay", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire"]),
         tests(
             "Transport",
             [

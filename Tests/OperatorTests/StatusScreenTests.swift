@@ -15,7 +15,8 @@ struct StatusScreenTests {
             ledger: .init(received: 9_423_187, accepted: 104, sent: 80, deadToken: 4, expired: 1, other: 5, balances: true)),
         flow: .init(lastHour: .init(received: 31_204, accepted: 9, sent: 8, deadToken: 1, expired: 0), hourYesterday: nil),
         replies: .init(count: 801, lateCount: 12, p50Milliseconds: 25, p99Milliseconds: 2_500), messagesInFlight: 3, waitingReplies: 5,
-        topicDirectoryEntries: 36_500, nodes: [.init(name: "127.0.0.1:8645", isUsable: true, lastMessageSeconds: 1, gaps: 2)],
+        topicDirectoryEntries: 36_500,
+        nodes: [.init(name: "127.0.0.1:8645", isUsable: true, connection: "Connected", lastMessageSeconds: 1, gaps: 2)],
         routes: [
             .init(
                 name: "ios", platform: "ios", gorush: "http://127.0.0.1:8088", isDelivering: true, isBreakerOpen: false, sent: 81_022,
@@ -77,7 +78,7 @@ struct StatusScreenTests {
                               ▁▁ ▁▁█ received
                 replies       p50 ≤ 25 ms, p99 ≤ 2.5 s
                               12 of 801 over the 3 s that clients wait
-                node          127.0.0.1:8645 usable, last message 1 s ago, 2 gaps
+                node          127.0.0.1:8645 usable, Connected, last message 1 s ago, 2 gaps
                 gorush        ios delivering, breaker closed, 81 022 sent, 37 failed, last
                               success 2 s ago
                 registrations 18 250

@@ -7,7 +7,7 @@ import Testing
 /// The behaviour of nwaku (WAKU_REST.md §1, §2). The tests pass with the relay and, with `WAKU_NODE_URL`, with a real node.
 @Suite(.safetyNet)
 struct NodeTests {
-    static let initializing = "/relay endpoints are not available while initializing."
+    static let notFound = "Not found: invalid path or method used."
     static let topic = TestNode.topic
     static let path = TestNode.path
 
@@ -25,6 +25,31 @@ struct NodeTests {
         try await withNode { node async throws in
             #expect(try await node.get("/health").connection == "close")
             #expect(try await node.get("/nowhere").connection == "close")
+        }
+    }
+
+    @Test func `a response to HEAD has no body`() async throws {
+        try await withNode { node async throws in
+            let connection = try node.connect()
+            connection.write("HEAD /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")
+            let answer = await connection.readToEnd()
+            #expect(answer.hasPrefix("HTTP/1.1 404 Not Found\r\n") && answer.hasSuffix("\r\n\r\n"))
+            connection.close()
+        }
+    }
+
+    @Test func `a client that waits for 100 Continue before its body receives it`() async throws {
+        try await withNode { node async throws in
+            let body = #"["\#(Self.topic)"]"#
+            let connection = try node.connect()
+            connection.write(
+                "POST /relay/v1/subscriptions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
+                    + "Content-Length: \(body.utf8.count)\r\n\r\n")
+            #expect(await connection.readHead() == "HTTP/1.1 100 Continue\r\n\r\n")
+            connection.write(body)
+            let answer = await connection.readToEnd()
+            #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n") && answer.hasSuffix("\r\n\r\nOK"))
+            connection.close()
         }
     }
 
@@ -80,20 +105,42 @@ struct NodeTests {
         ("GET", "/relay/v1/messages//waku/2/rs/16/32"), ("GET", "/relay/v1/messages/"), ("GET", "/relay/v1/messages"),
         ("DELETE", path), ("PUT", "/relay/v1/subscriptions"), ("GET", "/relay/v1/subscriptions"), ("GET", "/relay/v2"), ("GET", "/relay"),
     ])
-    func `an unknown path or method of the relay is a 404 with a text`(method: String, path: String) async throws {
+    func `an unknown path or method of the relay is a 404 with a text, unlike a missing subscription`(method: String, path: String)
+        async throws
+    {
         try await withNode { node async throws in
             let answer = try await node.send(try #require(HTTPRequest.Method(rawValue: method)), path)
             #expect(answer.status == 404)
-            #expect(answer.body == Self.initializing)
+            #expect(answer.body == Self.notFound)
         }
     }
 
-    @Test(arguments: ["/", "/nowhere", "/Relay/v1/subscriptions", "//relay/v1/messages"])
-    func `a malformed path is a 400`(path: String) async throws {
+    @Test(arguments: ["/", "/nowhere", "/Relay/v1/subscriptions", "//relay/v1/messages", "/health/x", "/store/v3/message", "/debug/v2"])
+    func `a path without a handler is a 404`(path: String) async throws {
         try await withNode { node async throws in
             let answer = try await node.get(path)
-            #expect(answer.status == 400)
-            #expect(answer.body == "Bad request initiated. Invalid path or method used.")
+            #expect(answer.status == 404)
+            #expect(answer.body == Self.notFound)
+        }
+    }
+
+    @Test func `a node without the messaging API says how to get it`() async throws {
+        try await withNode { node async throws in
+            let answer = try await node.get("/messaging/v1/events/received")
+            #expect(answer.status == 404)
+            #expect(
+                answer.body
+                    == "/messaging endpoints are not available. Please check your configuration: --entry-layer=messaging or "
+                    + "--entry-layer=channels")
+        }
+    }
+
+    @Test func `the health of a running node has its connection`() async throws {
+        try await withNode { node async throws in
+            let answer = try await node.get("/health")
+            #expect(answer.body.hasPrefix(#"{"nodeHealth":""#))
+            #expect(answer.body.contains(#""connectionStatus":""#))
+            #expect(answer.body.contains(#""protocolsHealth":[{"#))
         }
     }
 

@@ -23,23 +23,17 @@ import Wire
         ("GET", "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F16%2F32", RelayRoute.messages(pubsubTopic: "/waku/2/rs/16/32")),
         ("POST", "/relay/v1/messages/a+b%2bc?x=1", .publish(pubsubTopic: "a b+c")),
         ("GET", "/relay/v1/messages/%2", .invalidParameter),
-        ("GET", "/relay/v1/messages/auto/x", .unknown(status: 404, text: "/relay endpoints are not available while initializing.")),
+        ("GET", "/relay/v1/messages/auto/x", .unknown(text: "Not found: invalid path or method used.")),
         ("GET", "/relay/v1/auto/messages/%2Fa%2F1%2Fb%2Fc", .automatic(.messages(contentTopic: "/a/1/b/c"))),
         ("GET", "/store/v3/messages?a=b?c", .store(query: "a=b?c")),
-        ("GET", "/store/v1/messages", .unknown(status: 404, text: "/store endpoints are not available while initializing.")),
-        (
-            "POST", "/filter/v2/subscriptions",
-            .unknown(status: 404, text: "/filter endpoints are not available. Please check your configuration: --filternode")
-        ),
-        (
-            "POST", "/lightpush/v3/message",
-            .unknown(status: 404, text: "/lightpush endpoints are not available. Please check your configuration: --lightpushnode")
-        ),
+        ("GET", "/store/v1/messages", .unknown(text: "Not found: invalid path or method used.")),
+        ("POST", "/filter/v2/subscriptions", .unknown(text: "/filter endpoints are not available.")),
+        ("POST", "/lightpush/v3/message", .unknown(text: "/lightpush endpoints are not available.")),
         (
             "GET", "/admin/v1/peers",
-            .unknown(status: 404, text: "/admin endpoints are not available. Please check your configuration: --rest-admin=true")
+            .unknown(text: "/admin endpoints are not available. Please check your configuration: --rest-admin=true")
         ),
-        ("GET", "", .unknown(status: 400, text: "Bad request initiated. Invalid path or method used.")),
+        ("GET", "", .unknown(text: "Not found: invalid path or method used.")),
     ])
     func `knows its paths`(method: String, target: String, route: RelayRoute) {
         #expect(RelayRoute.parse(method: method, target: target) == route)

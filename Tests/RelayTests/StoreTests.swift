@@ -75,8 +75,10 @@ struct StoreTests {
             #expect(row.message?.timestamp == timestamp)
             #expect(row.message?.meta == "bWV0YQ==")
 
-            #expect(try await query(node, "hashes=\(hash)").messages.count == 1)
-            #expect(try await query(node, "hashes=0x\(String(repeating: "00", count: 32))").messages.isEmpty)
+            for (hash, count) in [(hash, 1), ("0x" + String(repeating: "00", count: 32), 0)] {
+                let answer = try await node.get("/store/v3/messages?hashes=\(hash)")
+                #expect(try JSONDecoder().decode(Answer.self, from: Data(answer.body.utf8)).messages.count == count)
+            }
         }
     }
 
@@ -148,6 +150,26 @@ struct StoreTests {
             let answer = try await node.get("/store/v3/messages?\(parameters)")
             #expect(answer.status == 400)
             #expect(answer.body.contains(text))
+        }
+    }
+
+    @Test(arguments: [
+        ("startTime=1700000000000000000&endTime=1700086400000000000", 200, ""),
+        ("startTime=1700000000000000000&endTime=1700086400000000001", 400, "time range exceeds 24h"),
+        ("startTime=1&endTime=9223372036854775807&peerAddr=%2Fip4%2F127.0.0.1", 400, "time range exceeds 24h"),
+        ("startTime=1", 200, ""), ("endTime=9223372036854775807", 200, ""),
+        ("hashes=HASH&pubsubTopic=%2Fwaku%2F2%2Frs%2F16%2F32", 400, "message hash lookup cannot be combined with content filters"),
+        ("hashes=HASH&contentTopics=%2Fa%2F1%2Fb%2Fc", 400, "message hash lookup cannot be combined with content filters"),
+        ("hashes=HASH&startTime=5", 400, "message hash lookup cannot be combined with content filters"),
+        ("hashes=HASH&endTime=5", 400, "message hash lookup cannot be combined with content filters"),
+        ("hashes=HASH&startTime=0", 200, ""),
+    ])
+    func `refuses what costs too much`(parameters: String, status: Int, text: String) async throws {
+        try await withNode { node async throws in
+            let hash = "0x" + String(repeating: "01", count: 32)
+            let answer = try await node.get("/store/v3/messages?" + parameters.replacing("HASH", with: hash))
+            #expect(answer.status == status)
+            if status != 200 { #expect(answer.body == text) }
         }
     }
 

@@ -101,6 +101,78 @@ struct GapTests {
         }
     }
 
+    @Test func `messages that the node fetches from other stores are found within five minutes`() async throws {
+        try await whileReceiving { transport async throws in
+            try await world.send([1])
+            await world.pass(WakuWorld.interval)
+            for _ in 1...2 { await world.pass(.seconds(60), dueIn: WakuWorld.idle) }
+            for minutes in [50, 20] as [Double] {
+                let sent = world.wallClock.now.advanced(by: .seconds(-60 * minutes))
+                world.control.synchronize(.sample([UInt8(minutes)], sent: sent))
+            }
+            for _ in 1...3 { await world.pass(.seconds(60), dueIn: WakuWorld.idle) }
+            #expect(Set(world.receiver.numbers) == [1, 20, 50])
+            #expect(transport.warnings == [])
+        }
+    }
+
+    @Test func `a store that keeps nothing is a warning while it lasts, and not with the store of a peer`() async throws {
+        for peer in [nil, "/ip4/127.0.0.1"] as [String?] {
+            let world = WakuWorld()
+            world.control.faults.keepsNothing = true
+            try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+                let transport = world.transport(
+                    node.url, .init(pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval, storePeerAddress: peer))
+                try await world.whileRunning(transport) { () async throws in
+                    var number: UInt8 = 0
+                    func passMinute() async throws {
+                        try await world.send(number..<number + 4, contentTopic: "/other/1/a/b")
+                        number += 4
+                        await world.pass(WakuWorld.interval)
+                        await world.pass(.seconds(60) - WakuWorld.interval, dueIn: WakuWorld.idle)
+                    }
+                    for _ in 1...2 { try await passMinute() }
+                    #expect(transport.warnings == [])
+                    for _ in 1...2 { try await passMinute() }
+                    #expect(transport.warnings.map { $0.contains("the node's store lacks most messages") } == (peer == nil ? [true] : []))
+                    #expect(transport.healthIssues == [])
+                    guard peer == nil else { return }
+                    world.control.faults.keepsNothing = false
+                    for _ in 1...2 { try await passMinute() }
+                    #expect(transport.warnings == [])
+                }
+            }
+        }
+    }
+
+    @Test func `a node that is busy is a warning, and its connection is shown`() async throws {
+        world.control.faults.health = "EVENT_LOOP_LAGGING"
+        try await whileReceiving { transport async throws in
+            #expect(transport.healthIssues == [])
+            #expect(transport.warnings.map { $0.hasSuffix(": health: the node is busy: EVENT_LOOP_LAGGING") } == [true])
+            #expect(transport.nodeReports.map(\.connection) == ["Connected"])
+            world.control.faults.health = "SHUTTING_DOWN"
+            await world.pass(.seconds(10), dueIn: [WakuWorld.interval, .seconds(10)])
+            #expect(transport.issuesWithoutNode == ["health: the node is not ready: SHUTTING_DOWN"])
+            #expect(transport.nodeReports.map(\.connection) == ["Disconnected"])
+            world.control.faults.health = "READY"
+            await world.pass(.seconds(10), dueIn: [WakuWorld.interval, .seconds(10)])
+            #expect(transport.healthIssues == [] && transport.warnings == [])
+        }
+    }
+
+    @Test(arguments: ["Not found: invalid path or method used.", "404 page not found"])
+    func `a 404 with a text is the node's problem, and no reason to subscribe`(text: String) async throws {
+        try await whileReceiving { transport async throws in
+            world.control.faults.notFound = text
+            await world.pass(WakuWorld.interval)
+            #expect(transport.issuesWithoutNode == ["\(TestNode.topic): the node responded with 404: \(text)"])
+            world.control.faults.notFound = nil
+            await world.pass(.milliseconds(500), dueIn: [WakuWorld.interval, .seconds(60)])
+            #expect(transport.healthIssues == [])
+        }
+    }
+
     @Test func `a second reader at the node is a warning until it has been absent for a while`() async throws {
         try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
             let transport = world.transport(node.url)
@@ -283,8 +355,7 @@ struct GapTests {
         try await whileReceiving(dueIn: Self.withoutHistory) { transport async throws in
             #expect(
                 transport.issuesWithoutNode == [
-                    "history of \(TestNode.topic): the node responded with 404: /store endpoints are not available. "
-                        + "Please check your configuration: --store"
+                    "history of \(TestNode.topic): the node responded with 412: No suitable service peer & no discovery method"
                 ])
             try await world.send([1])
             await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, .milliseconds(500)])

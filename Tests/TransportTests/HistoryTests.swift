@@ -217,26 +217,149 @@ import Wire
         #expect(history.action.filledGapCount == 1)
     }
 
-    @Test(arguments: [Duration.seconds(120), .seconds(7_200)])
-    mutating func `messages that the node fetched after its own outage are found some minutes later`(outage: Duration) throws {
+    /// Lets a minute pass, and the comparisons that are due then.
+    @discardableResult
+    mutating func passMinute() throws -> [HistorySync.Action] {
+        world.advance(by: .seconds(60))
+        history.note(.waited, at: world.now)
+        return try world.run(&history)
+    }
+
+    @Test(arguments: [Duration.seconds(100), .seconds(3_600), .seconds(3_890)])
+    mutating func `messages that enter the store up to an hour late are found within five minutes`(age: Duration) throws {
         try start()
-        world.advance(by: outage)
+        for _ in 1...7 { try passMinute() }
+        let late = world.archive(age, number: 1)
+        for _ in 1...3 {
+            #expect(world.accepted == [])
+            #expect(try passMinute().allSatisfy { !$0.hasFoundMissed })
+        }
+        #expect(world.accepted == [late])
+        #expect(world.saved == world.saved.sorted() && world.saved.last == ago(.seconds(20)))
+        // A minute in which nothing is due costs one request, and each look back one for ten minutes.
+        let count = world.queries.count
+        for _ in 1...4 { try passMinute() }
+        #expect(world.queries.count == count + 4)
+        try passMinute()
+        #expect(world.queries.count == count + 5 + 7)
+        #expect(world.queries.suffix(7).allSatisfy { !$0.includesData && $0.hashes.isEmpty })
+    }
+
+    @Test mutating func `messages of the last 70 minutes are looked for after a start, whatever the checkpoint`() throws {
+        let late = world.archive(.seconds(3_000), number: 1)
+        try start(checkpoint: ago(.seconds(10)))
+        for _ in 1...4 { try passMinute() }
+        #expect(world.accepted == [])
+        try passMinute()
+        #expect(world.accepted == [late])
+    }
+
+    @Test mutating func `messages that the node fetched after an outage of hours are found some minutes later`() throws {
+        try start()
+        world.advance(by: .seconds(7_200))
         history.note(.gap, at: world.now)
         try world.run(&history)
-        let resumed = world.archive(.seconds(100), number: 1)
+        let resumed = world.archive(.seconds(6_000), number: 1)
         for _ in 1...10 {
             #expect(world.accepted == [])
-            world.advance(by: .seconds(60))
-            history.note(.waited, at: world.now)
-            #expect(try world.run(&history).allSatisfy { !$0.hasFoundMissed })
+            #expect(try passMinute().allSatisfy { !$0.hasFoundMissed })
         }
         #expect(world.accepted == [resumed])
         #expect(world.saved.last == ago(.seconds(20)))
-        let count = world.queries.count
+    }
+
+    @Test mutating func `what is forgotten because of its number is not compared`() throws {
+        history = HistorySync(
+            pubsubTopic: TestNode.topic, peerAddress: nil, wants: { _ in true }, isKnown: { _ in false },
+            forgottenUntil: { HistoryWorld.start.advanced(by: .seconds(-1_000)) })
+        try start()
+        world.archive(.seconds(1_000), number: 1)
+        let remembered = world.archive(.seconds(900), number: 2)
+        for _ in 1...5 { try passMinute() }
+        #expect(world.accepted == [remembered])
+        #expect(HistorySync.lookBackStart(at: world.now, forgottenUntil: ago(.seconds(500))) == ago(.seconds(440)))
+        #expect(HistorySync.lookBackStart(at: world.now, forgottenUntil: ago(.seconds(9_000))) == ago(.seconds(4_200)))
+    }
+
+    @Test mutating func `a gap does not wait for the end of a look back`() throws {
+        try start()
+        for _ in 1...4 { try passMinute() }
         world.advance(by: .seconds(60))
         history.note(.waited, at: world.now)
+        for _ in 1...4 { history.note(try world.carryOut(history.action.work), at: world.now) }
+        let missed = world.archive(.seconds(1), number: 1)
+        let late = world.archive(.seconds(400), number: 2)
+        history.note(.gap, at: world.now)
+        while world.accepted.isEmpty { history.note(try world.carryOut(history.action.work), at: world.now) }
+        #expect(world.accepted == [missed])
         try world.run(&history)
-        #expect(world.queries.count == count + 1)
+        #expect(world.accepted == [missed, late])
+    }
+
+    @Test(arguments: [false, true]) mutating func `a clock that is set back does not stop the comparisons`(isInLookBack: Bool) throws {
+        try start()
+        for _ in 1...(isInLookBack ? 4 : 2) { try passMinute() }
+        if isInLookBack {
+            world.advance(by: .seconds(60))
+            history.note(.waited, at: world.now)
+            for _ in 1...4 { history.note(try world.carryOut(history.action.work), at: world.now) }
+        }
+        world.advance(by: .seconds(-7_200))
+        try world.run(&history)
+        let late = world.archive(.seconds(1_000), number: 1)
+        for _ in 1...6 { try passMinute() }
+        #expect(world.accepted == [late])
+    }
+
+    // MARK: Stores that lose their way
+
+    @Test(arguments: [Duration.seconds(200), .seconds(900)])
+    mutating func `a store that responds to cursors with an empty page is read to its end`(age: Duration) throws {
+        let messages = (0..<250).map { world.archive(age - .milliseconds($0), number: $0) }
+        world.state.withLock { $0.losesItsWay = true }
+        try start(checkpoint: ago(age))
+        #expect(world.accepted == messages)
+        #expect(history.action.issue == nil)
+        #expect(world.saved.last == world.now)
+    }
+
+    @Test mutating func `pages without end are an error after as much time as the window is long, and at least ten minutes`() throws {
+        history.note(.loaded(ago(.seconds(7_200))), at: world.now)
+        history.note(.gap, at: world.now)
+        for (count, window) in [(1, Duration.seconds(3_600)), (2, .seconds(3_600))] {
+            let begin = world.now
+            var number = 0
+            repeat {
+                world.advance(by: .seconds(29))
+                number += 1
+                history.note(.page(world.endlessPage(number)), at: world.now)
+                if case .offer = history.action.work { history.note(.accepted, at: world.now) }
+            } while history.action.issue == nil || history.action.delay == .zero
+            #expect(begin.duration(to: world.now) >= window && begin.duration(to: world.now) < window + .seconds(60))
+            #expect(history.action.issue == "the store's pages do not end")
+            #expect(history.action.delay == .seconds(count))
+            guard case .ask(let query) = history.action.work else { Issue.record("\(history.action)"); return }
+            #expect(query.cursor == nil)
+        }
+        // The reason stays until the window is complete.
+        try world.run(&history)
+        #expect(history.action.issue == nil)
+        #expect(world.saved.last == world.now)
+    }
+
+    @Test mutating func `time in which the receiver has no capacity does not count against the store`() throws {
+        world.archive(.seconds(900), number: 1)
+        for number in 2...150 { world.archive(.seconds(900) - .milliseconds(number), number: number) }
+        history.note(.loaded(ago(.seconds(1_000))), at: world.now)
+        history.note(.gap, at: world.now)
+        history.note(try world.carryOut(history.action.work), at: world.now)
+        for _ in 1...3_600 {
+            world.advance(by: .seconds(1))
+            history.note(.overloaded, at: world.now)
+        }
+        try world.run(&history)
+        #expect(world.accepted.count == 150)
+        #expect(history.action.issue == nil && world.queries.count == 2)
     }
 
     @Test mutating func `a gap during a pass is backfilled by another pass`() throws {

@@ -30,6 +30,8 @@ final class HistoryWorld: Sendable {
         var saved: [Timestamp] = []
         var queries: [StoreQuery] = []
         var now = HistoryWorld.start
+        /// Whether the store responds to a cursor with an empty last page.
+        var losesItsWay = false
     }
 
     static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
@@ -86,6 +88,14 @@ final class HistoryWorld: Sendable {
         }
     }
 
+    /// Returns a page of a store whose pages do not end.
+    func endlessPage(_ number: Int) -> StorePage {
+        var page = StorePage()
+        page.rows = [StorePage.Row(hash: "\(number)")]
+        page.cursor = "\(number)"
+        return page
+    }
+
     func know(_ envelope: WakuEnvelope) {
         state.withLock { _ = $0.known.insert(envelope.hash) }
     }
@@ -133,6 +143,7 @@ final class HistoryWorld: Sendable {
         if let start = query.startTime { rows.removeAll { $0.timestamp < start.nanoseconds } }
         if let end = query.endTime { rows.removeAll { $0.timestamp > end.nanoseconds } }
         if !query.hashes.isEmpty { rows.removeAll { !query.hashes.contains($0.hash) } }
+        if query.cursor != nil, state.withLock(\.losesItsWay) { return StorePage() }
         if let cursor = query.cursor, let index = rows.firstIndex(where: { $0.hash == cursor }) { rows.removeFirst(index + 1) }
         let page = rows.prefix(query.pageSize)
         let messages = page.map { row in

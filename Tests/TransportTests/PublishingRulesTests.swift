@@ -49,7 +49,7 @@ import Wire
     @Test func `the latest hashes are known after any number of messages`() {
         var known = SeenCache(maximumCount: 10)
         let hashes = (0..<100).map { Digest32(repeating: UInt8($0)) }
-        for hash in hashes { known.insert([hash]) }
+        for hash in hashes { known.insert([hash], at: Self.now) }
         #expect(hashes.suffix(5).allSatisfy { known.contains($0) })
         #expect(!hashes.prefix(90).contains { known.contains($0) })
         known.remove([hashes[99], hashes[94]])

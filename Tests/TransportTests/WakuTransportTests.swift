@@ -184,7 +184,7 @@ struct WakuTransportTests {
                 #expect(
                     transport.issuesWithoutNode == [
                         "\(TestNode.topic): the node responded with 404: /relay endpoints are not available while initializing.",
-                        "health: the node is not ready: INITIALIZING; the node's relay is not ready: NOT_READY",
+                        "health: the node is not ready: INITIALIZING",
                     ])
                 world.control.faults.isNotReady = false
                 try await world.send([1])

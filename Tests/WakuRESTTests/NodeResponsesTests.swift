@@ -88,16 +88,54 @@ import Wire
     }
 
     @Test(arguments: [
-        (#"{"nodeHealth":"READY","protocolsHealth":[{"Relay":"READY"},{"Rln Relay":"NOT_MOUNTED"}],"connectionStatus":"Connected"}"#, []),
-        (#"{"nodeHealth":"Ready","protocolsHealth":[{"Relay":"Ready"}]}"#, []),
+        (#""READY","protocolsHealth":[{"Relay":"READY"},{"Rln Relay":"NOT_MOUNTED"}]"#, [], []),
+        (#""Ready","protocolsHealth":[{"Relay":"Ready"}]"#, [], []),
         (
-            #"{"nodeHealth":"READY","protocolsHealth":[{"Relay":"NOT_READY","desc":"No connected peers"}]}"#,
-            ["the node's relay is not ready: No connected peers"]
+            #""READY","protocolsHealth":[{"Relay":"NOT_READY","desc":"No connected peers"}]"#,
+            ["the node's relay is not ready: No connected peers"], []
         ),
-        (#"{"nodeHealth":"INITIALIZING","protocolsHealth":[]}"#, ["the node is not ready: INITIALIZING"]),
+        (#""INITIALIZING","protocolsHealth":[]"#, ["the node is not ready: INITIALIZING"], []),
+        (#""SHUTTING_DOWN","protocolsHealth":[]"#, ["the node is not ready: SHUTTING_DOWN"], []),
+        (#""Not ready""#, ["the node is not ready: Not ready"], []),
+        (#""EVENT_LOOP_LAGGING","protocolsHealth":[{"Relay":"READY"}]"#, [], ["the node is busy: EVENT_LOOP_LAGGING"]),
+        (
+            #""DREAMING\u001b[2J","protocolsHealth":[{"Relay":"NAPPING","desc":"a while"},{"Store":"NOT_READY"}]"#, [],
+            [
+                "the node is in a state that this version does not know: DREAMING [2J",
+                "the node's relay is in a state that this version does not know: a while",
+            ]
+        ),
     ])
-    func `a node's health is read from the body`(text: String, healthIssues: [String]) throws {
-        #expect(try read(text) { reader throws(JSONError) in try NodeHealth(reading: &reader) }.healthIssues == healthIssues)
+    func `a node that is starting, stopping or without peers is not usable, and other states are warnings`(
+        text: String, issues: [String], warnings: [String]
+    ) throws {
+        let health = try read(#"{"nodeHealth":\#(text)}"#) { reader throws(JSONError) in try NodeHealth(reading: &reader) }
+        #expect(health.issues == issues)
+        #expect(health.warnings == warnings)
+        #expect(health.connection == nil)
+    }
+
+    @Test(arguments: [("\"Connected\"", "Connected"), ("\"PartiallyConnected\"", "PartiallyConnected"), ("null", nil)])
+    func `a node's connection is read in its own words`(json: String, connection: String?) throws {
+        let text = #"{"nodeHealth":"READY","connectionStatus":\#(json),"protocolsHealth":[]}"#
+        let health = try read(text) { reader throws(JSONError) in try NodeHealth(reading: &reader) }
+        #expect(health.connection == connection)
+    }
+
+    @Test(arguments: [(1_000, true), (1_001, false)])
+    func `a page of a store has at most a thousand rows`(count: Int, isRead: Bool) throws {
+        let rows = repeatElement("{}", count: count).joined(separator: ",")
+        let page = try? read(#"{"messages":[\#(rows)]}"#) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader).page }
+        #expect(page?.rows.count == (isRead ? count : nil))
+    }
+
+    @Test(arguments: [#""paginationCursor":"HASH""#, #""pagination_cursor":"HASH""#, #""messages":[{"messageHash":"HASH"}]"#])
+    func `a hash or cursor that grows is an error`(field: String) throws {
+        for (length, isRead) in [(256, true), (257, false)] {
+            let text = "{\(field.replacing("HASH", with: String(repeating: "a", count: length)))}"
+            let page = try? read(text) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader).page }
+            #expect((page != nil) == isRead)
+        }
     }
 
     @Test(arguments: [

@@ -1,4 +1,5 @@
 import Envelope
+import HTTPClient
 import Relay
 import TestSupport
 import Testing
@@ -14,8 +15,53 @@ struct WakuNodeTests {
             #expect(try await node.takeMessages(on: TestNode.topic) == nil)
             // The relay responds to every request below this path with the 404 of a missing module.
             let elsewhere = relay.wakuNode(at: "/filter")
-            let text = "/filter endpoints are not available. Please check your configuration: --filternode"
+            let text = "/filter endpoints are not available."
             await #expect(throws: NodeError.refused(status: 404, text: text)) { try await elsewhere.takeMessages(on: TestNode.topic) }
+        }
+    }
+
+    /// The 404s of a proxy and of a node are about them and not about the topic. A go-waku says "not subscribed" in words.
+    @Test(arguments: [
+        ("", true), ("no subscription found for pubsubTopic", true), ("consume channel is closed for subscription", true),
+        ("Not found: invalid path or method used.", false), ("/relay endpoints are not available while initializing.", false),
+        ("/relay endpoints are not available. Please check your configuration: --relay", false), ("404 page not found", false),
+        ("<html><h1>nginx</h1></html>", false),
+    ])
+    func `only an empty 404 means that the node is not subscribed, or go-waku's words`(text: String, isNotSubscribed: Bool) async throws {
+        let server = try RawServer { connection in
+            while connection.readRequest() != nil { connection.respond(status: 404, body: text) }
+        }
+        let node = WakuNode(url: server.url, client: HTTPClient(), commandTimeout: TestNode.patience, readTimeout: TestNode.patience)
+        do {
+            let messages = try await node.takeMessages(on: TestNode.topic)
+            #expect(messages == nil && isNotSubscribed)
+        } catch {
+            #expect(error == .refused(status: 404, text: text) && !isNotSubscribed)
+        }
+        server.stop()
+    }
+
+    @Test func `a batch of more messages than a node keeps is an error`() async throws {
+        let body = "[" + repeatElement("{}", count: 131_073).joined(separator: ",") + "]"
+        let server = try RawServer { connection in
+            while connection.readRequest() != nil { connection.respond(body: body) }
+        }
+        let node = WakuNode(url: server.url, client: HTTPClient(), commandTimeout: TestNode.patience, readTimeout: TestNode.patience)
+        await #expect(throws: NodeError.self) { try await node.takeMessages(on: TestNode.topic) }
+        server.stop()
+    }
+
+    @Test func `a store that loses its way after a cursor is read to its end`() async throws {
+        let control = RelayControl()
+        control.faults.losesItsWay = true
+        try await withRelay(control: control) { relay async throws in
+            for delay in 0..<25 { try await relay.publish(on: "/a/1/b/c", sent: .milliseconds(delay)) }
+            var query = StoreQuery()
+            query.pubsubTopic = TestNode.topic
+            query.pageSize = 10
+            var hashes: [String] = []
+            try await relay.wakuNode.storeMessages(query) { page in hashes += page.rows.map(\.hash) }
+            #expect(hashes.count == 25 && Set(hashes).count == 25)
         }
     }
 
@@ -47,7 +93,8 @@ struct WakuNodeTests {
             await #expect(throws: NodeError.refused(status: 504, text: "PEER_DIAL_FAILURE: /ip4/127.0.0.1")) {
                 try await node.storePage(single)
             }
-            #expect(try await node.healthIssues() == [])
+            let health = try await node.health()
+            #expect(health.issues == [] && health.warnings == [] && health.connection == "Connected")
         }
     }
 }

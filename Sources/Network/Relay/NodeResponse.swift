@@ -6,8 +6,15 @@ package import Wire
 package enum NodeResponse {
     static let version = "pushserver embedded relay"
 
-    static let health =
-        #"{"nodeHealth":"READY","protocolsHealth":[{"Relay":"READY"},{"Rln Relay":"NOT_MOUNTED"},{"Store":"READY"}]}"#
+    static let health = health(node: "READY")
+
+    /// - Parameter node: The state of the node. While it starts or stops, its protocols have none.
+    package static func health(node: String) -> String {
+        let isRunning = !["INITIALIZING", "SHUTTING_DOWN"].contains(node)
+        let protocols = isRunning ? #"{"Relay":"READY"},{"Rln Relay":"NOT_MOUNTED"},{"Store":"READY"}"# : ""
+        let connection = isRunning ? "Connected" : "Disconnected"
+        return "{\"nodeHealth\":\(JSONText.string(node)),\"connectionStatus\":\"\(connection)\",\"protocolsHealth\":[\(protocols)]}"
+    }
 
     /// - Parameter listenAddress: A multiaddress.
     static func info(listenAddress: String) -> String {

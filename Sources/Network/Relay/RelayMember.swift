@@ -46,6 +46,11 @@ package final class RelayMember: BusListener {
         }
     }
 
+    /// Adds a message of any age that another store had, as a node with `--store-sync` does. The node does not deliver it.
+    package func synchronize(_ envelope: WakuEnvelope) {
+        node.withLock { $0.synchronize(envelope, hash: envelope.hash) }
+    }
+
     /// - Parameter publish: Publishes a message to the other members of the bus; throws if a recorder fails.
     package func respond(
         to request: RelayRequest, publishing publish: (WakuEnvelope) async throws -> Void
@@ -74,7 +79,7 @@ package final class RelayMember: BusListener {
                 return await pass(envelope, to: publish)
             case .automatic(let route): return automatic(route)
             case .store(let query): return try store(try StoreRequest(parsing: query))
-            case .unknown(let status, let text): return .error(status, text)
+            case .unknown(let text): return .error(404, text)
             case .invalidParameter: return .error(400)
             }
         } catch {

@@ -51,6 +51,11 @@ struct RelayNode {
         return archive.add(envelope, hash: hash, now: now)
     }
 
+    /// Adds a message of another store.
+    mutating func synchronize(_ envelope: WakuEnvelope, hash: Digest32) {
+        archive.restore(envelope, hash: hash)
+    }
+
     /// Removes and returns the messages since the last call.
     ///
     /// - Returns: The messages, or nil if the node is not subscribed.

@@ -14,7 +14,7 @@ enum RelayRoute: Equatable {
     /// A query of the store; `query` is the undecoded text after the question mark.
     case store(query: Substring)
     /// An unknown path or method, with the node's text for the first segment of the path.
-    case unknown(status: Int, text: String)
+    case unknown(text: String)
     /// A topic in the path that is not percent-encoded correctly.
     case invalidParameter
 
@@ -61,18 +61,16 @@ enum RelayRoute: Equatable {
         return segment.isEmpty || segment.contains("/") ? nil : segment
     }
 
-    /// Returns the response to an unknown path. nwaku keeps the texts that it sets before its modules start as its "not found"
-    /// (WAKU_REST.md §0).
+    /// Returns the response to an unknown path or method: a 404, whose text says if the protocol is missing (WAKU_REST.md §0).
     private static func unknown(_ path: Substring) -> RelayRoute {
         let root = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().first ?? ""
-        let initializing = "/\(root) endpoints are not available while initializing."
-        let notConfigured = "/\(root) endpoints are not available. Please check your configuration: "
+        let notAvailable = "/\(root) endpoints are not available."
         return switch root {
-        case "relay", "store", "debug": .unknown(status: 404, text: initializing)
-        case "filter": .unknown(status: 404, text: notConfigured + "--filternode")
-        case "lightpush": .unknown(status: 404, text: notConfigured + "--lightpushnode")
-        case "admin": .unknown(status: 404, text: notConfigured + "--rest-admin=true")
-        default: .unknown(status: 400, text: "Bad request initiated. Invalid path or method used.")
+        case "admin": .unknown(text: notAvailable + " Please check your configuration: --rest-admin=true")
+        case "messaging":
+            .unknown(text: notAvailable + " Please check your configuration: --entry-layer=messaging or --entry-layer=channels")
+        case "filter", "lightpush": .unknown(text: notAvailable)
+        default: .unknown(text: "Not found: invalid path or method used.")
         }
     }
 }

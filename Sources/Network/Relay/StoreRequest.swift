@@ -1,4 +1,5 @@
 import Bytes
+import Envelope
 import StatusCrypto
 import WakuREST
 
@@ -6,6 +7,8 @@ import WakuREST
 struct StoreRequest: Equatable {
     static let defaultPageSize = 20
     static let maximumPageSize = 100
+    /// The longest time range, including both ends.
+    static let maximumRange = Duration.seconds(24 * 3_600)
 
     /// The node whose store is queried instead.
     var peerAddress: String?
@@ -25,6 +28,19 @@ struct StoreRequest: Equatable {
         query.cursor = try parameters["cursor"].map(Self.hash)
         query.isAscending = parameters["ascending"].map { $0 == "true" } ?? true
         query.pageSize = try Self.pageSize(parameters["pagesize"])
+        try validate()
+    }
+
+    /// Refuses what stores refuse since v0.39, whichever store is asked (WAKU_REST.md §1.5).
+    private func validate() throws(RelayRefusal) {
+        if let start = query.startTime, let end = query.endTime {
+            let range = Timestamp(nanoseconds: start).duration(to: Timestamp(nanoseconds: end))
+            guard range <= Self.maximumRange else { throw RelayRefusal(400, "time range exceeds 24h") }
+        }
+        let isFiltered = query.pubsubTopic != nil || !query.contentTopics.isEmpty || query.startTime != nil || query.endTime != nil
+        guard query.hashes.isEmpty || !isFiltered else {
+            throw RelayRefusal(400, "message hash lookup cannot be combined with content filters")
+        }
     }
 
     /// Returns the parameters by lower-case key. The first of repeated keys counts; empty values count as absent.

@@ -1,49 +1,67 @@
-import JSON
+package import JSON
 
-/// The response to `GET /health` (WAKU_REST.md §1.1). Its status is 200 even if the node is not ready.
-struct NodeHealth {
-    private var node = ""
-    private var protocols: [(name: String, state: String, description: String)] = []
+/// A node's health (WAKU_REST.md §1.1). The HTTP status is 200 even if the node is not ready.
+package struct NodeHealth: Sendable, Equatable {
+    /// The reasons why the node cannot be used.
+    package private(set) var issues: [String] = []
+    /// States in which the node can be used, and states that only later versions have.
+    package private(set) var warnings: [String] = []
+    /// The node's connection to its network, such as `Connected`; nil if the node reports none.
+    package private(set) var connection: String?
 
-    init(reading reader: inout JSONReader) throws(JSONError) {
+    package init() {}
+
+    package init(reading reader: inout JSONReader) throws(JSONError) {
         var health = NodeHealth()
         try reader.readObject { reader, key throws(JSONError) in
+            if reader.readNull() { return }
             switch key {
-            case "nodeHealth": health.node = try reader.readString()
-            case "protocolsHealth":
-                try reader.readArray { reader throws(JSONError) in health.protocols.append(try Self.readProtocol(&reader)) }
+            case "nodeHealth": health.add(try reader.readString(), of: "node")
+            case "protocolsHealth": try reader.readArray { reader throws(JSONError) in try health.readProtocol(&reader) }
+            case "connectionStatus": health.connection = WakuNode.printable(try reader.readString())
             default: try reader.skipValue()
             }
         }
         self = health
     }
 
-    private init() {}
-
-    /// Reads one protocol: `{"Relay":"NOT_READY","desc":"No connected peers"}`.
-    private static func readProtocol(
-        _ reader: inout JSONReader
-    ) throws(JSONError) -> (name: String, state: String, description: String) {
-        var health = (name: "", state: "", description: "")
+    /// Reads one protocol: `{"Relay":"NOT_READY","desc":"No connected peers"}`. The state of other mounted protocols does not matter.
+    private mutating func readProtocol(_ reader: inout JSONReader) throws(JSONError) {
+        var relay: String?
+        var description = ""
         try reader.readObject { reader, key throws(JSONError) in
             if reader.readNull() { return }
             let value = try reader.readString()
-            if key == "desc" { health.description = value } else { (health.name, health.state) = (key, value) }
+            if key == "desc" { description = value } else if key == "Relay" { relay = value }
         }
-        return health
+        if let relay { add(relay, of: "node's relay", description) }
     }
 
-    /// The issues of the node and its relay. The state of other mounted protocols does not matter.
-    var healthIssues: [String] {
-        var healthIssues: [String] = []
-        if !Self.isReady(node) { healthIssues.append("the node is not ready: \(node)") }
-        for relay in protocols where relay.name == "Relay" && !Self.isReady(relay.state) {
-            healthIssues.append("the node's relay is not ready: \(relay.description.isEmpty ? relay.state : relay.description)")
+    private mutating func add(_ state: String, of part: String, _ description: String = "") {
+        let words = WakuNode.printable(description.isEmpty ? state : description)
+        switch State(state) {
+        case .ready: break
+        case .notReady: issues.append("the \(part) is not ready: \(words)")
+        case .lagging: warnings.append("the \(part) is busy: \(words)")
+        case .unknown: warnings.append("the \(part) is in a state that this version does not know: \(words)")
         }
-        return healthIssues
     }
 
-    private static func isReady(_ state: String) -> Bool {
-        state.lowercased() == "ready"
+    private enum State {
+        case ready
+        case notReady
+        case lagging
+        case unknown
+
+        /// - Parameter text: The state as the node's code or as its OpenAPI description writes it: `NOT_READY` or `Not ready`.
+        init(_ text: String) {
+            self =
+                switch text.lowercased().filter(\.isLetter) {
+                case "ready": .ready
+                case "initializing", "synchronizing", "notready", "notmounted", "shuttingdown": .notReady
+                case "eventlooplagging": .lagging
+                default: .unknown
+                }
+        }
     }
 }

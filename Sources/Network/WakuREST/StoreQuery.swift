@@ -61,6 +61,9 @@ package struct StorePage: Sendable {
         /// The content topic, or nil if the query excludes data.
         package var contentTopic: String? { message.map { $0.contentTopic ?? "" } }
 
+        /// The time of the message, or nil if the query excludes data.
+        package var timestamp: Timestamp? { message?.timestamp.map { Timestamp(nanoseconds: $0) } }
+
         /// The message, decoded at each call because most messages are not wanted; nil if the query excludes data, or the base64 is broken.
         package var envelope: WakuEnvelope? {
             message?.decoded().map { WakuEnvelope(pubsubTopic: pubsubTopic, message: $0) }
@@ -82,6 +85,11 @@ package struct StorePage: Sendable {
 
 /// The body of a store's response; go-waku names its fields differently.
 package struct StoreResponseJSON: Sendable {
+    /// The maximum number of rows: ten times the largest page of any node (WAKU_REST.md §1.5). Rows take memory without bound otherwise.
+    static let maximumRowCount = 1_000
+    /// The maximum length of a hash or cursor: several times that of the longest known notation, hexadecimal with 66 characters.
+    static let maximumHashLength = 256
+
     var statusCode = 200
     var statusDescription = ""
     package var page = StorePage()
@@ -93,9 +101,14 @@ package struct StoreResponseJSON: Sendable {
             switch key {
             case "statusCode", "status_code": answer.statusCode = Int(try reader.readInteger())
             case "statusDesc", "status_desc": answer.statusDescription = try reader.readString()
-            case "paginationCursor", "pagination_cursor": answer.page.cursor = try reader.readString()
+            case "paginationCursor", "pagination_cursor": answer.page.cursor = try Self.readHash(&reader)
             case "messages":
-                try reader.readArray { reader throws(JSONError) in answer.page.rows.append(try Self.readRow(&reader)) }
+                try reader.readArray { reader throws(JSONError) in
+                    guard answer.page.rows.count < Self.maximumRowCount else {
+                        throw reader.error("more than \(Self.maximumRowCount) rows")
+                    }
+                    answer.page.rows.append(try Self.readRow(&reader))
+                }
             default: try reader.skipValue()
             }
         }
@@ -110,12 +123,18 @@ package struct StoreResponseJSON: Sendable {
         try reader.readObject { reader, key throws(JSONError) in
             if reader.readNull() { return }
             switch key {
-            case "messageHash", "message_hash": row.hash = try reader.readString()
+            case "messageHash", "message_hash": row.hash = try readHash(&reader)
             case "pubsubTopic", "pubsub_topic": row.pubsubTopic = try reader.readString()
             case "message": row.message = try MessageJSON(reading: &reader, as: .answer)
             default: try reader.skipValue()
             }
         }
         return row
+    }
+
+    private static func readHash(_ reader: inout JSONReader) throws(JSONError) -> String {
+        let hash = try reader.readString()
+        guard hash.utf8.count <= maximumHashLength else { throw reader.error("a hash or cursor that is too long") }
+        return hash
     }
 }

@@ -14,6 +14,9 @@ package struct WakuNode: HoldsSecret, Sendable {
     package static let readTimeout = Duration.seconds(30)
     /// The maximum size of a batch. A full cache of ordinary messages is 11 MB (WAKU_REST.md §3).
     static let maximumBatchByteCount = 64 << 20
+    /// The maximum number of messages in a batch: more than the largest cache that nodes can keep (WAKU_REST.md §2.1). Small messages take
+    /// many times their size in memory.
+    static let maximumBatchCount = 131_072
     static let maximumAnswerByteCount = 64 << 10
 
     /// The name of the node among several: its URL without scheme and user, because a password must not reach the log.
@@ -42,13 +45,10 @@ package struct WakuNode: HoldsSecret, Sendable {
         self.readTimeout = readTimeout
     }
 
-    /// Subscribes the node to all of the pubsub topics, or to none on failure.
+    /// Subscribes the node to all of the pubsub topics, or to none on failure. Nothing unsubscribes it, which nodes do not survive
+    /// (WAKU_REST.md §2.6).
     package func subscribe(to pubsubTopics: [String]) async throws(NodeError) {
         _ = try await send(.post, "/relay/v1/subscriptions", body: JSONText.array(pubsubTopics))
-    }
-
-    package func unsubscribe(from pubsubTopics: [String]) async throws(NodeError) {
-        _ = try await send(.delete, "/relay/v1/subscriptions", body: JSONText.array(pubsubTopics))
     }
 
     /// Takes the messages that arrived on a pubsub topic since the last call. The node forgets them.
@@ -62,13 +62,14 @@ package struct WakuNode: HoldsSecret, Sendable {
         do {
             body = try await send(
                 .get, messagesPath(pubsubTopic), timeout: readTimeout, maximumByteCount: Self.maximumBatchByteCount)
-        } catch .refused(404, let text) where !Self.isNotReady(text) {
+        } catch .refused(404, let text) where Self.isNotSubscribed(text) {
             return nil
         }
         return try read(body) { reader throws(JSONError) in
             var envelopes: [WakuEnvelope] = []
             if reader.readNull() { return envelopes }  // go-waku's empty list
             try reader.readArray { reader throws(JSONError) in
+                guard envelopes.count < Self.maximumBatchCount else { throw reader.error("more than \(Self.maximumBatchCount) messages") }
                 let message = try MessageJSON(reading: &reader, as: .answer)
                 guard wants(message.contentTopic ?? ""), let message = message.decoded() else { return }
                 envelopes.append(WakuEnvelope(pubsubTopic: pubsubTopic, message: message))
@@ -85,14 +86,12 @@ package struct WakuNode: HoldsSecret, Sendable {
         NodeKind(answer: try await send(.post, messagesPath(envelope.pubsubTopic), body: MessageJSON.request(envelope.message)))
     }
 
-    /// Returns the reasons why the node is not usable, in its own words; empty if it is ready or has no health check.
-    package func healthIssues() async throws(NodeError) -> [String] {
+    /// Returns the node's health in its own words, without an issue if it has no health check.
+    package func health() async throws(NodeError) -> NodeHealth {
         do {
-            return try read(try await send(.get, "/health")) { reader throws(JSONError) in
-                try NodeHealth(reading: &reader).healthIssues
-            }
+            return try read(try await send(.get, "/health")) { reader throws(JSONError) in try NodeHealth(reading: &reader) }
         } catch .refused(501, _) {
-            return []  // go-waku without RLN has no health check
+            return NodeHealth()  // go-waku without RLN has no health check
         }
     }
 
@@ -113,14 +112,11 @@ package struct WakuNode: HoldsSecret, Sendable {
     package func storeMessages(
         _ query: StoreQuery, page: (StorePage) async throws(NodeError) -> Void
     ) async throws(NodeError) {
-        var query = query
-        while true {
-            let answer = try await storePage(query)
+        var listing = StoreListing(query)
+        while !listing.isComplete {
+            var answer = try await storePage(listing.query)
+            do { answer.rows = try listing.take(answer) } catch { throw .unintelligible("\(error)") }
             try await page(answer)
-            guard let cursor = answer.cursor else { return }
-            // A node with a wrong cursor would be queried without end.
-            guard cursor != query.cursor else { throw .unintelligible("the store's cursor does not advance") }
-            query.cursor = cursor
         }
     }
 
@@ -157,13 +153,14 @@ package struct WakuNode: HoldsSecret, Sendable {
         }
     }
 
-    /// Whether a 404 means that the node is not ready, and not that the topic is unknown (WAKU_REST.md §0).
-    private static func isNotReady(_ text: String) -> Bool {
-        text.contains("endpoints are not available")
+    /// Whether a 404 means that the node is not subscribed to the topic: without text at nwaku, with one of two texts at go-waku
+    /// (WAKU_REST.md §0). Any other text is about the node, or from a proxy.
+    private static func isNotSubscribed(_ text: String) -> Bool {
+        ["", "no subscription found for pubsubTopic", "consume channel is closed for subscription"].contains(text)
     }
 
     /// Shortens a node's text to one short line for the log.
-    private static func printable(_ text: String) -> String {
+    static func printable(_ text: String) -> String {
         String(text.prefix(200).map { $0.isNewline || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? " " : $0 })
     }
 }

@@ -43,9 +43,10 @@ package struct Probe: Sendable {
 
     private mutating func ask(_ node: WakuNode, _ settings: Settings) async {
         do {
-            let healthIssues = try await node.healthIssues()
-            guard healthIssues.isEmpty else { return report("node \(node.name)", healthIssues.joined(separator: "; ")) }
-            report("node \(node.name)", nil)
+            let health = try await node.health()
+            let connection = health.connection.map { " (\($0))" } ?? ""
+            guard health.issues.isEmpty else { return report("node \(node.name)", health.issues.joined(separator: "; ")) }
+            report("node \(node.name)\(connection)", nil, warnings: health.warnings)
         } catch {
             return report("node \(node.name)", "\(error)")
         }

@@ -108,7 +108,8 @@ package struct StatusScreen {
     }
 
     private static func text(_ node: StatusSnapshot.Node) -> String {
-        "\(node.name) \(node.isUsable ? "usable" : "NOT USABLE"), \(StatusText.last("message", node.lastMessageSeconds)), "
+        "\(node.name) \(node.isUsable ? "usable" : "NOT USABLE")\(node.connection.map { ", \($0)" } ?? ""), "
+            + "\(StatusText.last("message", node.lastMessageSeconds)), "
             + "\(node.gaps) gaps"
     }
 

@@ -170,14 +170,17 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         /// The host and port of the node.
         package var name: String
         package var isUsable: Bool
+        /// The node's connection to its network, in its own words; nil if it reports none.
+        package var connection: String?
         /// The time since the newest message of the server's shards; nil before the first one since the start.
         package var lastMessageSeconds: Int?
         /// The number of gaps since the start.
         package var gaps: Int
 
-        package init(name: String, isUsable: Bool, lastMessageSeconds: Int?, gaps: Int) {
+        package init(name: String, isUsable: Bool, connection: String?, lastMessageSeconds: Int?, gaps: Int) {
             self.name = name
             self.isUsable = isUsable
+            self.connection = connection
             self.lastMessageSeconds = lastMessageSeconds
             self.gaps = gaps
         }

@@ -23,7 +23,7 @@ extension StatusSnapshot {
                 hourYesterday: .init(received: 29_950, accepted: 7_022, sent: 7_011, deadToken: 2, expired: 1)),
             replies: .init(count: 23_801, lateCount: 12, p50Milliseconds: 25, p99Milliseconds: 250), messagesInFlight: 3,
             waitingReplies: 5, topicDirectoryEntries: 36_500,
-            nodes: [.init(name: "127.0.0.1:8645", isUsable: true, lastMessageSeconds: 1, gaps: 2)],
+            nodes: [.init(name: "127.0.0.1:8645", isUsable: true, connection: "Connected", lastMessageSeconds: 1, gaps: 2)],
             routes: [
                 .init(
                     name: "ios", platform: "ios", gorush: "http://127.0.0.1:8088", isDelivering: true, isBreakerOpen: false, sent: 81_022,
@@ -56,7 +56,7 @@ extension StatusSnapshot {
         troubled.store = nil
         troubled.flow = .init(lastHour: nil, hourYesterday: nil)
         troubled.replies = .init(count: 0, lateCount: 0, p50Milliseconds: nil, p99Milliseconds: nil)
-        troubled.nodes = [.init(name: "127.0.0.1:8645", isUsable: false, lastMessageSeconds: nil, gaps: 0)]
+        troubled.nodes = [.init(name: "127.0.0.1:8645", isUsable: false, connection: nil, lastMessageSeconds: nil, gaps: 0)]
         troubled.routes[0].isDelivering = false
         troubled.routes[0].isBreakerOpen = true
         troubled.routes[1].lastSentSeconds = nil

@@ -44,7 +44,7 @@
                 let health = try readBounded(input, entryByteCount: 48) {
                     try? JSONReader.read(input) { reader throws(JSONError) in try NodeHealth(reading: &reader) }
                 }
-                _ = health?.healthIssues
+                _ = health?.issues
             },
         ]
 

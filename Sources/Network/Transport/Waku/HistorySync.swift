@@ -7,9 +7,10 @@ import WakuREST
 /// Decides which queries of a node's store the transport makes for one pubsub topic, so that the server misses no message that the store
 /// holds. Events go in, the next action comes out.
 ///
-/// After every gap it backfills from the history checkpoint to now. Every minute it compares the hashes in the store with the known hashes.
-/// Either is a pass over a window of time. Only a completed pass moves the checkpoint. The checkpoint is a time of the server's clock: no
-/// sender's timestamp moves it.
+/// After every gap it backfills from the history checkpoint to now. Every minute it compares the hashes in the store with the known hashes,
+/// and every five minutes those of the last 70 minutes: a node fetches messages that it missed from its peers up to an hour later. Each is a
+/// pass over a window of time. Only a completed pass moves the checkpoint. The checkpoint is a time of the server's clock: no sender's
+/// timestamp moves it.
 struct HistorySync {
     enum Work: Equatable {
         /// Read the checkpoint.
@@ -35,6 +36,8 @@ struct HistorySync {
         var filledGapCount = 0
         /// Whether the receiver accepted messages that were missed without a detected gap.
         var hasFoundMissed = false
+        /// The period whose messages the last event has listed to the end, without messages that may still be in transit.
+        var listed: ClosedRange<Timestamp>?
     }
 
     enum Event {
@@ -73,6 +76,15 @@ struct HistorySync {
     /// The longest window whose hashes are listed first. Most messages of a short window are known, and hashes identify the others. Most
     /// messages of a longer window are unknown: listing hashes first would only add requests.
     static let maximumHashWindow = Duration.seconds(300)
+    /// The interval between the starts of two comparisons that look back beyond the checkpoint.
+    static let lookBackInterval = Duration.seconds(300)
+    /// The period that they compare: the hour that `--store-sync` covers, the time between two of its rounds, and its jitter (WAKU_REST.md
+    /// §2.4).
+    static let lookBack = Duration.seconds(70 * 60)
+    /// The longest window of a look back, so that gaps and the comparison of the last minute do not wait for all of it.
+    static let lookBackWindow = Duration.seconds(600)
+    /// The minimum time to list a window. A longer window has as long as it covers: a node that needs more time never catches up.
+    static let minimumListingTime = Duration.seconds(600)
     /// The period before now that is read without a checkpoint, or with a checkpoint in the future (the clock was changed): the lifetime of
     /// push requests and queries.
     static let firstLookBack = Duration.seconds(24 * 3_600)
@@ -85,9 +97,9 @@ struct HistorySync {
     static let maximumForeignCount = 65_536
     /// The delay before an offer is repeated to a receiver without capacity.
     static let overloadDelay = Duration.seconds(1)
-    static let stalled = "the store's cursor does not advance"
+    static let endless = "the store's pages do not end"
     static let backOff = BackOff(first: .seconds(1), longest: interval, minimumShare: 1)
-    /// The number of comparisons after which a gap is reviewed once: a node that was down itself fetches missed messages from its peers
+    /// The number of comparisons after which a gap is reviewed once: a node that was down itself fetches up to six hours from its peers, but
     /// only after its start (`--store-resume`, WAKU_REST.md §2.4).
     static let comparisonsBeforeReview = 10
 
@@ -98,14 +110,23 @@ struct HistorySync {
     }
 
     private struct Pass {
-        var checkpoint: Timestamp
-        /// Whether the window ends at the present, which completes a backfill.
-        var reachesPresent: Bool
-        /// The query that lists the window, with its cursor.
-        var query: StoreQuery
-        var isListed = false
-        /// The cursors of the listing so far.
-        var cursors: Set<String> = []
+        enum Kind {
+            /// The window ends before the present, and another one follows.
+            case catchingUp
+            /// The window ends at the present, which completes a backfill.
+            case reachingPresent
+            /// The window is before the checkpoint, which stays.
+            case lookingBack
+        }
+
+        var kind: Kind
+        /// The period that the pass covers, without the margin before it.
+        var window: ClosedRange<Timestamp>
+        /// The end of the period whose messages were in the store when the pass began.
+        var settled: Timestamp
+        var listing: StoreListing
+        /// The time by which the listing has to be complete.
+        var deadline: Timestamp
         /// Unknown hashes in the listing, whose messages are to be fetched.
         var missing: [String] = []
         var hasOffered = false
@@ -116,6 +137,7 @@ struct HistorySync {
     private let peerAddress: String?
     private let wants: @Sendable (_ contentTopic: String) -> Bool
     private let isKnown: @Sendable (Digest32) -> Bool
+    private let forgottenUntil: @Sendable () -> Timestamp?
 
     private var checkpoint: Timestamp?
     private var pass: Pass?
@@ -126,12 +148,15 @@ struct HistorySync {
     /// The start of the gap to review.
     private var reviewStart: Timestamp?
     private var remainingComparisons = 0
-    private var isReviewing = false
+    /// The start of the period before the checkpoint that is still to be compared; nil if there is none.
+    private var lookBackStart: Timestamp?
+    /// The time of the next look back.
+    private var nextLookBack: Timestamp?
     private var foreign: [Foreign] = []
     private var pageSize = Self.maximumPageSize
     private var failureCount = 0
-    /// The number of listings of the window that failed because the cursor did not advance.
-    private var stallCount = 0
+    /// The number of listings of the window that failed because the store's pages lead nowhere, and the last reason.
+    private var stalls = (count: 0, reason: String?.none)
     private var isInterrupted = false
     /// The time at which unwanted messages are checked again.
     private var waitEnd: Timestamp?
@@ -143,14 +168,22 @@ struct HistorySync {
     ///   - peerAddress: The multiaddress of another node whose store is queried, or nil for the node's own store.
     ///   - wants: Whether the server is interested in this content topic at the moment.
     ///   - isKnown: Whether the message needs no further processing.
+    ///   - forgottenUntil: The time up to which `isKnown` has forgotten messages early, or nil.
     init(
         pubsubTopic: String, peerAddress: String?, wants: @escaping @Sendable (_ contentTopic: String) -> Bool,
-        isKnown: @escaping @Sendable (Digest32) -> Bool
+        isKnown: @escaping @Sendable (Digest32) -> Bool, forgottenUntil: @escaping @Sendable () -> Timestamp? = { nil }
     ) {
         self.pubsubTopic = pubsubTopic
         self.peerAddress = peerAddress
         self.wants = wants
         self.isKnown = isKnown
+        self.forgottenUntil = forgottenUntil
+    }
+
+    /// Returns the start of the period that a look back compares: what is forgotten would be fetched again and again.
+    static func lookBackStart(at now: Timestamp, forgottenUntil: Timestamp?) -> Timestamp {
+        let start = now.advanced(by: .zero - lookBack)
+        return forgottenUntil.map { max(start, $0.advanced(by: margin)) } ?? start
     }
 
     /// The action after the last event.
@@ -170,6 +203,7 @@ struct HistorySync {
     mutating func note(_ event: Event, at now: Timestamp) -> Action {
         step.filledGapCount = 0
         step.hasFoundMissed = false
+        step.listed = nil
         switch event {
         case .loaded(let stored):
             checkpoint = stored
@@ -177,15 +211,12 @@ struct HistorySync {
         case .waited:
             // An interruption replaces other work by a wait. The missing messages of a page stay to be fetched.
             guard step.work == .wait else { break }
-            if pass == nil {
-                beginReviewIfDue()
-                begin(at: now)
-            } else {
-                reconsider()
-            }
-        case .page(let page): take(page)
+            if pass == nil { begin(at: now) } else { reconsider() }
+        case .page(let page): take(page, at: now)
         case .accepted: accept()
-        case .overloaded: step.delay = Self.overloadDelay
+        case .overloaded:
+            step.delay = Self.overloadDelay
+            extendDeadline(at: now)
         case .saved: complete(at: now)
         case .interrupted: isInterrupted = true
         case .gap: noteGap(at: now)
@@ -209,6 +240,7 @@ struct HistorySync {
     // MARK: Windows
 
     private mutating func noteGap(at now: Timestamp) {
+        if isInterrupted { extendDeadline(at: now) }
         isInterrupted = false
         openGapCount += 1
         // A pass in progress continues without delay: the node is reachable again, or the receiver has capacity. The next pass fills the
@@ -216,8 +248,12 @@ struct HistorySync {
         if step.work != .wait { step.delay = .zero } else if pass == nil { begin(at: now) }
     }
 
-    /// Begins the pass over the next window.
+    /// Begins the pass over the next window: of a gap or of the last minute, or of what a look back has left.
     private mutating func begin(at now: Timestamp) {
+        if openGapCount == 0, closingGapCount == 0, let lookBackStart, let checkpoint {
+            let end = min(checkpoint, lookBackStart.advanced(by: Self.lookBackWindow))
+            return begin(.lookingBack, over: lookBackStart...end, at: now)
+        }
         let start = checkpoint.flatMap { $0 <= now ? $0 : nil } ?? now.advanced(by: .zero - Self.firstLookBack)
         if openGapCount > 0 { reviewStart = min(reviewStart ?? start, start) }
         closingGapCount += openGapCount
@@ -225,40 +261,70 @@ struct HistorySync {
         let end = closingGapCount > 0 ? now : now.advanced(by: .zero - Self.settledAge)
         guard start <= end else { return next(.wait, after: Self.interval) }
         let windowEnd = min(end, start.advanced(by: Self.maximumWindow))
+        begin(windowEnd == end ? .reachingPresent : .catchingUp, over: start...windowEnd, at: now)
+    }
 
+    private mutating func begin(_ kind: Pass.Kind, over window: ClosedRange<Timestamp>, at now: Timestamp) {
         var query = StoreQuery()
         query.pubsubTopic = pubsubTopic
         query.peerAddress = peerAddress
-        query.startTime = start.advanced(by: .zero - Self.margin)
-        query.endTime = windowEnd
-        query.includesData = !isReviewing && windowEnd > start.advanced(by: Self.maximumHashWindow - Self.margin)
-        pass = Pass(checkpoint: windowEnd, reachesPresent: windowEnd == end, query: query)
+        query.startTime = kind == .lookingBack ? window.lowerBound : window.lowerBound.advanced(by: .zero - Self.margin)
+        query.endTime = window.upperBound
+        query.includesData = kind != .lookingBack && window.length > Self.maximumHashWindow - Self.margin
+        let settled = min(window.upperBound, now.advanced(by: .zero - Self.settledAge))
+        pass = Pass(
+            kind: kind, window: window, settled: settled, listing: StoreListing(query), deadline: Self.deadline(of: window, at: now))
         proceed()
     }
 
-    /// Moves the checkpoint back to the start of the last gap. Almost all of its messages are known by now, so hashes suffice.
-    private mutating func beginReviewIfDue() {
-        guard let start = reviewStart else { return }
-        remainingComparisons -= 1
-        guard remainingComparisons <= 0 else { return }
-        checkpoint = min(checkpoint ?? start, start)
-        reviewStart = nil
-        isReviewing = true
+    /// Returns the time by which a window has to be listed, from now.
+    private static func deadline(of window: ClosedRange<Timestamp>, at now: Timestamp) -> Timestamp {
+        now.advanced(by: max(window.length, minimumListingTime))
+    }
+
+    /// Gives the pass its time anew after a pause that is not the store's.
+    private mutating func extendDeadline(at now: Timestamp) {
+        guard let window = pass?.window else { return }
+        pass?.deadline = Self.deadline(of: window, at: now)
     }
 
     private mutating func complete(at now: Timestamp) {
         guard let finished = pass else { return }
-        checkpoint = finished.checkpoint
         pass = nil
         foreign = []
-        stallCount = 0
+        stalls = (0, nil)
         pageSize = Self.maximumPageSize
-        guard finished.reachesPresent else { return begin(at: now) }
-        if closingGapCount > 0 { remainingComparisons = Self.comparisonsBeforeReview }
-        isReviewing = false
-        step.filledGapCount = closingGapCount
-        closingGapCount = 0
-        openGapCount > 0 ? begin(at: now) : next(.wait, after: Self.interval)
+        switch finished.kind {
+        case .catchingUp: checkpoint = finished.window.upperBound
+        case .reachingPresent:
+            checkpoint = finished.window.upperBound
+            remainingComparisons = closingGapCount > 0 ? Self.comparisonsBeforeReview : remainingComparisons - 1
+            step.filledGapCount = closingGapCount
+            closingGapCount = 0
+            scheduleLookBack(at: now)
+        case .lookingBack: lookBackStart = finished.window.upperBound
+        }
+        if let start = lookBackStart, let checkpoint, start >= checkpoint { lookBackStart = nil }
+        if finished.kind == .catchingUp || openGapCount > 0 || lookBackStart != nil {
+            begin(at: now)
+        } else {
+            next(.wait, after: Self.interval)
+        }
+    }
+
+    /// Starts to look back if it is time to, and to review the last gap. Almost all of the messages are known by now, so hashes suffice.
+    private mutating func scheduleLookBack(at now: Timestamp) {
+        // The clock may have been set back.
+        let due = min(nextLookBack ?? now.advanced(by: Self.lookBackInterval), now.advanced(by: Self.lookBackInterval))
+        nextLookBack = due
+        if due <= now {
+            nextLookBack = now.advanced(by: Self.lookBackInterval)
+            lookBackStart = Self.lookBackStart(at: now, forgottenUntil: forgottenUntil())
+        }
+        if remainingComparisons <= 0, let start = reviewStart {
+            lookBackStart = min(lookBackStart ?? start, start)
+            reviewStart = nil
+        }
     }
 
     // MARK: Inside a window
@@ -271,30 +337,42 @@ struct HistorySync {
             query.hashes = Array(pass.missing.prefix(min(pageSize, Self.maximumHashCount)))
             query.peerAddress = peerAddress
             next(.ask(query), after: .zero)
-        } else if !pass.isListed {
-            var query = pass.query
+        } else if !pass.listing.isComplete {
+            var query = pass.listing.query
             query.pageSize = pageSize
             next(.ask(query), after: .zero)
         } else if pass.hasOffered, !pass.hasReconsidered, !foreign.isEmpty {
             next(.wait, after: Self.topicDelay)
         } else {
-            next(.save(pass.checkpoint), after: .zero)
+            let end = pass.window.upperBound
+            next(.save(pass.kind == .lookingBack ? checkpoint ?? end : end), after: .zero)
         }
     }
 
-    private mutating func take(_ page: StorePage) {
-        guard case .ask(let query) = step.work else { return }
+    private mutating func take(_ page: StorePage, at now: Timestamp) {
+        guard case .ask(let query) = step.work, var listing = pass?.listing, let deadline = pass?.deadline else { return }
         guard query.hashes.isEmpty else {
             pass?.missing.removeFirst(query.hashes.count)
             return offer(page.rows)
         }
-        if let cursor = page.cursor, page.rows.isEmpty || pass?.cursors.insert(cursor).inserted == false { return stall() }
-        pass?.query.cursor = page.cursor
-        pass?.isListed = page.cursor == nil
+        do throws(StoreListing.Fault) {
+            try listing.take(page)
+        } catch {
+            return stall("\(error)", at: now)
+        }
+        guard listing.isComplete || now < deadline else { return stall(Self.endless, at: now) }
+        pass?.listing = listing
+        reportListed()
         let unknown = page.rows.filter { row in row.digest.map { !isKnown($0) } ?? true }
         guard !query.includesData else { return offer(unknown) }
         pass?.missing = unknown.map(\.hash)
         proceed()
+    }
+
+    private mutating func reportListed() {
+        guard let pass, pass.listing.isComplete, pass.kind != .lookingBack else { return }
+        let start = pass.window.lowerBound.advanced(by: .zero - Self.margin)
+        if start <= pass.settled { step.listed = start...pass.settled }
     }
 
     private mutating func offer(_ rows: [StorePage.Row]) {
@@ -319,7 +397,7 @@ struct HistorySync {
 
     private mutating func accept() {
         guard case .offer(let envelopes, _) = step.work else { return }
-        step.hasFoundMissed = !envelopes.isEmpty && openGapCount == 0 && closingGapCount == 0 && !isReviewing
+        step.hasFoundMissed = !envelopes.isEmpty && openGapCount == 0 && closingGapCount == 0 && pass?.kind != .lookingBack
         proceed()
     }
 
@@ -335,31 +413,31 @@ struct HistorySync {
     // MARK: Outcomes
 
     private mutating func next(_ work: Work, after delay: Duration?) {
-        (step.work, step.delay, step.issue) = (work, delay, stallCount > 0 ? Self.stalled : nil)
+        (step.work, step.delay, step.issue) = (work, delay, stalls.reason)
         failureCount = 0
     }
 
-    /// Restarts the window with growing delays, because the cursor of the node does not advance.
-    private mutating func stall() {
-        stallCount += 1
-        failureCount = stallCount - 1
-        fail(.cursorLost, Self.stalled)
+    /// Lists the window again after growing delays, because the pages of the node lead nowhere.
+    private mutating func stall(_ reason: String, at now: Timestamp) {
+        stalls = (stalls.count + 1, reason)
+        failureCount = stalls.count - 1
+        extendDeadline(at: now)
+        fail(.cursorLost, reason)
     }
 
     /// Repeats the work with growing delays. A failed query is changed first: a smaller page, or no cursor.
     private mutating func fail(_ failure: Failure, _ reason: String) {
         let failureCount = failureCount + 1
         if pass != nil, case .ask = step.work, failure != .other {
-            if failure == .tooLarge {
-                pageSize = max(1, pageSize / 2)
-            } else {
-                pass?.query.cursor = nil
-                pass?.cursors = []
-            }
+            if failure == .tooLarge { pageSize = max(1, pageSize / 2) } else { pass?.listing.restart() }
             proceed()
         }
         self.failureCount = failureCount
         step.issue = reason
         step.delay = Self.backOff.bound(afterFailures: failureCount)
     }
+}
+
+extension ClosedRange<Timestamp> {
+    fileprivate var length: Duration { lowerBound.duration(to: upperBound) }
 }

@@ -10,7 +10,26 @@ final class TopicSignals: Sendable {
     }
 
     private let pending = Mutex(Pending())
+    /// The watch of the node's store; nil if the node's own store is not queried.
+    private let storeWatch: Mutex<StoreWatch?>
     private let historySignal = Notify()
+
+    init(watchesStore: Bool) {
+        storeWatch = Mutex(watchesStore ? StoreWatch() : nil)
+    }
+
+    /// Tells the watch of the node's store what happened.
+    ///
+    /// - Returns: The result of the closure, or nil if the store is not watched.
+    @discardableResult
+    func watchStore<Result>(_ change: (inout StoreWatch) -> Result) -> Result? {
+        storeWatch.withLock { watch in
+            guard var changed = watch else { return nil }
+            watch = nil  // not copied
+            defer { watch = changed }
+            return change(&changed)
+        }
+    }
 
     func signalHistory(_ reception: TopicPoll.Reception) {
         pending.withLock { pending in

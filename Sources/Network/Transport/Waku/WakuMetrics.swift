@@ -32,6 +32,7 @@ package struct WakuMetrics: Sendable {
     let publishQueueDepth = Self.publishQueueDepth.gauge()
     let lastPollAge = Self.lastPollAge.gauge()
     let checkpointAge = Self.checkpointAge.gauge()
+    let comparedPeriod = Self.comparedPeriod.gauge()
     /// A gauge for each node: 1 if it has no issue.
     let nodesUp: [Meter]
 
@@ -84,6 +85,9 @@ extension WakuMetrics {
     private static let gapsFilled = Metric(.counter, "pushserver_gaps_filled_total", help: "Gaps that the backfill has filled.")
     private static let recoveredMessages = Metric(
         .counter, "pushserver_gap_messages_total", help: "Wanted messages that only a node's store had.")
+    private static let comparedPeriod = Metric(
+        .gauge, "pushserver_node_compared_period_seconds",
+        help: "Period that is compared with a node's store every five minutes: 4,200, or less above 233 messages a second.")
     private static let checkpointAge = Metric(
         .gauge, "pushserver_checkpoint_age_seconds", help: "Age of the oldest history checkpoint, at the best node.")
 }

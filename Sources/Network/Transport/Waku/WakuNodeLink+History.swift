@@ -11,18 +11,42 @@ extension WakuNodeLink {
     func followHistory(of topic: String, _ receiver: any EnvelopeReceiver, _ signals: TopicSignals) async {
         var history = HistorySync(
             pubsubTopic: topic, peerAddress: base.configuration.storePeerAddress, wants: { receiver.isInterested(in: $0) },
-            isKnown: { hash in self.base.known.withLock { $0.contains(hash) } })
+            isKnown: { hash in self.base.known.withLock { $0.contains(hash) } },
+            forgottenUntil: { self.base.known.withLock(\.forgottenUntil) })
         var action = history.action
         while await pause(action.delay, orSignals: signals) {
             let event = if let event = signals.nextForHistory() { event } else { await carryOut(action.work, receiver, topic) }
             action = history.note(event, at: base.wallClock.now())
             status.report(action.issue, about: "history of \(topic)")
+            watchStore(topic, event, action, signals)
             if action.hasFoundMissed { signals.signalMissed() }
             guard action.filledGapCount > 0 else { continue }
             base.metrics.gapsFilled.increment(by: action.filledGapCount)
             base.logger.notice("backfill completed", metadata: ["node": "\(node.name)", "topic": "\(topic)"])
         }
     }
+
+    /// Tells the watch of the node's own store what the store has listed, and reports its findings.
+    private func watchStore(_ topic: String, _ event: HistorySync.Event, _ action: HistorySync.Action, _ signals: TopicSignals) {
+        let now = base.wallClock.now()
+        let findings = signals.watchStore { watch in
+            if case .page(let page) = event { watch.listed(page.rows.lazy.compactMap(\.digest)) }
+            if action.issue != nil { watch.storeFailed() }
+            if let period = action.listed { watch.completed(period, at: now) }
+            return watch.findings
+        }
+        guard let findings else { return }
+        status.warn(findings.lacksMessages ? Self.storeLacksMessages : nil, about: "store of \(topic)")
+        status.warn(findings.isLate ? Self.messagesAreLate : nil, about: "messages on \(topic)")
+    }
+
+    private static let storeLacksMessages = """
+        the node's store lacks most messages that the node delivers; check the node's log, the disk of its store and its retention policy
+        """
+    private static let messagesAreLate = """
+        most messages arrive 15 s or more after they were sent: a filter subscriber of the node hangs (start it with --filter=false), or a \
+        clock is wrong
+        """
 
     /// Returns the node's own checkpoint or, until it has one, the checkpoint of a transport with a single node.
     private func checkpoint(of topic: String) async throws -> Timestamp? {

@@ -35,7 +35,7 @@ final class WakuNodeLink: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.watchHealth() }
             for topic in base.configuration.pubsubTopics {
-                let signals = TopicSignals()
+                let signals = TopicSignals(watchesStore: base.configuration.watchesStore)
                 group.addTask { await self.poll(topic, receiver, signals) }
                 if base.configuration.usesHistory { group.addTask { await self.followHistory(of: topic, receiver, signals) } }
             }
@@ -55,7 +55,7 @@ final class WakuNodeLink: Sendable {
             interval: base.configuration.pollInterval, cacheShare: share, usesHistory: base.configuration.usesHistory)
         var action = poll.action
         while await base.pause(action.delay) {
-            let event = if let event = signals.nextForPoll() { event } else { await carryOut(action.work, topic, receiver) }
+            let event = if let event = signals.nextForPoll() { event } else { await carryOut(action.work, topic, receiver, signals) }
             action = poll.note(event)
             let wasAway = status.hasIssue(about: topic)
             status.report(action.issue, about: topic)
@@ -82,11 +82,13 @@ final class WakuNodeLink: Sendable {
         if case .offer(let batch) = action.work { await offerLast(batch, receiver) }
     }
 
-    private func carryOut(_ work: TopicPoll.Work, _ topic: String, _ receiver: any EnvelopeReceiver) async -> TopicPoll.Event {
+    private func carryOut(
+        _ work: TopicPoll.Work, _ topic: String, _ receiver: any EnvelopeReceiver, _ signals: TopicSignals
+    ) async -> TopicPoll.Event {
         do {
             switch work {
             case .take:
-                return try await take(topic, receiver)
+                return try await take(topic, receiver, signals)
             case .subscribe:
                 try await node.subscribe(to: [topic])
                 base.logger.notice("subscribed", metadata: ["node": "\(node.name)", "topic": "\(topic)"])
@@ -103,10 +105,13 @@ final class WakuNodeLink: Sendable {
         }
     }
 
-    private func take(_ topic: String, _ receiver: any EnvelopeReceiver) async throws(NodeError) -> TopicPoll.Event {
+    private func take(
+        _ topic: String, _ receiver: any EnvelopeReceiver, _ signals: TopicSignals
+    ) async throws(NodeError) -> TopicPoll.Event {
         let start = base.wallClock.now()
         let taken = try await node.takeMessages(on: topic)
-        base.metrics.polled(in: start.duration(to: base.wallClock.now()))
+        let end = base.wallClock.now()
+        base.metrics.polled(in: start.duration(to: end))
         guard let envelopes = taken else {
             base.metrics.count(.notSubscribed)
             return .notSubscribed
@@ -119,6 +124,7 @@ final class WakuNodeLink: Sendable {
         let readable = envelopes.filter { LiveBatch.isReadable($0) || !isWanted($0) }
         // Unwanted messages are hashed too: reading them from the store later to learn their hashes would cost more.
         let hashes = readable.map(\.hash)
+        signals.watchStore { $0.polled(readable, hashes: hashes, from: start, to: end) }
         let late = takeLate(receiver)
         let isNew = base.known.withLock { known in
             var batch: Set<Digest32> = []
@@ -150,7 +156,7 @@ final class WakuNodeLink: Sendable {
         _ envelopes: [WakuEnvelope], hashes: [Digest32], to receiver: any EnvelopeReceiver, origin: EnvelopeOrigin
     ) async throws {
         if !envelopes.isEmpty { try await receiver.receive(envelopes, origin: origin) }
-        base.known.withLock { $0.insert(hashes) }
+        base.known.withLock { $0.insert(hashes, at: base.wallClock.now()) }
     }
 
     /// Makes a last attempt to record a batch that the node has already dropped, so that the next start does not depend on the node's
@@ -170,8 +176,10 @@ final class WakuNodeLink: Sendable {
         var delay = Duration.zero
         while await base.pause(delay) {
             // The polls report an unreachable node.
-            let healthIssues = (try? await node.healthIssues()) ?? []
-            status.report(healthIssues.isEmpty ? nil : healthIssues.joined(separator: "; "), about: "health")
+            let health = (try? await node.health()) ?? NodeHealth()
+            status.report(health.issues.isEmpty ? nil : health.issues.joined(separator: "; "), about: "health")
+            status.warn(health.warnings.isEmpty ? nil : health.warnings.joined(separator: "; "), about: "health", isLogged: false)
+            status.connection = health.connection
             delay = Self.healthInterval
         }
     }

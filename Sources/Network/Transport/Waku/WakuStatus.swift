@@ -7,6 +7,10 @@ final class WakuStatus: Sendable {
     private struct State {
         /// Issues by subject: a pubsub topic, its history, the node's health, publishing.
         var healthIssues: [String: String]
+        /// Conditions that leave the node usable, by subject: the node's health, a topic's store, the delay of its messages.
+        var warnings: [String: String] = [:]
+        /// The node's connection to its network, in its own words.
+        var connection: String?
         var polls: [String: Timestamp] = [:]
         var checkpoints: [String: Timestamp] = [:]
         /// The time of the topic's newest message or, before the first message, of its first poll.
@@ -68,7 +72,7 @@ final class WakuStatus: Sendable {
             let lost = state.losses.filter { $0.value > now.advanced(by: .zero - Self.lossLifetime) }.map { topic, _ in
                 "\(topic): \(Self.otherReader)"
             }
-            return silent.sorted() + lost.sorted()
+            return state.warnings.sorted { $0.key < $1.key }.map { "\($0): \($1)" } + silent.sorted() + lost.sorted()
         }
     }
 
@@ -93,6 +97,29 @@ final class WakuStatus: Sendable {
         """
 
     func saved(_ checkpoint: Timestamp, of topic: String) { state.withLock { $0.checkpoints[topic] = checkpoint } }
+
+    /// The node's connection to its network, in its own words; nil if it reports none.
+    var connection: String? {
+        get { state.withLock { $0.connection } }
+        set { state.withLock { $0.connection = newValue } }
+    }
+
+    /// Records a warning, or its end with nil.
+    ///
+    /// - Parameter isLogged: Whether changes are logged. False for a condition that may change every few seconds.
+    func warn(_ warning: String?, about subject: String, isLogged: Bool = true) {
+        let previous = state.withLock { state in
+            let previous = state.warnings[subject]
+            state.warnings[subject] = warning
+            return previous
+        }
+        guard isLogged, previous != warning else { return }
+        if let warning {
+            logger.warning("warning about the node", metadata: ["subject": "\(subject)", "warning": "\(warning)"])
+        } else {
+            logger.warning("warning about the node ended", metadata: ["subject": "\(subject)"])
+        }
+    }
 
     /// Records an issue, or its end with nil, and logs each change once. Both ends of an issue have the same level; a subject that had none
     /// since the start is usable, which is a notice.

@@ -14,7 +14,7 @@ extension WakuTransport {
     /// - Throws: `outdated` if the envelope is too old for an archive, else the error of a node.
     package func publish(_ envelope: WakuEnvelope) async throws {
         let hash = envelope.hash
-        base.known.withLock { $0.insert([hash]) }  // the nodes will return the message to this server
+        base.known.withLock { $0.insert([hash], at: base.wallClock.now()) }  // the nodes will return the message to this server
         try await publishToSelf(envelope)
         if base.configuration.confirmsPublishing { confirmations.withLock { $0.add(.init(hash: hash, envelope: envelope)) } }
     }

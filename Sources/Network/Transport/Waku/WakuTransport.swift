@@ -21,6 +21,8 @@ package final class WakuTransport: MessageTransport {
         package var storePeerAddress: String?
         /// Whether published messages are looked up in the store, and published again if they are missing.
         package var confirmsPublishing: Bool
+        /// Whether the listings of the node's own store show what the store lacks.
+        var watchesStore: Bool { usesHistory && storePeerAddress == nil }
         /// The maximum number of POSTs in flight at a node; nil uses the limit of the kind of node.
         package var maximumPostsInFlight: Int?
 
@@ -81,8 +83,8 @@ package final class WakuTransport: MessageTransport {
     package var nodeReports: [NodeReport] {
         links.map { link in
             NodeReport(
-                name: link.node.name, issues: link.status.healthIssues, lastMessage: link.status.lastMessage,
-                gapCount: link.status.gapCount)
+                name: link.node.name, issues: link.status.healthIssues, connection: link.status.connection,
+                lastMessage: link.status.lastMessage, gapCount: link.status.gapCount)
         }
     }
 
@@ -108,6 +110,10 @@ package final class WakuTransport: MessageTransport {
         let now = base.wallClock.now()
         for (link, up) in zip(links, base.metrics.nodesUp) { up.set(link.status.healthIssues.isEmpty ? 1 : 0) }
         base.metrics.publishQueueDepth.set(waitingCount.load(ordering: .relaxed))
+        if base.configuration.usesHistory {
+            let forgottenUntil = base.known.withLock(\.forgottenUntil)
+            base.metrics.comparedPeriod.set(now.seconds(since: HistorySync.lookBackStart(at: now, forgottenUntil: forgottenUntil)))
+        }
         if let poll = links.compactMap(\.status.oldestPoll).max() { base.metrics.lastPollAge.set(now.seconds(since: poll)) }
         if let checkpoint = links.compactMap(\.status.oldestCheckpoint).max() {
             base.metrics.checkpointAge.set(now.seconds(since: checkpoint))

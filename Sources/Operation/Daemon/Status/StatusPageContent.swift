@@ -83,7 +83,8 @@ struct StatusPageContent {
         nodes = snapshot.nodes.map { node in
             Dependency(
                 name: node.name, state: node.isUsable ? "usable" : "not usable", style: node.isUsable ? "good" : "bad",
-                notes: [StatusText.last("message", node.lastMessageSeconds), "\(StatusText.count(node.gaps)) gaps since the start"])
+                notes: [node.connection.map { "connection: \($0)" }, StatusText.last("message", node.lastMessageSeconds)].compactMap(\.self)
+                    + ["\(StatusText.count(node.gaps)) gaps since the start"])
         }
         routes = snapshot.routes.map(Self.route)
         lastCards = [Self.registrations(snapshot), Self.storage(snapshot), Self.server(snapshot)]

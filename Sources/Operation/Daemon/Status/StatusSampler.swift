@@ -150,7 +150,7 @@ extension StatusSnapshot.Ledger {
 extension StatusSnapshot.Node {
     fileprivate init(_ report: NodeReport, at now: Timestamp) {
         self.init(
-            name: report.name, isUsable: report.issues.isEmpty,
+            name: report.name, isUsable: report.issues.isEmpty, connection: report.connection,
             lastMessageSeconds: report.lastMessage.map { $0.duration(to: now).wholeSeconds }, gaps: report.gapCount)
     }
 }

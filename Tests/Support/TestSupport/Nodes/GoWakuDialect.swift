@@ -13,6 +13,7 @@ enum GoWakuDialect {
     static func response(_ response: RelayResponse) -> RelayResponse {
         if response == .ok { return .json("true") }
         if response.body.hasPrefix("Failed to publish") { return .error(500) }
+        if response == .error(404) { return .error(404, "no subscription found for pubsubTopic") }
         return storeAnswer(response.body).map { .json($0) } ?? response
     }
 

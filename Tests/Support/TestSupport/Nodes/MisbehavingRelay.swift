@@ -86,6 +86,8 @@ final class FaultyMember: BusListener {
         state.withLock { $0 = State(member: member) }
     }
 
+    func synchronize(_ envelope: WakuEnvelope) { member.synchronize(envelope) }
+
     private var member: RelayMember { state.withLock { $0.member } }
 
     // MARK: Messages from the bus
@@ -188,18 +190,18 @@ extension RelayRequest {
 extension RelayFaults {
     /// Returns the node's immediate rejection of a request, or nil if it handles the request.
     fileprivate func refusal(of request: RelayRequest) -> RelayResponse? {
+        if isNotReady, let root = Self.roots.first(where: { request.target.hasPrefix("/\($0)/") }) {
+            return .error(404, "/\(root) endpoints are not available while initializing.")
+        }
         if request.target.hasPrefix("/store/") {
-            if isNotReady { return .error(404, "/store endpoints are not available while initializing.") }
-            if hasNoStore { return .error(404, "/store endpoints are not available. Please check your configuration: --store") }
+            if hasNoStore { return .error(412, "No suitable service peer & no discovery method") }
             if isGoWaku, !GoWakuDialect.canAnswer(request) { return .error(400, "pubsubTopic and contentTopics are required") }
+            if keepsNothing || losesItsWay && request.target.contains("cursor=") { return .json(Self.emptyPage) }
         }
         if request.target == "/health" {
-            if isGoWaku { return GoWakuDialect.health }
-            if isNotReady { return .json(Self.initializing) }
+            return isGoWaku ? GoWakuDialect.health : .json(NodeResponse.health(node: isNotReady ? "INITIALIZING" : health))
         }
-        if isNotReady, request.target.hasPrefix("/relay/") {
-            return .error(404, "/relay endpoints are not available while initializing.")
-        }
+        if let notFound, request.takesMessages { return .error(404, notFound) }
         guard request.publishes else { return nil }
         return switch publishing {
         case .refused: .error(400, "Failed to publish: RLN validation failed")
@@ -213,8 +215,8 @@ extension RelayFaults {
         }
     }
 
-    private static let initializing =
-        #"{"nodeHealth":"INITIALIZING","protocolsHealth":[{"Relay":"NOT_READY"},{"Rln Relay":"NOT_MOUNTED"},{"Store":"NOT_READY"}]}"#
+    private static let roots = ["admin", "debug", "relay", "filter", "lightpush", "store", "messaging"]
+    private static let emptyPage = #"{"requestId":"","statusCode":200,"statusDesc":"OK","messages":[]}"#
 }
 
 extension NodeResponse {

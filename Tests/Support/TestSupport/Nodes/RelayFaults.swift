@@ -1,3 +1,5 @@
+package import Envelope
+
 /// The faults of a relay, which are deterministic: a fault of some messages affects every n-th one.
 package struct RelayFaults: Codable, Sendable, Equatable {
     /// The result of a POST of a message.
@@ -30,8 +32,16 @@ package struct RelayFaults: Codable, Sendable, Equatable {
     package var losesAnswers = false
     /// Whether the node behaves as during its start: it has neither relay nor store yet.
     package var isNotReady = false
+    /// The text of a 404 to each request for messages, as of a proxy in front of the node.
+    package var notFound: String?
+    /// The state of the node in its health check.
+    package var health = "READY"
     /// Whether the node runs without `--store`.
     package var hasNoStore = false
+    /// Whether the store responds, but keeps nothing.
+    package var keepsNothing = false
+    /// Whether the store responds to a cursor with an empty page, as if it were the last one.
+    package var losesItsWay = false
     package var publishing = Publishing.normal
     /// Whether the node speaks go-waku's dialect (WAKU_REST.md §1).
     package var isGoWaku = false
@@ -53,6 +63,9 @@ package final class RelayControl: Sendable {
 
     /// Simulates a restart: the relay loses subscriptions and cache, keeps the store and gets another peer id. Its port stays open.
     package func restart() throws { try state.read { $0.relay }?.restart() }
+
+    /// Adds a message of any age to the store, as `--store-sync` does. The relay does not deliver it.
+    package func synchronize(_ envelope: WakuEnvelope) { state.read { $0.relay }?.synchronize(envelope) }
 
     /// Waits until this many POSTs have reached the relay while it was silent.
     package func waitForSilentPosts(_ count: Int) async { await silentPostCount.wait { $0 >= count } }

@@ -9,7 +9,8 @@ package import WakuREST
 
 /// A node under test, accessed over HTTP only: the embedded relay, or a real node at `WAKU_NODE_URL`.
 ///
-/// Start the real node with `wakunode2 --cluster-id=16 --num-shards-in-network=0 --shard=32 --relay=true --rest=true --store=true`.
+/// Start the real node, of version 0.39 or later, with `logosdeliverynode --entry-layer=kernel --cluster-id=16 --num-shards-in-network=0
+/// --shard=32 --relay=true --rest=true --store=true`.
 package struct TestNode: Sendable {
     /// The shard that a node under test is subscribed to from its start. A real node gets it by `--shard=32 --cluster-id=16`.
     package static let topic = "/waku/2/rs/16/32"
@@ -54,6 +55,12 @@ package struct TestNode: Sendable {
         return Answer(
             status: response.status, body: String(decoding: response.body, as: UTF8.self), contentType: response.headers["content-type"],
             connection: response.headers["connection"])
+    }
+
+    /// Opens a TCP connection to the node.
+    package func connect() throws -> RawConnection {
+        guard let port = url.split(separator: ":").last.flatMap({ Int($0) }) else { throw POSIXError(.EINVAL) }
+        return try RawConnection(to: port)
     }
 
     package func get(_ path: String) async throws -> Answer { try await send(.get, path) }

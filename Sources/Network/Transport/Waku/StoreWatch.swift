@@ -1,0 +1,110 @@
+import Bytes
+import Envelope
+import Wire
+
+/// Notices when a node's own store lacks messages that the node delivered, and when the node delivers most messages late.
+///
+/// It is told about each poll, and about each period of the store that was listed to the end: the minutes that it judges are those in which
+/// the store responds. All times are of the server's clock, and between the two polls that a message arrived between.
+struct StoreWatch {
+    /// The oldest message that a store has to accept. Archives accept 20 s (WAKU_REST.md §1.5); clocks differ by some seconds.
+    static let maximumAge = Duration.seconds(15)
+    /// The age of a message that arrives late: a filter subscriber that hangs delays it by 20 s (WAKU_REST.md §2.6). Later messages come
+    /// from senders with wrong clocks, or are repeated.
+    static let lateAge = maximumAge...Duration.seconds(40)
+    /// The minimum number of messages that a store lacks in a bad minute.
+    static let minimumLackingCount = 3
+    /// The minimum number of messages in a minute whose delays say something.
+    static let minimumArrivalCount = 10
+    /// The number of bad minutes in a row that make a finding. Each has other causes, such as a restart that empties a store.
+    static let minuteCount = 3
+    /// The time between two verdicts. A comparison of the history follows a minute after the last one, and a gap may come between.
+    static let minute = Duration.seconds(55)
+    /// The maximum number of messages that wait for their listing: two minutes of 500 a second.
+    static let maximumPendingCount = 65_536
+
+    /// The result of the last minutes.
+    struct Findings: Equatable {
+        /// Whether the store lacks more than half of the messages that it should have.
+        var lacksMessages = false
+        /// Whether more than half of the messages arrive late.
+        var isLate = false
+    }
+
+    /// A finding that starts after three bad minutes in a row. It ends with a good one; a minute with few messages is neither.
+    private struct Streak {
+        private var badCount = 0
+        private(set) var isOn = false
+
+        mutating func add(isBad: Bool, isGood: Bool) {
+            badCount = isBad ? badCount + 1 : 0
+            if badCount >= StoreWatch.minuteCount { isOn = true }
+            if isGood { isOn = false }
+        }
+    }
+
+    /// The messages that are in the store if it works, with their time.
+    private var pending: [Digest32: Timestamp] = [:]
+    /// The start of the last poll.
+    private var lastPoll: Timestamp?
+    private var lastVerdict: Timestamp?
+    private var counts = (found: 0, lacking: 0, arrived: 0, late: 0)
+    private var lacking = Streak()
+    private var late = Streak()
+
+    /// The number of messages that wait for their listing.
+    var pendingCount: Int { pending.count }
+    var findings: Findings { Findings(lacksMessages: lacking.isOn, isLate: late.isOn) }
+
+    /// Counts the messages of a poll.
+    ///
+    /// - Parameters:
+    ///   - hashes: The hashes of the messages, in the same order.
+    ///   - start: The time of the request, after which the next poll's messages arrived.
+    ///   - end: The time of the response.
+    mutating func polled(_ envelopes: [WakuEnvelope], hashes: [Digest32], from start: Timestamp, to end: Timestamp) {
+        let earliest = lastPoll
+        lastPoll = start
+        for (envelope, hash) in zip(envelopes, hashes) {
+            guard let sent = envelope.message.timestamp.map({ Timestamp(nanoseconds: $0) }) else { continue }
+            counts.arrived += 1
+            let age = sent.duration(to: end)
+            if let earliest, sent.duration(to: earliest) >= Self.lateAge.lowerBound, age <= Self.lateAge.upperBound { counts.late += 1 }
+            // The hash of a topic that is not UTF-8 is not the node's.
+            guard !envelope.message.ephemeral, age >= .zero, age <= Self.maximumAge, pending.count < Self.maximumPendingCount,
+                !envelope.message.contentTopic.unicodeScalars.contains("\u{FFFD}")
+            else { continue }
+            pending[hash] = sent
+        }
+    }
+
+    /// Takes hashes that the store has listed.
+    mutating func listed(_ hashes: some Sequence<Digest32>) {
+        for hash in hashes where pending.removeValue(forKey: hash) != nil { counts.found += 1 }
+    }
+
+    /// Judges the last minute, as soon as it is one, after a period was listed to the end.
+    mutating func completed(_ period: ClosedRange<Timestamp>, at now: Timestamp) {
+        for (hash, sent) in pending where sent <= period.upperBound {
+            pending[hash] = nil
+            if sent >= period.lowerBound { counts.lacking += 1 }
+        }
+        let elapsed = lastVerdict.map { $0.duration(to: now) } ?? Self.minute
+        // The clock may have been set back.
+        guard elapsed >= Self.minute || elapsed < .zero else { return }
+        lastVerdict = now
+        let lacksMost = counts.lacking > counts.found
+        lacking.add(
+            isBad: lacksMost && counts.lacking >= Self.minimumLackingCount,
+            isGood: !lacksMost && counts.found + counts.lacking >= Self.minimumLackingCount)
+        let areMostLate = 2 * counts.late > counts.arrived
+        let isTelling = counts.arrived >= Self.minimumArrivalCount
+        late.add(isBad: areMostLate && isTelling, isGood: !areMostLate && isTelling)
+        counts = (0, 0, 0, 0)
+    }
+
+    /// Forgets everything, because the store does not respond: that is another condition.
+    mutating func storeFailed() {
+        self = StoreWatch()
+    }
+}

@@ -1,0 +1,177 @@
+import Bytes
+import Envelope
+import TestSupport
+import Testing
+import Wire
+
+@testable import Transport
+
+/// A node's store that keeps nothing, and a node that delivers late, on a clock that the tests advance. Times are in seconds.
+@Suite(.safetyNet) struct StoreWatchTests {
+    /// A shard with one message every `interval`, its node, and the server.
+    struct World {
+        /// The time between two messages.
+        var interval = 2.0
+        /// By how much the server's clock is ahead of the senders'.
+        var serverOffset = 0.0
+        /// By how much the node's clock is ahead of the senders'.
+        var nodeOffset = 0.0
+        /// The time that the node takes with a message before it stores and delivers it.
+        var nodeDelay = 0.0
+        /// By how much the timestamp of a message is behind the senders' clock, by its number.
+        var age: (Int) -> Double = { _ in 0 }
+        var isEphemeral: (Int) -> Bool = { _ in false }
+        var contentTopic: (Int) -> String = { _ in "/a/1/b/c" }
+        /// Whether the store keeps a message that it should keep, by its number and the minute.
+        var isKept: (Int, Int) -> Bool = { _, _ in true }
+        /// Whether the store responds, by the minute.
+        var storeResponds: (Int) -> Bool = { _ in true }
+        /// Whether the server polls, by the second.
+        var polls: (Int) -> Bool = { _ in true }
+
+        static func time(_ seconds: Double) -> Timestamp { TestNode.start.advanced(by: .seconds(seconds)) }
+
+        /// Returns the findings at the end of each minute.
+        func run(minutes: Int) -> [StoreWatch.Findings] {
+            var watch = StoreWatch()
+            var findings: [StoreWatch.Findings] = []
+            var archive: [Digest32: Timestamp] = [:]
+            var cache: [WakuEnvelope] = []
+            var number = 0
+            var checkpoint = Self.time(serverOffset)
+            for second in 1...(60 * minutes) {
+                while Double(number) * interval + nodeDelay <= Double(second) - 0.5 {
+                    let sent = Double(number) * interval
+                    var envelope = WakuEnvelope.sample(
+                        [UInt8(number & 255), UInt8(number >> 8)], contentTopic: contentTopic(number), sent: Self.time(sent - age(number)))
+                    envelope.message.ephemeral = isEphemeral(number)
+                    let stored = sent + nodeDelay + nodeOffset
+                    if !envelope.message.ephemeral, abs(stored - (sent - age(number))) <= 20, isKept(number, second / 60) {
+                        archive[envelope.hash] = Self.time(sent - age(number))
+                    }
+                    // A topic that is not UTF-8 reads differently, so the server's hash is not the node's.
+                    cache.append(envelope)
+                    number += 1
+                }
+                let now = Double(second) + serverOffset
+                if polls(second) {
+                    watch.polled(cache, hashes: cache.map(\.hash), from: Self.time(now), to: Self.time(now + 0.1))
+                    cache = []
+                }
+                guard second.isMultiple(of: 60) else { continue }
+                if storeResponds(second / 60) {
+                    let period = checkpoint.advanced(by: .seconds(-60))...Self.time(now - 20)
+                    watch.listed(archive.filter { period.contains($0.value) }.map(\.key))
+                    watch.completed(period, at: Self.time(now))
+                    checkpoint = period.upperBound
+                } else {
+                    watch.storeFailed()
+                }
+                findings.append(watch.findings)
+            }
+            return findings
+        }
+    }
+
+    static let none = StoreWatch.Findings()
+
+    @Test func `a store that keeps nothing is found after three minutes, and its recovery after one`() {
+        var world = World()
+        world.isKept = { _, minute in !(10..<20).contains(minute) }
+        let findings = world.run(minutes: 30).map(\.lacksMessages)
+        let first = findings.firstIndex(of: true)
+        #expect(first == 12)
+        #expect(findings.lastIndex(of: true).map { $0 <= 21 } == true)
+        #expect(!findings[(first ?? 0)..<20].contains(false))
+    }
+
+    @Test(arguments: [(2, true), (3, false)]) func `a store that lacks more than half of the messages is found`(every: Int, isFound: Bool) {
+        // One of three is lost, or two of three.
+        var world = World()
+        world.isKept = { number, _ in every == 3 ? !number.isMultiple(of: 3) : number.isMultiple(of: 3) }
+        #expect(world.run(minutes: 20).contains { $0.lacksMessages } == isFound)
+    }
+
+    @Test func `a quiet night is no finding, with a store that works or without messages to judge`() {
+        for (interval, isKept) in [(300.0, true), (300.0, false), (31.0, false), (19.0, true)] {
+            var world = World()
+            world.interval = interval
+            world.isKept = { _, _ in isKept }
+            #expect(world.run(minutes: 60).allSatisfy { $0 == Self.none }, "\(interval)")
+        }
+    }
+
+    @Test(arguments: [(16.0, 0.0), (-16, 0), (0, 16), (0, -16), (16, 16), (-16, -16), (12, 12), (25, 25)])
+    func `a clock that is off is no sign of a store that keeps nothing`(server: Double, node: Double) {
+        var world = World()
+        (world.serverOffset, world.nodeOffset) = (server, node)
+        #expect(world.run(minutes: 20).allSatisfy { !$0.lacksMessages })
+    }
+
+    @Test func `what archives do not keep is not missed`() {
+        var world = World()
+        world.isEphemeral = { _ in true }
+        #expect(world.run(minutes: 20).allSatisfy { $0 == Self.none })
+        world = World()
+        world.age = { $0.isMultiple(of: 5) ? 0 : 25 }
+        #expect(world.run(minutes: 20).allSatisfy { !$0.lacksMessages })
+        // The server's hash of a topic that is not UTF-8 differs from the node's.
+        world = World()
+        world.contentTopic = { $0.isMultiple(of: 5) ? "/a/1/b/c" : "/a/\u{FFFD}/b/c" }
+        world.isKept = { number, _ in number.isMultiple(of: 5) }
+        #expect(world.run(minutes: 20).allSatisfy { $0 == Self.none })
+    }
+
+    @Test func `outages and restarts are no finding`() {
+        var world = World()
+        world.polls = { $0 % 60 > 25 }
+        #expect(world.run(minutes: 30).allSatisfy { $0 == Self.none })
+        world = World()
+        world.polls = { $0 % 300 > 100 }
+        #expect(world.run(minutes: 30).allSatisfy { $0 == Self.none })
+        // A restart empties the store of each second minute.
+        world = World()
+        world.isKept = { _, minute in minute.isMultiple(of: 2) }
+        #expect(world.run(minutes: 30).allSatisfy { $0 == Self.none })
+    }
+
+    @Test func `a store that does not respond is another condition`() {
+        var world = World()
+        world.isKept = { _, _ in false }
+        world.storeResponds = { $0 < 10 }
+        let findings = world.run(minutes: 20).map(\.lacksMessages)
+        #expect(findings.prefix(9).contains(true) && !findings.suffix(10).contains(true))
+    }
+
+    @Test(arguments: [(20.0, 0.0), (18, 0), (0, 20)])
+    func `a node that delivers late, or a clock that is ahead, is found after three minutes`(delay: Double, offset: Double) {
+        var world = World()
+        (world.nodeDelay, world.serverOffset) = (delay, offset)
+        let findings = world.run(minutes: 10)
+        #expect(findings.firstIndex { $0.isLate }.map { (2...4).contains($0) } == true)
+        #expect(findings.allSatisfy { !$0.lacksMessages })
+    }
+
+    @Test func `late messages of a few senders, and few messages, are no finding`() {
+        var world = World()
+        world.age = { $0.isMultiple(of: 2) ? 17 : 0 }
+        #expect(world.run(minutes: 10).allSatisfy { !$0.isLate })
+        world = World()
+        (world.interval, world.nodeDelay) = (7, 20)
+        #expect(world.run(minutes: 10).allSatisfy { !$0.isLate })
+    }
+
+    @Test func `the messages that wait for their listing are bounded`() {
+        var watch = StoreWatch()
+        let envelope = WakuEnvelope.sample()
+        for number in 0..<70 {
+            let hashes = (0..<1_000).map { index in
+                var hash = Digest32(repeating: UInt8(number))
+                (hash[0], hash[1]) = (UInt8(index & 255), UInt8(index >> 8))
+                return hash
+            }
+            watch.polled(Array(repeating: envelope, count: 1_000), hashes: hashes, from: TestNode.start, to: TestNode.start)
+        }
+        #expect(watch.pendingCount == StoreWatch.maximumPendingCount)
+    }
+}
