@@ -328,7 +328,8 @@ let package = Package(
             "Daemon",
             [
                 "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "WakuREST", "Transport", "HTTPClient",
-                "SQLiteStore", "PostgreSQLStore", "Store", "StatusReport", "MetricDeclarations", "Envelope", "GatewayHTTP", "Bytes",
+                "SQLiteStore", "PostgreSQLStore", "Store", "PushProtocol", "StatusReport", "MetricDeclarations", "Envelope", "GatewayHTTP",
+                "Bytes",
                 "StatusCrypto",
                 "Settings", "Wire", "Backup", grdb, logging, serviceLifecycle, yams,
             ],

@@ -18,7 +18,8 @@ struct DatabaseBackupTests {
 
     init() throws {
         folder = try TemporaryFolder()
-        store = try SQLiteStore(path: folder.path("push.sqlite"), identity: Self.identity, logger: Logger(label: "test"))
+        store = try SQLiteStore(
+            path: folder.path("push.sqlite"), identity: Self.identity, sealingKeys: testSealingKeys, logger: Logger(label: "test"))
     }
 
     private func names() throws -> Set<String> {

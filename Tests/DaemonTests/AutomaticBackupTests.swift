@@ -30,7 +30,8 @@ struct AutomaticBackupTests {
         init() throws {
             folder = try TemporaryFolder()
             store = try SQLiteStore(
-                path: folder.path("push.sqlite"), identity: AutomaticBackupTests.identity, logger: Logger(label: "test"))
+                path: folder.path("push.sqlite"), identity: AutomaticBackupTests.identity, sealingKeys: testSealingKeys,
+                logger: Logger(label: "test"))
         }
 
         func service(dayCount: Int = 2, weekCount: Int = 1) -> AutomaticBackup {

@@ -100,7 +100,8 @@ import Testing
     @Test func `figures of a store that cannot be read keep their values`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("push.sqlite")
-        let store = try SQLiteStore(path: path, identity: FixedBytes(repeating: 2), logger: Logger(label: "test"))
+        let store = try SQLiteStore(
+            path: path, identity: FixedBytes(repeating: 2), sealingKeys: testSealingKeys, logger: Logger(label: "test"))
         let accepted = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
         let notification = AcceptedNotification(
             GatewayNotification(platform: .android, token: "token", kind: .background, priority: .normal, data: [:]), digest: Digest32())

@@ -44,13 +44,14 @@ import Wire
     /// - Parameter url: The database in PostgreSQL, or nil for one in SQLite.
     private func leaveUnanswered(at url: String?, in folder: TemporaryFolder, _ identity: PrivateKey) async throws {
         let (key, logger) = (identity.publicKey.compressed, quietLogger)
+        try folder.write(testSealingKeyFile, to: "sealing.key")
         let store: any PushStore =
             if let url {
                 try PostgreSQLStore(
-                    PostgreSQLLocation(url: url).connection(password: nil, name: "tests"), identity: key, serverName: "before",
-                    logger: logger)
+                    PostgreSQLLocation(url: url).connection(password: nil, name: "tests"), identity: key, sealingKeys: testSealingKeys,
+                    serverName: "before", logger: logger)
             } else {
-                try SQLiteStore(path: folder.path("push.sqlite"), identity: key, logger: logger)
+                try SQLiteStore(path: folder.path("push.sqlite"), identity: key, sealingKeys: testSealingKeys, logger: logger)
             }
         let client = ProtocolClient(server: identity.publicKey)
         let envelopes = (0..<Self.unansweredCount).map { client.wrap([UInt8($0 & 0xFF)], topic: TopicName.personal(client.server).topic) }

@@ -80,7 +80,8 @@ private final class City: Sendable {
     }
 
     func withServer(gorush: String, _ body: @escaping @Sendable (CityServer) async throws -> Void) async throws {
-        let store = try SQLiteStore(path: world.database, identity: identity.publicKey.compressed, logger: quietLogger)
+        let store = try SQLiteStore(
+            path: world.database, identity: identity.publicKey.compressed, sealingKeys: testSealingKeys, logger: quietLogger)
         let directory = try await TopicDirectory(serverKey: identity.publicKey, store: store)
         let network = Network()
         let loop = DeliveryLoop(

@@ -28,7 +28,7 @@ final class World: ManuallyClocked, Sendable {
     var database: String { folder.path("push.sqlite") }
 
     func open() throws -> any PushStore {
-        try SQLiteStore(path: database, identity: FixedBytes(repeating: 2), logger: quietLogger)
+        try SQLiteStore(path: database, identity: FixedBytes(repeating: 2), sealingKeys: testSealingKeys, logger: quietLogger)
     }
 
     func accept(_ pushes: [AcceptedPush], message: Int64 = 1, in store: any PushStore) async throws {

@@ -102,7 +102,9 @@ final class Harness: ManuallyClocked, Sendable {
         _ body: @escaping @Sendable (Engine, any PushStore, Transport) async throws -> Void
     ) async throws {
         let logger = Logger(label: "test") { _ in LogRecorder(messages: self.log) }
-        let store = try store ?? SQLiteStore(path: database, identity: identity.publicKey.compressed, logger: logger)
+        let store =
+            try store
+            ?? SQLiteStore(path: database, identity: identity.publicKey.compressed, sealingKeys: testSealingKeys, logger: logger)
         let transport = makeTransport(store)
         let engine = Engine(
             configuration: configuration, store: store, directory: try await TopicDirectory(serverKey: server, store: store),
@@ -183,7 +185,7 @@ final class Harness: ManuallyClocked, Sendable {
     /// Opens the database while no server runs.
     func withStore(_ body: (any PushStore) async throws -> Void) async throws {
         let store = try SQLiteStore(
-            path: database, identity: identity.publicKey.compressed, logger: quietLogger)
+            path: database, identity: identity.publicKey.compressed, sealingKeys: testSealingKeys, logger: quietLogger)
         try await body(store)
         await store.close()
     }

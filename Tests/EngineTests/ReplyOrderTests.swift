@@ -74,7 +74,9 @@ import Wire
         let url = try #require(try await TestDatabase.postgresql.settings()["storage.url"])
         let parameters = try PostgreSQLLocation(url: url).connection(password: nil, name: "test")
         let stores = try ["one", "two"].map { name in
-            try PostgreSQLStore(parameters, identity: harness.server.compressed, serverName: name, logger: Logger(label: "test"))
+            try PostgreSQLStore(
+                parameters, identity: harness.server.compressed, sealingKeys: testSealingKeys, serverName: name,
+                logger: Logger(label: "test"))
         }
         // The first server owns all messages, and knows the second.
         try await stores[1].stopReceiving()

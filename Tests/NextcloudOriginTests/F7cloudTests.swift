@@ -33,7 +33,8 @@ struct F7cloudTests {
 
     @Test func `checking, subscribing, being notified, and unsubscribing`() async throws {
         let (folder, outbox, token) = (try TemporaryFolder(), Outbox(), GatewayVectors.token("apns_normal"))
-        let store = try SQLiteStore(path: folder.path("proxy.sqlite"), identity: FixedBytes(repeating: 2), logger: quietLogger)
+        let store = try SQLiteStore(
+            path: folder.path("proxy.sqlite"), identity: FixedBytes(repeating: 2), sealingKeys: testSealingKeys, logger: quietLogger)
         let proxy = NextcloudProxy(
             configuration: .init(apps: [AppRule(platform: .ios, topic: "com.example.f7")], firstMissGrace: .zero), store: store,
             outbox: outbox, proof: NoProof(), clock: ManualClock(), wallClock: .system, logger: quietLogger)

@@ -108,7 +108,8 @@ func withOrigin(
     _ test: (OriginWorld) async throws -> Void
 ) async throws {
     let folder = try folder ?? TemporaryFolder()
-    let store = try SQLiteStore(path: folder.path("push.sqlite"), identity: FixedBytes(repeating: 2), logger: logger)
+    let store = try SQLiteStore(
+        path: folder.path("push.sqlite"), identity: FixedBytes(repeating: 2), sealingKeys: testSealingKeys, logger: logger)
     let (clock, wallClock) = (ManualClock(), ManualWallClock(TestNode.start))
     let delivery = ProxyDelivery(
         store: store, http: HTTPClient(), allowsLocalProxies: true, timeout: TestNode.patience, clock: clock, wallClock: wallClock.clock,

@@ -24,7 +24,7 @@ struct SimulatedFile: SimulatedDatabase {
 
     mutating func open(seed: UInt64) throws -> any PushStore {
         let store = try SQLiteStore(
-            path: path, identity: Party.server.key.compressed, random: SplitMix64(seed: seed),
+            path: path, identity: Party.server.key.compressed, sealingKeys: testSealingKeys, random: SplitMix64(seed: seed),
             maximumQueueCount: Server.maximumQueueCount, logger: quietLogger)
         self.store = store
         return store

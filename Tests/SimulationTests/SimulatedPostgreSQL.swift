@@ -22,8 +22,8 @@ struct SimulatedPostgreSQL: SimulatedDatabase {
     mutating func open(seed: UInt64) throws -> any PushStore {
         // Neither clock moves, so the lease lasts.
         let store = try PostgreSQLStore(
-            database.parameters(of: Self.server), identity: Party.server.key.compressed, serverName: Self.server,
-            random: SplitMix64(seed: seed), maximumQueueCount: Server.maximumQueueCount, clock: ManualClock(),
+            database.parameters(of: Self.server), identity: Party.server.key.compressed, sealingKeys: testSealingKeys,
+            serverName: Self.server, random: SplitMix64(seed: seed), maximumQueueCount: Server.maximumQueueCount, clock: ManualClock(),
             logger: quietLogger)
         self.store = store
         return store

@@ -18,7 +18,7 @@ extension TemporaryFolder {
     var database: String { path("push.sqlite") }
 
     func open(
-        identity: FixedBytes<33> = identity, sealingKeys: SealingKeys? = nil, readOnly: Bool = false,
+        identity: FixedBytes<33> = identity, sealingKeys: SealingKeys? = sealingKeys(1), readOnly: Bool = false,
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount,
         maximumStoredByteCount: Int? = nil, namedBundleIDs: Set<String> = []
     ) throws -> SQLiteStore {
@@ -37,9 +37,9 @@ func sealingKeys(_ ids: UInt8..., seed: UInt8 = 0) -> SealingKeys? {
 }
 
 /// Passes a new SQLite store to the body, and closes it at the end.
-func withSQLiteStore(sealingKeys: SealingKeys? = nil, _ body: (SQLiteStore) async throws -> Void) async throws {
+func withSQLiteStore(_ body: (SQLiteStore) async throws -> Void) async throws {
     let folder = try TemporaryFolder()
-    let store = try folder.open(sealingKeys: sealingKeys)
+    let store = try folder.open()
     try await body(store)
     await store.close()
 }

@@ -123,7 +123,7 @@ struct Composition {
             },
             nodes: { (transport as? WakuTransport)?.nodeReports ?? [] }, routes: { delivery?.reports ?? [] },
             files: { .init(settings.storage) }, backupAge: { backup?.newestAge },
-            sealing: { [store = files.store] in (try? await store.sealingProgress()) ?? .off })
+            sealing: { [store = files.store] in try? await store.sealingProgress() })
         let status = StatusSampler(
             sources, serverName: settings.serverName, publicKey: basis.identity.publicKey, time: sinceStart, wallClock: time.clock)
         admin = Self.admin(

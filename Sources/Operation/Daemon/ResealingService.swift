@@ -5,7 +5,7 @@ import ServiceLifecycle
 import Store
 import Tasks
 
-/// Re-seals the database in the background after sealing was turned on or the key rotated. It changes no readiness.
+/// Re-seals the database in the background after the key was rotated. It changes no readiness.
 struct ResealingService: Service {
     /// 10 ms between two transactions, so that other writers seldom wait.
     private static let pause = Duration.milliseconds(10)
@@ -39,7 +39,6 @@ struct ResealingService: Service {
                 progress.set(state.fraction)
                 failureCount = 0
                 switch state {
-                case .off: return
                 case .sealed:
                     if logged != nil { logger.notice("re-sealing completed") }
                     return
@@ -65,5 +64,5 @@ extension ResealingService {
     static let declarations = [ratio]
 
     private static let ratio = Metric(
-        .gauge, "pushserver_sealed_ratio", help: "Part of the secrets that the newest key seals: 0 without sealing key, 1 when all are.")
+        .gauge, "pushserver_sealed_ratio", help: "Part of the secrets that the newest key seals: 1 when all are.")
 }

@@ -36,9 +36,8 @@ package final class PostgreSQLStore: PushStore {
     /// - Parameters:
     ///   - parameters: Keywords of libpq and their values (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS).
     ///   - identity: The server's compressed public key. The store refuses the database of another key.
-    ///   - sealingKeys: The keys that seal secrets; nil keeps them in clear. A new database is sealed from its first row on. The rows of
-    ///     an older one are sealed by ``resealNext()``. All servers of a database need the same keys: a server that was started without
-    ///     the newest one goes on writing in clear, or with an older key.
+    ///   - sealingKeys: The keys that seal secrets. All servers of a database need the same keys: a server that was started without the
+    ///     newest one goes on writing with an older key.
     ///   - serverName: The name of this server among those that share the database. A server that starts fences an earlier one of its name.
     ///   - version: The version of the program, for operators.
     ///   - random: The source of the secrets of a new database.
@@ -49,7 +48,7 @@ package final class PostgreSQLStore: PushStore {
     /// - Throws: `StoreError` if the database is unreachable, or belongs to another key or version, or if the sealing keys are not those
     ///   that sealed it.
     package init(
-        _ parameters: [String: String], identity: FixedBytes<33>, sealingKeys: SealingKeys? = nil, serverName: String,
+        _ parameters: [String: String], identity: FixedBytes<33>, sealingKeys: SealingKeys?, serverName: String,
         version: String = "", random: any RandomNumberGenerator = SecureRandom(),
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
         namedBundleIDs: Set<String> = [], clock: any Clock<Duration> = ContinuousClock(), logger: Logger
@@ -62,11 +61,10 @@ package final class PostgreSQLStore: PushStore {
         let start = time.elapsed()
         do {
             let (secrets, number) = try slot.perform(.writing) { database in
-                let isNew = try Schema.prepare(database, identity: identity, newListKey: sealingKeys == nil ? newSecret : nil)
-                if let sealingKeys {
-                    let seals = SealingStart(identity: identity, keys: sealingKeys, isNewDatabase: isNew)
-                    try seals.prepare(database, newSecret: newSecret, logger: logger)
-                }
+                try Schema.prepare(database, identity: identity)
+                guard let sealingKeys else { throw StoreError.sealingKeyMissing }
+                let seals = SealingStart(identity: identity, keys: sealingKeys)
+                try seals.prepare(database, newSecret: newSecret, logger: logger)
                 return (try database.secrets(identity: identity, keys: sealingKeys, isReadOnly: false), try member.join(database))
             }
             self.secrets = secrets
@@ -84,7 +82,7 @@ package final class PostgreSQLStore: PushStore {
 
     /// Opens an existing database for a tool, which is no member of the cluster and owns nothing.
     ///
-    /// - Parameter sealingKeys: The keys that seal secrets; nil leaves the secrets of a sealed database locked.
+    /// - Parameter sealingKeys: The keys that seal secrets; nil leaves the secrets locked.
     /// - Throws: `StoreError` if the database is unreachable, or no server has created its tables.
     package init(existing parameters: [String: String], sealingKeys: SealingKeys?, logger: Logger) throws(StoreError) {
         let slot = ConnectionSlot(parameters)
@@ -115,7 +113,7 @@ package final class PostgreSQLStore: PushStore {
                 return try member.joinFenced(database)
             }
             membership = Mutex(Membership(number: number, at: .zero))
-            secrets = try DatabaseSecrets(stored: [], clear: FixedBytes(), identity: FixedBytes(), keys: nil, isReadOnly: false)
+            secrets = .locked
         } catch {
             throw StoreError(error)
         }

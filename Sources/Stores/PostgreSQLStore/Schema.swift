@@ -9,16 +9,13 @@ enum Schema {
 
     /// Creates the tables if there are none, and brings older ones up to date.
     ///
-    /// - Parameter newListKey: The secret of ``ListFingerprints`` for a new database; nil for one that is sealed from the beginning.
-    /// - Returns: Whether the database is new.
     /// - Throws: `StoreError` if the database belongs to another identity or version, or if 0.1.0 has not finished sealing it.
-    static func prepare(_ transaction: Transaction, identity: FixedBytes<33>, newListKey: FixedBytes<32>?) throws -> Bool {
+    static func prepare(_ transaction: Transaction, identity: FixedBytes<33>) throws {
         // Only one of two servers that start at the same time creates the tables. The number is arbitrary.
         transaction.add("SELECT pg_advisory_xact_lock(\(lock))")
-        let isNew = try !hasTables(transaction)
-        if isNew {
+        if try !hasTables(transaction) {
             createTables(transaction)
-            insertIdentity(transaction, identity: identity, listKey: newListKey?.bytes ?? [])
+            insertIdentity(transaction, identity: identity)
         }
         guard try self.identity(transaction) == identity else { throw StoreError.otherIdentity }
         let stored = try Int64(transaction.count("SELECT schema_version FROM identity"))
@@ -26,7 +23,6 @@ enum Schema {
             guard try isSealed(transaction) else { throw StoreError.unsealed }
             updateTables(transaction, from: stored)
         }
-        return isNew
     }
 
     /// Creates the tables for the rows of another store, or empties those of a copy that was interrupted. They get no identity, so that no
@@ -63,9 +59,8 @@ enum Schema {
         for statement in statements.split(separator: ";\n") { transaction.add(String(statement)) }
     }
 
-    static func insertIdentity(_ transaction: Transaction, identity: FixedBytes<33>, listKey: [UInt8]) {
-        transaction.add(
-            "INSERT INTO identity (id, public_key, list_key, schema_version) VALUES (1, $1, $2, $3)", identity, listKey, version)
+    static func insertIdentity(_ transaction: Transaction, identity: FixedBytes<33>) {
+        transaction.add("INSERT INTO identity (id, public_key, schema_version) VALUES (1, $1, $2)", identity, version)
     }
 
     /// Reads the identity that the database belongs to.

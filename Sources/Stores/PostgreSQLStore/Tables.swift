@@ -109,7 +109,7 @@ enum Tables {
             grant_signature bytea,
             allowed_keys bytea,                     -- protobuf: the list alone; NULL when it is empty
             chat_lists bytea,                       -- protobuf: the three chat lists; NULL when all are empty
-            secrets bytea,                          -- access token and device token, sealed; those in clear are NULL then
+            secrets bytea,                          -- access token and device token, sealed; those in plaintext are NULL then
             token_code bytea,                       -- an HMAC of the device token
             sealed_allowed_keys bytea,
             sealed_chat_lists bytea,

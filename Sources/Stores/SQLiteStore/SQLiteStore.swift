@@ -29,9 +29,9 @@ package final class SQLiteStore: PushStore {
     ///
     /// - Parameters:
     ///   - identity: The server's compressed public key. The store refuses the database of another key.
-    ///   - sealingKeys: The keys that seal secrets; nil keeps them in clear, or, in a sealed database that is opened for reading only,
-    ///     locked. A new database is sealed from its first row on. The rows of an older one are sealed by ``resealNext()``.
+    ///   - sealingKeys: The keys that seal secrets; nil for a store without access to them, which reads only or copies rows.
     ///   - readOnly: Whether a tool reads while a server runs. The store then neither creates nor migrates a database.
+    ///   - isCopy: Whether the rows of another store follow, with its sealing keys (``complete(_:)``).
     ///   - random: The source of the secrets of a new database.
     ///   - maximumQueueCount: The number of pushes to known bundle ids that may wait for a route.
     ///   - maximumStoredByteCount: The size in bytes above which the store rejects new devices of gateways; nil means that only the disk
@@ -40,14 +40,14 @@ package final class SQLiteStore: PushStore {
     /// - Throws: `StoreError` if the database cannot be opened, or belongs to another key or program, or if the sealing keys are not those
     ///   that sealed it.
     package init(
-        path: String, identity: FixedBytes<33>, sealingKeys: SealingKeys? = nil, readOnly: Bool = false,
+        path: String, identity: FixedBytes<33>, sealingKeys: SealingKeys?, readOnly: Bool = false, isCopy: Bool = false,
         random: any RandomNumberGenerator = SecureRandom(),
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
         namedBundleIDs: Set<String> = [],
         logger: Logger
     ) throws(StoreError) {
         var random = random
-        let schema = Schema(identity: identity, newListKey: random.fixedBytes())
+        let schema = Schema(identity: identity)
         try readOnly ? DatabaseFile.find(path: path) : DatabaseFile.prepare(path: path)
         do {
             var configuration = Configuration()
@@ -56,6 +56,7 @@ package final class SQLiteStore: PushStore {
             configuration.busyMode = .timeout(Self.busyTimeoutSeconds)
             configuration.prepareDatabase { try schema.check($0) }
             pool = try DatabasePool(path: path, configuration: configuration)
+            guard readOnly || isCopy || sealingKeys != nil else { throw StoreError.sealingKeyMissing }
             if !readOnly {
                 // `prepareDatabase` is too early: after it GRDB switches the writer to WAL and sets `synchronous` to NORMAL.
                 try pool.writeWithoutTransaction { database in
@@ -63,16 +64,17 @@ package final class SQLiteStore: PushStore {
                     try Self.emptyLog(database)
                 }
                 try pool.write { try schema.adoptFirstRelease($0) }
-                let isNew = try Self.migrate(pool, schema.migrator, path: path, logger: logger)
+                try Self.migrate(pool, schema.migrator, path: path, logger: logger)
                 if let sealingKeys {
-                    let seals = SealingStart(identity: identity, keys: sealingKeys, isNewDatabase: isNew)
+                    let seals = SealingStart(identity: identity, keys: sealingKeys)
                     try pool.write { try seals.prepare($0, random: &random, logger: logger) }
                 }
                 Compaction.runIfNeeded(pool, logger: logger)
             }
             checkpointer = try readOnly ? nil : WALCheckpointer(path: path, busyMode: configuration.busyMode, logger: logger)
             // The read uses the writer: only the writer deletes the WAL, and only if it is closed last.
-            let secrets = try pool.writeWithoutTransaction { try $0.secrets(identity: identity, keys: sealingKeys) }
+            let secrets =
+                try isCopy ? .locked : pool.writeWithoutTransaction { try $0.secrets(identity: identity, keys: sealingKeys) }
             sealing = secrets.sealing
             outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
             queue = WriteQueue(pool: pool, secrets: secrets, outbox: outbox, checkpointer: checkpointer)
@@ -97,11 +99,10 @@ package final class SQLiteStore: PushStore {
         try self.init(path: path, identity: try Self.owner(ofDatabaseAt: path), sealingKeys: sealingKeys, logger: logger)
     }
 
-    /// - Returns: Whether the database is new.
-    private static func migrate(_ pool: DatabasePool, _ migrator: DatabaseMigrator, path: String, logger: Logger) throws -> Bool {
+    private static func migrate(_ pool: DatabasePool, _ migrator: DatabaseMigrator, path: String, logger: Logger) throws {
         let applied = try pool.writeWithoutTransaction { try migrator.appliedMigrations($0) }
         let pending = migrator.migrations.filter { !applied.contains($0) }
-        guard !pending.isEmpty else { return false }
+        guard !pending.isEmpty else { return }
         let metadata: Logger.Metadata = ["database": "\(path)", "migrations": "\(pending.joined(separator: ", "))"]
         if !applied.isEmpty { logger.notice("migrating the database", metadata: metadata) }
         try migrator.migrate(pool)
@@ -110,7 +111,6 @@ package final class SQLiteStore: PushStore {
         } else {
             logger.notice("migrated the database", metadata: metadata)
         }
-        return applied.isEmpty
     }
 
     private static func owner(ofDatabaseAt path: String) throws(StoreError) -> FixedBytes<33> {

@@ -8,6 +8,7 @@
     import StatusCrypto
     import Store
     import Synchronization
+    import TestSupport
     import Wire
 
     @testable import Engine
@@ -223,10 +224,12 @@
 
         private static let decider = Decider(
             serverKey: FixedBytes(repeating: 2), registrationPolicy: RegistrationPolicy(), isDryRun: false)
+        private static let sealing =
+            testSealingKeys.map { RowSealing.sealed(Sealer($0, secret: FixedBytes(repeating: 1))) } ?? .locked
         /// The database of all inputs. Each sequence is rolled back.
         private static let database = Result { () throws -> DatabaseQueue in
             let database = try DatabaseQueue()
-            try Schema(identity: FixedBytes(repeating: 2), newListKey: FixedBytes(repeating: 1)).migrator.migrate(database)
+            try Schema(identity: FixedBytes(repeating: 2)).migrator.migrate(database)
             return database
         }
 
@@ -237,7 +240,7 @@
                 unsafe sqlite3_progress_handler(database.sqliteConnection, instructionStep, { _ in countInstructions() }, nil)
                 try database.inTransaction(.immediate) {
                     let transaction = WriteTransaction(
-                        database: database, fingerprints: ListFingerprints(key: FixedBytes(repeating: 1)), sealing: .clear,
+                        database: database, fingerprints: ListFingerprints(key: FixedBytes(repeating: 1)), sealing: Self.sealing,
                         outbox: OutboxChanges(OutboxMemory(maximumQueueCount: ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: [])))
                     let pageCount = try database.count("PRAGMA page_count")
                     var batch: [OpenedEnvelope] = []

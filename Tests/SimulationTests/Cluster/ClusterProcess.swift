@@ -79,8 +79,8 @@ struct ClusterProcess {
         self.speed = speed
         startedAt = now
         store = try PostgreSQLStore(
-            database.parameters(of: name), identity: Party.server.key.compressed, serverName: name, random: SplitMix64(seed: 1),
-            clock: clock, logger: quietLogger)
+            database.parameters(of: name), identity: Party.server.key.compressed, sealingKeys: testSealingKeys, serverName: name,
+            random: SplitMix64(seed: 1), clock: clock, logger: quietLogger)
     }
 
     /// The time since the start by the process's clock.

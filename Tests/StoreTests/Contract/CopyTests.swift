@@ -1,7 +1,6 @@
 import Envelope
 import Logging
 import PushProtocol
-import ServerCrypto
 import StatusCrypto
 import Store
 import TestSupport
@@ -14,11 +13,10 @@ import Testing
 @Suite(.safetyNet) struct CopyTests {
     private struct Interruption: Error {}
 
-    @Test(arguments: [nil, sealingKeys(1)])
-    func `a database that went to PostgreSQL and back has everything that was stored`(keys: SealingKeys?) async throws {
+    @Test func `a database that went to PostgreSQL and back has everything that was stored`() async throws {
         let (first, last) = (try TemporaryFolder(), try TemporaryFolder())
         let secrets = PlantedSecrets()
-        let original = try first.open(sealingKeys: keys)
+        let original = try first.open()
         try await secrets.plant(in: original)
         let undecided = try await original.record(1_000)
         try await original.saveCheckpoint(start, of: "/waku/2/rs/16/1")
@@ -27,10 +25,10 @@ import Testing
         try await first.copyToPostgreSQL(from: original)
         await original.close()
         let copy = try PostgreSQLStore(
-            existing: TestPostgreSQL().parameters(first.databaseName), sealingKeys: keys, logger: Logger(label: "test"))
+            existing: TestPostgreSQL().parameters(first.databaseName), sealingKeys: sealingKeys(1), logger: Logger(label: "test"))
         #expect(try await Self.rows(of: copy) == rows)
         await copy.close()
-        let middle = try first.openPostgreSQL(sealingKeys: keys)
+        let middle = try first.openPostgreSQL()
         #expect(try await middle.unfinishedRows().undecided == [undecided])
         try await secrets.expectComplete(in: middle)
         // A rejected duplicate consumes a number of PostgreSQL's sequence.
@@ -38,11 +36,12 @@ import Testing
         #expect(try await middle.record(1_001) > undecided)
         try await middle.enqueue([push(400)])
 
-        let returned = try SQLiteStore(path: last.database, identity: identity, logger: Logger(label: "test"))
+        let returned = try SQLiteStore(
+            path: last.database, identity: identity, sealingKeys: nil, isCopy: true, logger: Logger(label: "test"))
         _ = try await StoreCopy.run(from: middle, to: returned) { _, _, _ in }
         await middle.close()
         await returned.close()
-        let store = try last.open(sealingKeys: keys)
+        let store = try last.open()
         #expect(try await store.unfinishedRows().undecided.count == 2)
         #expect(try await store.record([(hash(1), envelope(1)), (hash(1_001), envelope(1_001))], at: start) == [nil, nil])
         #expect(try await store.checkpoint(of: "/waku/2/rs/16/1") == start)
@@ -135,7 +134,7 @@ import Testing
         let folder = try TemporaryFolder()
         let original = try folder.open()
         let copies = try (1...2).map { _ in try PostgreSQLStore(copyingTo: folder.newPostgreSQL(), logger: Logger(label: "test")) }
-        await #expect(throws: StoreError.incompleteCopy) { _ = try await StoreCopy.run(from: original, to: copies[0]) { _, _, _ in } }
+        await #expect(throws: StoreError.incompleteCopy) { try await copies[0].complete(original.copiedDatabase()) }
         _ = try await StoreCopy.run(from: original, to: copies[1]) { _, _, _ in }
         for copy in copies { await copy.close() }
         await original.close()
@@ -144,8 +143,8 @@ import Testing
 
     @Test func `a sealed database is not copied without its keys`() async throws {
         let folder = try TemporaryFolder()
-        await (try folder.open(sealingKeys: sealingKeys(1))).close()
-        let locked = try folder.open(readOnly: true)
+        await (try folder.open()).close()
+        let locked = try folder.open(sealingKeys: nil, readOnly: true)
         await #expect(throws: StoreError.sealingKeyMissing) { try await folder.copyToPostgreSQL(from: locked) }
         await locked.close()
     }

@@ -133,8 +133,8 @@ struct OriginStoreTests {
     }
 
     /// PostgreSQL would take a minute for this number of rows.
-    @Test(arguments: [false, true]) func `pushes beyond the capacity are rejected, all or none`(isSealed: Bool) async throws {
-        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
+    @Test func `pushes beyond the capacity are rejected, all or none`() async throws {
+        try await withSQLiteStore { store async throws in
             try await put(Self.device(1), in: store)
             try await store.acceptOriginPushes(Array(repeating: Self.push(1), count: OriginPush.maximumWaitingCount), of: "alice")
             await #expect(throws: StoreError.queueFull) { try await store.acceptOriginPushes([Self.push(1)], of: "alice") }

@@ -19,20 +19,10 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
         } openSmall: {
             try $0.open(maximumQueueCount: 400, namedBundleIDs: ["org.named"])
         },
-        StoreUnderTest(testDescription: "SQLite, sealed") {
-            try $0.open(sealingKeys: sealingKeys(1))
-        } openSmall: {
-            try $0.open(sealingKeys: sealingKeys(1), maximumQueueCount: 400, namedBundleIDs: ["org.named"])
-        },
         StoreUnderTest(testDescription: "PostgreSQL") {
             try $0.openPostgreSQL()
         } openSmall: {
             try $0.openPostgreSQL(maximumQueueCount: 400, namedBundleIDs: ["org.named"])
-        },
-        StoreUnderTest(testDescription: "PostgreSQL, sealed") {
-            try $0.openPostgreSQL(sealingKeys: sealingKeys(1))
-        } openSmall: {
-            try $0.openPostgreSQL(sealingKeys: sealingKeys(1), maximumQueueCount: 400, namedBundleIDs: ["org.named"])
         },
     ]
 

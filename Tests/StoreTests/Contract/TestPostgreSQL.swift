@@ -49,8 +49,8 @@ extension TemporaryFolder {
     /// - Parameter clock: The clock of the server's lease. With one, the clock of the database stands still, so that leases end only when a
     ///   test ends them.
     func openPostgreSQL(
-        identity: FixedBytes<33> = identity, sealingKeys: SealingKeys? = nil, serverName: String = "one", clock: ManualClock? = nil,
-        maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
+        identity: FixedBytes<33> = identity, sealingKeys: SealingKeys? = StoreTests.sealingKeys(1), serverName: String = "one",
+        clock: ManualClock? = nil, maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
         namedBundleIDs: Set<String> = []
     ) throws -> PostgreSQLStore {
         try PostgreSQLStore(

@@ -68,7 +68,8 @@ import Testing
     private static func store(at socket: String, _ name: String) throws -> PostgreSQLStore {
         let location = try PostgreSQLLocation(url: PostgreSQLProcess.serverSettings(sockets: [socket])["storage.url"] ?? "")
         return try PostgreSQLStore(
-            location.connection(password: nil, name: "test"), identity: identity, serverName: name, logger: Logger(label: "test"))
+            location.connection(password: nil, name: "test"), identity: identity, sealingKeys: sealingKeys(1), serverName: name,
+            logger: Logger(label: "test"))
     }
 }
 

@@ -32,7 +32,8 @@ import Wire
         ])
         let location = try PostgreSQLLocation(url: postgres.serverSettings["storage.url"] ?? "")
         let store = try PostgreSQLStore(
-            location.connection(password: nil, name: "test"), identity: identity, serverName: "one", logger: Logger(label: "test"))
+            location.connection(password: nil, name: "test"), identity: identity, sealingKeys: sealingKeys(1), serverName: "one",
+            logger: Logger(label: "test"))
         _ = try await store.takePart()
         let earlier = try await Backlog.add(1...Self.backlogCount, to: store)
         try await earlier.finish(in: store)

@@ -13,8 +13,8 @@ struct OutboxCapacityInSQLiteTests {
     @Test func `a push without a free slot finishes at once and keeps no secret`() async throws {
         let folder = try TemporaryFolder()
         let store = try SQLiteStore(
-            path: folder.database, identity: identity, random: SplitMix64(seed: 1), maximumQueueCount: 8, namedBundleIDs: ["topic"],
-            logger: Logger(label: "test"))
+            path: folder.database, identity: identity, sealingKeys: sealingKeys(1), random: SplitMix64(seed: 1), maximumQueueCount: 8,
+            namedBundleIDs: ["topic"], logger: Logger(label: "test"))
         try await store.register(registration(installation(100)))
         var update = OutboxUpdate()
         update.tokens = [.delivered(TargetRegistration(row: 1, version: 1))]

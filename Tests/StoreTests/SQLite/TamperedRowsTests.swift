@@ -16,7 +16,7 @@ struct TamperedRowsTests {
         arguments: [
             "UPDATE push SET state = 4 WHERE id = 1", "DELETE FROM push WHERE id = 2", "DELETE FROM push WHERE id = 9",
             "UPDATE push SET finished_at = NULL, state = 0 WHERE id = 4", "UPDATE push SET state = 1, finished_at = 1 WHERE id = 9",
-            "UPDATE push SET state = 99 WHERE id = 9", "UPDATE push SET device_token = 'x' WHERE id = 1",
+            "UPDATE push SET state = 99 WHERE id = 9",
             "UPDATE push SET secrets = x'' WHERE id = 1",
             "CREATE TEMPORARY TABLE copy AS SELECT * FROM push WHERE id = 9; UPDATE copy SET id = 99; INSERT INTO push SELECT * FROM copy",
             "DELETE FROM message WHERE id = 1", "DELETE FROM message WHERE id = 5", "UPDATE message SET ignore_reason = 2 WHERE id = 2",

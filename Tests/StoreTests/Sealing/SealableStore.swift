@@ -14,8 +14,7 @@ struct SealableStore: Sendable, CustomTestStringConvertible {
     let testDescription: String
     /// Opens the database that belongs to a folder.
     let open: @Sendable (TemporaryFolder, SealingKeys?) throws -> any PushStore & ProxyStore & OriginStore
-    /// Returns the locations of secrets in clear in the database. The search looks for their beginnings, because an index on tokens in
-    /// clear has the first 16 characters.
+    /// Returns the locations of secrets in plaintext in the database.
     let find: @Sendable (_ secrets: [String], TemporaryFolder) throws -> [String]
     let execute: @Sendable (_ sql: String, TemporaryFolder) throws -> Void
 

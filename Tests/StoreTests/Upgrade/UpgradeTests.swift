@@ -91,7 +91,7 @@ import Wire
         for release in FirstRelease.sqlite + [nil] {
             let folder = try TemporaryFolder()
             try release?.copy(to: folder)
-            let store = try release.map { try $0.openSQLite(folder, $0.sealingKeys()) } ?? folder.open(sealingKeys: sealingKeys(1))
+            let store = try release.map { try $0.openSQLite(folder, $0.sealingKeys()) } ?? folder.open()
             shapes.append(
                 try await store.read { database in
                     try Row.fetchAll(database, sql: Self.selectSQLiteShape).map { Array($0.databaseValues) }
@@ -129,15 +129,15 @@ import Wire
             for statement in Self.version1 { try FirstRelease.postgreSQL.execute(statement, folder) }
         }
         try await FirstRelease.postgreSQL.open(folder, FirstRelease.postgreSQL.sealingKeys()).close()
-        try await newFolder.openPostgreSQL(sealingKeys: sealingKeys(1)).close()
+        try await newFolder.openPostgreSQL().close()
         #expect(try Self.postgreSQLShape(of: folder.databaseName) == Self.postgreSQLShape(of: newFolder.databaseName))
     }
 
     @Test func `a server rejects the tables of a newer version`() async throws {
         let folder = try TemporaryFolder()
-        try await folder.openPostgreSQL(sealingKeys: sealingKeys(1)).close()
+        try await folder.openPostgreSQL().close()
         try TestPostgreSQL().run("UPDATE identity SET schema_version = schema_version + 1", in: folder.databaseName)
-        #expect(throws: StoreError.unknownSchema) { try folder.openPostgreSQL(sealingKeys: sealingKeys(1)) }
+        #expect(throws: StoreError.unknownSchema) { try folder.openPostgreSQL() }
     }
 
     /// Returns the columns with their defaults, the indexes, the storage parameters and the version of a database.

@@ -160,17 +160,12 @@ package struct Settings: HoldsSecret, Sendable {
     /// The file of the token that a tool presents to change the server's state, next to the database.
     var adminTokenFile: String { storagePath + ".admin-token" }
 
-    /// The recommendations about settings that are valid but unsafe, and about a database without sealing key.
+    /// The recommendations about settings that are valid but unsafe.
     package var recommendations: [String] {
         var recommendations: [String] = []
         if delivery != nil, registrationPolicy.apnTopics == nil {
             recommendations.append(
                 "registration.apnTopics: list the bundle ids of your apps; without it anyone can send pushes to any app that gorush serves")
-        }
-        let exists = FileManager.default.fileExists(atPath:)
-        if case .sqlite(let path) = storage, exists(path), !exists(sealingKeyFile) {
-            recommendations.append(
-                "\(ServerPaths.sealingKeyFileSetting): make \(sealingKeyFile); without it tokens and lists are in clear in the database")
         }
         return recommendations
     }

@@ -108,7 +108,7 @@ final class StatusSampler: Service {
             waitingReplies: engine.waitingReplies, topicDirectoryEntries: engine.topicDirectoryEntries,
             nodes: sources.nodes().map { .init($0, at: now) }, routes: sources.routes().map { .init($0, at: now) },
             files: files, newestBackupSeconds: sources.backupAge().map(\.wholeSeconds),
-            sealedPercent: sealing == .off ? nil : Int(100 * sealing.fraction), histories: histories.all,
+            sealedPercent: sealing.map { Int(100 * $0.fraction) }, histories: histories.all,
             serverName: serverName, version: BuildInfo.version, uptimeSeconds: uptime.wholeSeconds, publicKey: publicKey)
     }
 }

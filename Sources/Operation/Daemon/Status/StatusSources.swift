@@ -23,5 +23,5 @@ struct StatusSources: Sendable {
     var files: @Sendable () -> StatusSnapshot.Files
     /// The age of the newest automatic backup; nil if none exists.
     var backupAge: @Sendable () -> Duration?
-    var sealing: @Sendable () async -> SealingProgress
+    var sealing: @Sendable () async -> SealingProgress?
 }

@@ -8,15 +8,12 @@ import Store
 enum ServerSealing {
     /// Reads the sealing key file, or creates it for a new database.
     ///
-    /// - Returns: Nil for an older database without the file. The store refuses it if it is sealed.
+    /// - Returns: Nil for an existing database without the file, which the store rejects.
     /// - Throws: `KeyFileError` or `StoreError` if the file or the database cannot be used.
     static func loadOrCreate(_ settings: Settings, logger: Logger) throws -> SealingKeys? {
         let file = SealingKeyFile(path: settings.sealingKeyFile)
         if let keys = try file.load() { return keys }
-        guard try settings.storage.owner() == nil else {
-            logger.notice("no sealing key file: new secrets are in clear in the database", metadata: ["keyFile": "\(file.path)"])
-            return nil
-        }
+        guard try settings.storage.owner() == nil else { return nil }
         let keys = try file.create()
         logger.warning(
             "created a new sealing key: without it the database cannot be read, so keep a backup of the file apart from the database's",

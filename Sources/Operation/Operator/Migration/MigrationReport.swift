@@ -71,7 +71,8 @@ package struct MigrationReport: Report {
         defer { withExtendedLifetime(lock) {} }
         file.remove()
         defer { file.remove() }
-        let destination = try SQLiteStore(path: file.path, identity: identity, logger: ServerDatabase.silentLogger)
+        let destination = try SQLiteStore(
+            path: file.path, identity: identity, sealingKeys: nil, isCopy: true, logger: ServerDatabase.silentLogger)
         let rows = try await copy(source, to: destination, report)
         try FolderOwner.give(file.path)
         try file.moveIntoPlace()

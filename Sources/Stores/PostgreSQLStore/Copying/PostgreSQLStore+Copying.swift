@@ -7,10 +7,10 @@ extension PostgreSQLStore: CopyableStore {
         if case .locked = sealing { throw StoreError.sealingKeyMissing }
         return try await read { database in
             let identity = try Schema.identity(database)
-            let listKey = try database.first("SELECT list_key FROM identity") { try $0.next([UInt8].self) }
             let sealing = try database.first("SELECT key_id, step FROM sealing") { row in
                 (keyID: try row.next(Int64.self), isComplete: try row.next(ResealingStep.self) == .done)
             }
+            guard let sealing else { throw StoreError.notSetUp }
             var lastNumbers: [String: Int64] = [:]
             for table in CopiedTable.all where table.isNumbered {
                 // The sequence of an identity column has this name.
@@ -18,7 +18,7 @@ extension PostgreSQLStore: CopyableStore {
                     "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM \(table.name)_id_seq"
                 ) { try $0.next() }
             }
-            return CopiedDatabase(identity: identity, listKey: listKey ?? [], sealing: sealing, lastNumbers: lastNumbers)
+            return CopiedDatabase(identity: identity, sealing: sealing, lastNumbers: lastNumbers)
         }
     }
 
@@ -73,13 +73,11 @@ extension PostgreSQLStore: CopyableStore {
             for (table, number) in copied.lastNumbers {
                 database.add("SELECT setval('\(table)_id_seq', greatest($1, 1), $1 > 0)", number)
             }
-            if let sealing = copied.sealing {
-                // The steps of another kind of store are others, so unfinished re-sealing begins again.
-                database.add(
-                    "INSERT INTO sealing (id, key_id, step, position) VALUES (1, $1, $2, '')", sealing.keyID,
-                    sealing.isComplete ? ResealingStep.done : .first)
-            }
-            Schema.insertIdentity(database, identity: copied.identity, listKey: copied.listKey)
+            // The steps of another kind of store are others, so unfinished re-sealing begins again.
+            database.add(
+                "INSERT INTO sealing (id, key_id, step, position) VALUES (1, $1, $2, '')", copied.sealing.keyID,
+                copied.sealing.isComplete ? ResealingStep.done : .first)
+            Schema.insertIdentity(database, identity: copied.identity)
         }
     }
 }

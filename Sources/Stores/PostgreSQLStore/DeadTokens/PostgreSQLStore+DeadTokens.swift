@@ -9,13 +9,13 @@ extension PostgreSQLStore {
     package func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp] {
         guard !tokens.isEmpty else { return [:] }
         return try await read { [sealing] database in
+            let codes = try tokens.map { try sealing.code(of: $0) }
             let rows = try database.all(
-                "SELECT token_digest, suspected_at FROM suspect_token WHERE token_digest = ANY($1)",
-                SQLArray(tokens.flatMap { sealing.stored($0) })
+                "SELECT token_digest, suspected_at FROM suspect_token WHERE token_digest = ANY($1)", SQLArray(codes)
             ) { (try $0.next(Digest32.self), try $0.next(Timestamp.self)) }
             let times = Dictionary(rows) { first, _ in first }
-            let suspicions = tokens.map { token in (token, sealing.stored(token).compactMap { times[$0] }.first) }
-            return Dictionary(suspicions) { first, _ in first }.compactMapValues(\.self)
+            let suspicions = zip(tokens, codes).compactMap { token, code in times[code].map { (token, $0) } }
+            return Dictionary(suspicions) { first, _ in first }
         }
     }
 
@@ -23,7 +23,7 @@ extension PostgreSQLStore {
         try await read { [sealing] database in
             try database.all(
                 """
-                SELECT id, died_at, reason, route, key_hash, plaintext_digest, content, secrets FROM dead_registration
+                SELECT id, died_at, reason, route, key_hash, plaintext_digest, secrets FROM dead_registration
                 ORDER BY id DESC LIMIT $1
                 """,
                 limit
@@ -47,7 +47,7 @@ extension PostgreSQLStore {
                 let dead = try database.first(
                     """
                     DELETE FROM dead_registration WHERE id = $1
-                    RETURNING key_hash, plaintext_digest, content, secrets, plain_topic, prefixed_topic
+                    RETURNING key_hash, plaintext_digest, secrets, plain_topic, prefixed_topic
                     """,
                     id
                 ) { row in
@@ -89,22 +89,21 @@ extension WriteTransaction {
                 clearSuspicions(&cleared)
                 database.add(
                     """
-                    INSERT INTO suspect_token (token_digest, suspected_at, tried_at, is_coded) VALUES ($1, $2, $2, $3)
+                    INSERT INTO suspect_token (token_digest, suspected_at, tried_at) VALUES ($1, $2, $2)
                     ON CONFLICT (token_digest) DO UPDATE SET tried_at = excluded.tried_at
                     """,
-                    storedDigest(of: token, in: "suspect_token"), now, sealing.isOn)
+                    try sealing.code(of: token), now)
             case .tried(let token):
-                database.add(
-                    "UPDATE suspect_token SET tried_at = $1 WHERE token_digest = $2", now, storedDigest(of: token, in: "suspect_token"))
-            case .clearSuspicion(let token): cleared += sealing.stored(token)
+                database.add("UPDATE suspect_token SET tried_at = $1 WHERE token_digest = $2", now, try sealing.code(of: token))
+            case .clearSuspicion(let token): cleared.append(try sealing.code(of: token))
             case .delivered(let target): delivered.append(target)
             case .deliveredToken(let token):
                 database.add(
                     """
-                    INSERT INTO proven_token (token_digest, delivered_at, is_coded) VALUES ($1, $2, $3)
+                    INSERT INTO proven_token (token_digest, delivered_at) VALUES ($1, $2)
                     ON CONFLICT (token_digest) DO UPDATE SET delivered_at = excluded.delivered_at
                     """,
-                    storedDigest(of: token, in: "proven_token"), now, sealing.isOn)
+                    try sealing.code(of: token), now)
             case .unregister(let token):
                 try removeNextcloudDevices(token, at: now)
                 removed += try unregister(token, at: now)
@@ -121,27 +120,15 @@ extension WriteTransaction {
         tokens = []
     }
 
-    /// Returns the value that stands for the digest of a device token in a table. A row of the digest itself, from before the database was
-    /// sealed, gets the value.
-    private func storedDigest(of token: Digest32, in table: String) -> Digest32 {
-        let code = sealing.code(of: token)
-        if code != token { database.replaceDigest(token, by: code, in: table) }
-        return code
-    }
-
     private func unregister(_ token: DeadToken, at now: Timestamp) throws -> [ChangedRegistration] {
-        // The row is sealed, or still in clear.
         let dead = try database.all(
             """
             \(Self.selectRegistration)
-            WHERE is_live AND (token_code = $7
-                    OR device_token IS NOT NULL AND substr(device_token, 1, 16) = substr($1::bytea, 1, 16) AND device_token = $1)
-                AND token_type = $2 AND (apn_topic = $3 OR token_type <> \(TokenType.apn.rawValue))
+            WHERE is_live AND token_code = $1 AND token_type = $2 AND (apn_topic = $3 OR token_type <> \(TokenType.apn.rawValue))
                 AND CASE WHEN id = $4 THEN version = $5 ELSE updated_at < $6 END
             FOR UPDATE
             """,
-            token.token, token.type, token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt,
-            sealing.code(of: token.token)
+            try sealing.code(of: token.token), token.type, token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt
         ) { try $0.nextLiveRegistration(sealing) }
         for registration in dead { try unregister(registration, reason: token.reason, route: token.route, at: now) }
         return dead.map(\.changed)
@@ -165,17 +152,15 @@ extension WriteTransaction {
     /// Unregisters an installation and stores a copy of its registration, from which the operator can restore it.
     private func unregister(_ live: LiveRegistration, reason: String, route: String, at now: Timestamp) throws {
         let registration = live.registration
-        let (clear, sealed) = try sealing.columns(
-            registration.content.encoded(), in: .deadRegistration(of: registration.keyHash, digest: registration.plaintextDigest))
+        let secrets = try sealing.seal(
+            [registration.content.encoded()], in: .deadRegistration(of: registration.keyHash, digest: registration.plaintextDigest))
         database.add(
             """
-            INSERT INTO dead_registration (
-                died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, content, secrets
-            )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            INSERT INTO dead_registration (died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, secrets)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
             """,
             now, reason, route, live.changed.topics.plain, live.changed.topics.prefixed, registration.keyHash,
-            registration.plaintextDigest, clear ?? [], sealed)
+            registration.plaintextDigest, secrets)
         let version = StoredVersion(
             version: registration.content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true)
         try unregister(
@@ -184,8 +169,8 @@ extension WriteTransaction {
     }
 
     private static let selectRegistration = """
-        SELECT id, plain_topic, prefixed_topic, key_hash, plaintext_digest, installation_id, \(RowCursor.tokenColumns), chat_lists,
-            sealed_chat_lists, allowed_keys, sealed_allowed_keys, token_type, enabled, allow_from_contacts_only, block_mentions, apn_topic,
+        SELECT id, plain_topic, prefixed_topic, key_hash, plaintext_digest, installation_id, \(RowCursor.tokenColumns),
+            sealed_chat_lists, sealed_allowed_keys, token_type, enabled, allow_from_contacts_only, block_mentions, apn_topic,
             grant_signature
         FROM registration
         """
@@ -215,18 +200,5 @@ extension RowCursor {
         content.apnTopic = try next()
         content.grant = try next()
         return (changed, Registration(keyHash: keyHash, content: content, plaintextDigest: digest))
-    }
-}
-
-extension Transaction {
-    /// Replaces the digest of a device token by its code, unless the table has the code already.
-    func replaceDigest(_ digest: Digest32, by code: Digest32, in table: String) {
-        add(
-            """
-            UPDATE \(table) SET token_digest = $1, is_coded = true
-            WHERE token_digest = $2 AND NOT EXISTS (SELECT 1 FROM \(table) WHERE token_digest = $1)
-            """,
-            code, digest)
-        add("DELETE FROM \(table) WHERE token_digest = $1", digest)
     }
 }

@@ -37,7 +37,7 @@ struct KnownFacts {
                 Command(
                     """
                     SELECT push.* FROM unnest($1::bytea[], $2::bytea[]) AS wanted (key_hash, installation_id), LATERAL (
-                        SELECT key_hash, installation_id, deduplication_key, id, type, \(RowCursor.pushSecretColumns) FROM (
+                        SELECT key_hash, installation_id, deduplication_key, id, type, secrets FROM (
                             SELECT * FROM push
                             WHERE push.key_hash = wanted.key_hash AND push.installation_id = wanted.installation_id
                                 AND \(OpenPushes.ofTarget)
@@ -52,7 +52,7 @@ struct KnownFacts {
                 !lookups.requests.isEmpty,
                 Command(
                     """
-                    SELECT DISTINCT ON (status_message_id) status_message_id, recipient, id, reply, sealed_reply FROM message
+                    SELECT DISTINCT ON (status_message_id) status_message_id, recipient, id, sealed_reply FROM message
                     WHERE status_message_id = ANY($1) AND reply_type = $2 ORDER BY status_message_id, id DESC
                     """,
                     SQLArray(lookups.requests), MessageType.pushNotificationResponse)
@@ -61,7 +61,7 @@ struct KnownFacts {
                 !queried.isEmpty,
                 Command(
                     """
-                    SELECT key_hash, id, \(ListColumn.byteCount("allowed_keys")) FROM registration
+                    SELECT key_hash, id, \(ListColumn.byteCount("sealed_allowed_keys")) FROM registration
                     WHERE key_hash = ANY($1) AND is_live ORDER BY id
                     """,
                     SQLArray(queried))
@@ -121,7 +121,7 @@ struct KnownFacts {
         guard !chosen.isEmpty else { return }
         let rows = try transaction.database.all(
             """
-            SELECT key_hash, installation_id, \(RowCursor.tokenColumns), grant_signature, allow_from_contacts_only, allowed_keys,
+            SELECT key_hash, installation_id, \(RowCursor.tokenColumns), grant_signature, allow_from_contacts_only,
                 sealed_allowed_keys
             FROM registration WHERE id = ANY($1) ORDER BY id
             """,
@@ -150,7 +150,7 @@ extension RowCursor {
         let target = try nextInstallation()
         let place = SealedPlace.push(to: target, deduplicationKey: try next())
         let (id, type) = (try next(Int64.self), try next(PushNotificationType.self))
-        let secrets = try nextPushSecrets(sealing, in: place)
+        let secrets = try sealing.pushSecrets(next(), in: place)
         let content = PushContent(chatID: secrets.chatID, message: secrets.message)
         return (PushSlot(target: target, type: type), DeferredPush(row: id, content: content))
     }

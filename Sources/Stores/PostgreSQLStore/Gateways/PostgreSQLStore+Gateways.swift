@@ -52,19 +52,18 @@ extension WriteTransaction {
         let target = Installation(keyHash: owner, installationID: notification.token.text)
         let round = content == nil ? 0 : outbox.round(for: target, trust: trust, in: route)
         let place = SealedPlace.push(to: Installation(keyHash: owner, installationID: ""), deduplicationKey: accepted.digest)
-        let (clear, sealed) =
-            try content.map { try sealing.columns(PushSecrets(deviceToken: notification.token, notification: $0), in: place) }
-            ?? (PushSecrets(), nil)
+        let secrets = try content.map {
+            try sealing.seal(PushSecrets(deviceToken: notification.token, notification: $0).fields, in: place)
+        }
         let id = try database.first(
             """
             INSERT INTO push (
                 message, state, route, accepted_at, next_attempt_at, finished_at, attempts, deduplication_key, key_hash, installation_id,
-                token_type, type, apn_topic, device_token, chat_id, ciphertext, notification, secrets, trust, server)
-            VALUES (0, $1, $2, $3, $4, $5, 0, $6, $7, '', $8, 0, $9, $10, '', '', $11, $12, $13, $14) RETURNING id
+                token_type, type, apn_topic, secrets, trust, server)
+            VALUES (0, $1, $2, $3, $4, $5, 0, $6, $7, '', $8, 0, $9, $10, $11, $12) RETURNING id
             """,
             content == nil ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue, route, now, round,
-            content == nil ? now : nil, accepted.digest, owner, tokenType, topic, clear.deviceToken, clear.notification, sealed,
-            trust, server
+            content == nil ? now : nil, accepted.digest, owner, tokenType, topic, secrets, trust, server
         ) { try $0.next(Int64.self) }
         if content == nil { count(.discarded) }
         return id

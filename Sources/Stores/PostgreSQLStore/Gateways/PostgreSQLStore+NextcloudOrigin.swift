@@ -13,10 +13,9 @@ extension PostgreSQLStore: OriginStore {
 
     package func addOriginUserKey(_ sealed: [UInt8], of user: String) async throws -> [UInt8] {
         try await write { transaction in
-            let (clear, secrets) = try transaction.sealing.columns(sealed, in: .originKey(of: user))
+            let secrets = try transaction.sealing.seal([sealed], in: .originKey(of: user))
             transaction.database.add(
-                "INSERT INTO nextcloud_origin_key (user_name, sealed, secrets) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", user,
-                clear ?? [], secrets)
+                "INSERT INTO nextcloud_origin_key (user_name, secrets) VALUES ($1, $2) ON CONFLICT DO NOTHING", user, secrets)
             return try transaction.database.userKey(of: user, transaction.sealing) ?? sealed
         }
     }
@@ -51,11 +50,10 @@ extension PostgreSQLStore: OriginStore {
                 let secrets = try transaction.sealing.seal(content.fields, in: .originPush(to: user, tokenID: push.tokenID))
                 database.add(
                     """
-                    INSERT INTO nextcloud_origin_push (device, proxy, subject, signature, secrets, priority, kind, expires_at, server)
-                    SELECT id, proxy, $1, $2, $3, $4, $5, $6, $9 FROM nextcloud_origin_device WHERE user_name = $7 AND token_id = $8
+                    INSERT INTO nextcloud_origin_push (device, proxy, secrets, priority, kind, expires_at, server)
+                    SELECT id, proxy, $1, $2, $3, $4, $7 FROM nextcloud_origin_device WHERE user_name = $5 AND token_id = $6
                     """,
-                    secrets == nil ? push.subject : "", secrets == nil ? push.signature : "", secrets, push.priority.rawValue,
-                    push.kind.rawValue, push.expiresAt, user, push.tokenID, transaction.server)
+                    secrets, push.priority.rawValue, push.kind.rawValue, push.expiresAt, user, push.tokenID, transaction.server)
             }
         }
     }
@@ -74,8 +72,8 @@ extension PostgreSQLStore: OriginStore {
             func waiting(_ condition: String, limit: Int) throws -> [WaitingOriginPush] {
                 try database.all(
                     """
-                    SELECT push.id, device.id, identifier, push_token_hash, user_name, token_id, subject, signature, secrets, priority,
-                        kind, expires_at
+                    SELECT push.id, device.id, identifier, push_token_hash, user_name, token_id, secrets, priority, kind,
+                        expires_at
                     FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
                     WHERE push.proxy = $1 AND push.server = $3 AND \(condition) ORDER BY push.id LIMIT $2
                     """,
@@ -152,7 +150,7 @@ extension WriteTransaction {
 
 extension Transaction {
     fileprivate func userKey(of user: String, _ sealing: RowSealing) throws -> [UInt8]? {
-        try first("SELECT sealed, secrets FROM nextcloud_origin_key WHERE user_name = $1", user) { row in
+        try first("SELECT secrets FROM nextcloud_origin_key WHERE user_name = $1", user) { row in
             try row.nextValue(sealing, in: .originKey(of: user)) ?? []
         }
     }
@@ -186,7 +184,7 @@ extension OriginPush {
     /// Reads the columns from `user_name` on.
     fileprivate init(_ row: inout RowCursor, _ sealing: RowSealing) throws {
         let (user, tokenID): (String, Int64) = (try row.next(), try row.next())
-        let content = try row.nextOriginPushContent(sealing, in: .originPush(to: user, tokenID: tokenID))
+        let content = try sealing.originPushContent(row.next(), in: .originPush(to: user, tokenID: tokenID))
         guard let priority = GatewayNotification.Priority(rawValue: try row.next()),
             let kind = GatewayNotification.Kind(rawValue: try row.next())
         else { throw StoreError.damaged }

@@ -53,24 +53,21 @@ extension WriteTransaction {
         let identifier = device.identifier.digest
         let secrets = try sealing.seal(
             ProxyDeviceSecrets(userKey: device.userKey.der, token: device.token).fields, in: .proxyDevice(identifier))
-        let voipSecrets = try device.voipToken.flatMap { try sealing.seal([$0.field], in: .proxyDeviceCalls(identifier)) }
+        let voipSecrets = try sealing.seal(value: device.voipToken?.field, in: .proxyDeviceCalls(identifier))
         database.add(
             """
             INSERT INTO nextcloud_device (
-                identifier, user_key, push_token_hash, platform, token, topic, voip_token, voip_topic, created_at, updated_at, used_at,
-                is_dead, secrets, token_code, voip_secrets, voip_token_code)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, false, $11, $12, $13, $14)
+                identifier, push_token_hash, platform, topic, voip_topic, created_at, updated_at, used_at, is_dead, secrets, token_code,
+                voip_secrets, voip_token_code)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $7, false, $8, $9, $10, $11)
             ON CONFLICT (identifier) DO UPDATE SET
-                user_key = excluded.user_key, push_token_hash = excluded.push_token_hash, platform = excluded.platform,
-                token = excluded.token, topic = excluded.topic, voip_token = excluded.voip_token, voip_topic = excluded.voip_topic,
-                created_at = excluded.created_at, updated_at = excluded.updated_at, used_at = excluded.used_at, removed_at = NULL,
+                push_token_hash = excluded.push_token_hash, platform = excluded.platform, topic = excluded.topic,
+                voip_topic = excluded.voip_topic, created_at = excluded.created_at, updated_at = excluded.updated_at, used_at = excluded.used_at, removed_at = NULL,
                 is_dead = false, secrets = excluded.secrets, token_code = excluded.token_code, voip_secrets = excluded.voip_secrets,
                 voip_token_code = excluded.voip_token_code
             """,
-            identifier, secrets == nil ? device.userKey.der : [], device.pushTokenHash, device.platform.rawValue,
-            secrets == nil ? device.token : "", device.topic, voipSecrets == nil ? device.voipToken : nil, device.voipTopic,
-            device.createdAt, device.updatedAt, secrets, sealing.code(of: device.token), voipSecrets,
-            device.voipToken.flatMap { sealing.code(of: $0) })
+            identifier, device.pushTokenHash, device.platform.rawValue, device.topic, device.voipTopic, device.createdAt, device.updatedAt,
+            secrets, try sealing.code(of: device.token), voipSecrets, try device.voipToken.map { try sealing.code(of: $0) })
     }
 
     fileprivate func remove(_ identifier: DeviceIdentifier, at now: Timestamp) {
@@ -82,31 +79,27 @@ extension WriteTransaction {
     /// Removes the devices with a dead token. If the dead token is the one for calls, removes only that token.
     func removeNextcloudDevices(_ token: DeadToken, at now: Timestamp) throws {
         let platform: GatewayNotification.Platform = token.type == .apn ? .ios : .android
+        let code = try sealing.code(of: token.token)
         database.add(
             """
-            UPDATE nextcloud_device SET voip_token = NULL, voip_secrets = NULL, voip_token_code = NULL
-            WHERE (voip_token_code = $4 OR substr(voip_token, 1, 16) = substr($1::bytea, 1, 16) AND voip_token = $1)
-                AND updated_at < $2 AND voip_topic = $3
+            UPDATE nextcloud_device SET voip_secrets = NULL, voip_token_code = NULL
+            WHERE voip_token_code = $1 AND updated_at < $2 AND voip_topic = $3
             """,
-            token.token, token.attemptedAt, token.apnTopic, sealing.code(of: token.token))
+            code, token.attemptedAt, token.apnTopic)
         let hour = now.advanced(by: .seconds(-3_600))
         let deaths = try database.count("SELECT count(*) FROM nextcloud_device WHERE removed_at > $1 AND is_dead", hour)
         database.add(
             """
             UPDATE nextcloud_device SET removed_at = $1, is_dead = true, \(Self.eraseTokens) WHERE identifier IN (
                 SELECT identifier FROM nextcloud_device
-                WHERE (token_code = $7 OR token <> '' AND substr(token, 1, 16) = substr($2::bytea, 1, 16) AND token = $2)
-                    AND removed_at IS NULL AND platform = $3 AND updated_at < $4 AND (topic = $5 OR platform <> 'ios')
+                WHERE token_code = $2 AND removed_at IS NULL AND platform = $3 AND updated_at < $4 AND (topic = $5 OR platform <> 'ios')
                 LIMIT $6)
             """,
-            now, token.token, platform.rawValue, token.attemptedAt, token.apnTopic, max(0, Self.maximumDeathsPerHour - deaths),
-            sealing.code(of: token.token))
+            now, code, platform.rawValue, token.attemptedAt, token.apnTopic, max(0, Self.maximumDeathsPerHour - deaths))
     }
 
     /// The SQL assignments that erase the tokens of a removed device.
-    private static let eraseTokens = """
-        token = '', voip_token = NULL, secrets = NULL, token_code = NULL, voip_secrets = NULL, voip_token_code = NULL
-        """
+    private static let eraseTokens = "secrets = NULL, token_code = NULL, voip_secrets = NULL, voip_token_code = NULL"
 
     /// Records the day of the newest notification to a device. Writing each time would take as long as the notification itself.
     func recordUse(ofDevice identifier: Digest64, at now: Timestamp) {
@@ -130,7 +123,7 @@ extension Transaction {
     fileprivate func device(_ identifier: DeviceIdentifier, _ userKeys: UserKeys, _ sealing: RowSealing) throws -> ProxyDevice? {
         try first(
             """
-            SELECT user_key, token, secrets, voip_token, voip_secrets, push_token_hash, platform, topic, voip_topic, created_at, updated_at
+            SELECT secrets, voip_secrets, push_token_hash, platform, topic, voip_topic, created_at, updated_at
             FROM nextcloud_device WHERE identifier = $1 AND removed_at IS NULL
             """,
             identifier.digest

@@ -8,11 +8,7 @@ extension PostgreSQLStore {
                 AuditFacts.selectLedger,
                 Command("SELECT state, ignore_reason, decided_at IS NULL, count(*) FROM message GROUP BY 1, 2, 3"),
                 Command("SELECT state, finished_at IS NULL, count(*) FROM push GROUP BY 1, 2"),
-                Command(
-                    """
-                    SELECT count(*) FROM push WHERE finished_at IS NOT NULL
-                        AND (device_token <> '' OR chat_id <> '' OR ciphertext <> '' OR notification IS NOT NULL OR secrets IS NOT NULL)
-                    """),
+                Command("SELECT count(*) FROM push WHERE finished_at IS NOT NULL AND secrets IS NOT NULL"),
                 Command(
                     """
                     SELECT name, (SELECT count(*) FROM message WHERE message.server = number AND is_unfinished

@@ -78,7 +78,7 @@ extension PostgreSQLStore {
         return try await read { [sealing] database in
             try database.all(
                 """
-                SELECT id, received_at, reply_type, recipient, reply, sealed_reply, pubsub_topic, status_message_id FROM message
+                SELECT id, received_at, reply_type, recipient, sealed_reply, pubsub_topic, status_message_id FROM message
                 WHERE id = ANY($1) AND server = $2 AND is_unfinished AND state <> \(MessageState.recorded.rawValue) ORDER BY id
                 """,
                 SQLArray(rows), server

@@ -20,7 +20,7 @@ extension WriteTransaction {
             count(decision.milestone)
         }
         let replies = try answers.map { message, reply in
-            try sealing.columns(reply.payload, in: .reply(to: reply.recipient, message: message))
+            try sealing.seal([reply.payload], in: .reply(to: reply.recipient, message: message))
         }
         let results = try database.fetch(ifNeeded: [
             (
@@ -29,16 +29,15 @@ extension WriteTransaction {
                     """
                     UPDATE message SET
                         state = \(MessageState.answered.rawValue), decided_at = $1, envelope = NULL, pubsub_topic = new.topic,
-                        reply_type = new.type, reply = new.reply, sealed_reply = new.sealed_reply, recipient = new.recipient,
+                        reply_type = new.type, sealed_reply = new.sealed_reply, recipient = new.recipient,
                         status_message_id = new.status_message_id, installation_id = new.installation_id
-                    FROM unnest($2::int8[], $3::bytea[], $4::int8[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[])
-                        AS new (id, topic, type, reply, recipient, status_message_id, installation_id, sealed_reply)
-                    WHERE message.id = new.id AND \(Self.isUndecided(at: "$10"))
+                    FROM unnest($2::int8[], $3::bytea[], $4::int8[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[])
+                        AS new (id, topic, type, recipient, status_message_id, installation_id, sealed_reply)
+                    WHERE message.id = new.id AND \(Self.isUndecided(at: "$9"))
                     """,
                     now, SQLArray(answers.map(\.message)), SQLArray(answers.map(\.reply.pubsubTopic)), SQLArray(answers.map(\.reply.type)),
-                    SQLArray(replies.map(\.clear)), SQLArray(answers.map(\.reply.recipient)),
-                    SQLArray(answers.map(\.reply.statusMessageID)), SQLArray(answers.map(\.reply.installationID)),
-                    SQLArray(replies.map(\.sealed)), server)
+                    SQLArray(answers.map(\.reply.recipient)), SQLArray(answers.map(\.reply.statusMessageID)),
+                    SQLArray(answers.map(\.reply.installationID)), SQLArray(replies), server)
             ),
             (
                 !closed.isEmpty,
@@ -95,7 +94,7 @@ extension WriteTransaction {
         database.add(
             """
             UPDATE message SET
-                pubsub_topic = NULL, reply_type = NULL, reply = NULL, sealed_reply = NULL, recipient = NULL, status_message_id = NULL,
+                pubsub_topic = NULL, reply_type = NULL, sealed_reply = NULL, recipient = NULL, status_message_id = NULL,
                 installation_id = NULL, is_unfinished = false
             WHERE id = ANY($1) AND state = \(MessageState.answered.rawValue)
             """,

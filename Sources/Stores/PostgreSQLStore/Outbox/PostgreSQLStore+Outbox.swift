@@ -56,8 +56,8 @@ extension PostgreSQLStore {
 
     private static let selectQueuedPushes = """
         SELECT push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type,
-            push.apn_topic, push.type, push.accepted_at, push.state, push.attempts, push.registration, \(RowCursor.pushSecretColumns),
-            target.device_token, target.version, target.secrets, target.delivered_at
+            push.apn_topic, push.type, push.accepted_at, push.state, push.attempts, push.registration, push.secrets,
+            target.version, target.secrets, target.delivered_at
         FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number) JOIN push ON push.id = chosen.id AND \(OpenPushes.byRow)
         LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live AND target.token_type = push.token_type
             AND (target.apn_topic = push.apn_topic OR push.token_type <> \(TokenType.apn.rawValue))
@@ -101,7 +101,7 @@ extension PostgreSQLStore {
             let count = try transaction.database.run(
                 """
                 UPDATE push SET
-                    state = $1, finished_at = $2, reason = 'lifetime', \(WriteTransaction.eraseSecrets)
+                    state = $1, finished_at = $2, reason = 'lifetime', secrets = NULL
                 WHERE id IN (
                     SELECT id FROM push
                     WHERE \(OpenPushes.due) AND route = $3 AND accepted_at < $4 AND state <> \(OpenPushState.leased.rawValue)
@@ -210,9 +210,8 @@ extension DuePushes {
 extension Transaction {
     /// Adds the suspicions against the device tokens of pushes and, for pushes without registration, the last delivery to their token.
     fileprivate func withHistory(_ pushes: [QueuedPush], _ sealing: RowSealing) throws -> [QueuedPush] {
-        // Each digest and its code: a row from before the database was sealed has the digest.
-        let digests = SQLArray(pushes.flatMap { sealing.stored($0.targetDigest) })
-        let unregistered = SQLArray(pushes.filter { $0.registration == nil }.flatMap { sealing.stored($0.targetDigest) })
+        let digests = SQLArray(try pushes.map { try sealing.code(of: $0.targetDigest) })
+        let unregistered = SQLArray(try pushes.filter { $0.registration == nil }.map { try sealing.code(of: $0.targetDigest) })
         let results = try fetch([
             Command("SELECT token_digest, suspected_at, tried_at FROM suspect_token WHERE token_digest = ANY($1)", digests),
             Command("SELECT token_digest, delivered_at FROM proven_token WHERE token_digest = ANY($1)", unregistered),
@@ -222,11 +221,11 @@ extension Transaction {
         ) { first, _ in first }
         let deliveries = Dictionary(try results[1].map { (try $0.next(Digest32.self), try $0.next(Timestamp.self)) }) { first, _ in first }
         guard !suspicions.isEmpty || !deliveries.isEmpty else { return pushes }
-        return pushes.map { push in
+        return try pushes.map { push in
             var push = push
-            let stored = sealing.stored(push.targetDigest)
-            push.suspicion = stored.compactMap { suspicions[$0] }.first
-            if push.registration == nil { push.tokenDeliveredAt = stored.compactMap { deliveries[$0] }.first }
+            let code = try sealing.code(of: push.targetDigest)
+            push.suspicion = suspicions[code]
+            if push.registration == nil { push.tokenDeliveredAt = deliveries[code] }
             return push
         }
     }
@@ -240,7 +239,7 @@ extension RowCursor {
         let type: PushNotificationType = try next()
         let (acceptedAt, state, attempts): (Timestamp, OpenPushState, Int) = (try next(), try next(), try next())
         let row: Int64? = try next()
-        let secrets = try nextPushSecrets(sealing, in: .push(to: target, deduplicationKey: key))
+        let secrets = try sealing.pushSecrets(next(), in: .push(to: target, deduplicationKey: key))
         let registered = try nextTarget(of: target, sealing)
         var queued = QueuedPush(
             id: id, message: message,
@@ -255,19 +254,12 @@ extension RowCursor {
         return queued
     }
 
-    /// Reads the live registration of a push from the next four columns; nil if none exists.
+    /// Reads the live registration of a push from the next three columns; nil if none exists.
     private mutating func nextTarget(
         of installation: Installation, _ sealing: RowSealing
     ) throws -> (token: DeviceToken, version: UInt64, deliveredAt: Timestamp?)? {
-        let (clear, version): (DeviceToken?, UInt64?) = (try next(), try next())
-        let (secrets, deliveredAt): ([UInt8]?, Timestamp?) = (try next(), try next())
+        let (version, secrets, deliveredAt): (UInt64?, [UInt8]?, Timestamp?) = (try next(), try next(), try next())
         guard let version else { return nil }
-        let fields = try sealing.open(secrets, count: 2, in: .registration(installation, version: version))
-        return (fields.map { DeviceToken(field: $0[1]) } ?? clear ?? "", version, deliveredAt)
+        return (try sealing.registrationTokens(secrets, of: installation, version: version).device, version, deliveredAt)
     }
-}
-
-extension RowSealing {
-    /// Returns the values that may stand for the digest of a device token in a table.
-    func stored(_ digest: Digest32) -> [Digest32] { isOn ? [code(of: digest), digest] : [digest] }
 }

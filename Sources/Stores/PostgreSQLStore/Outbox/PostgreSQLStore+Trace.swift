@@ -41,7 +41,7 @@ extension PostgreSQLStore {
         """
     private static let selectResponses = """
         SELECT id, hash, status_message_id, received_at, decided_at,
-            is_unfinished, recipient, reply, sealed_reply
+            is_unfinished, recipient, sealed_reply
         FROM message WHERE reply_type = $1 AND status_message_id IS NOT NULL ORDER BY id
         """
 }

@@ -79,7 +79,7 @@ extension WriteTransaction {
     func withdrawPushes(to target: Installation, at now: Timestamp) throws {
         let changedCount = try database.run(
             """
-            UPDATE push SET state = $3, finished_at = $4, reason = $5, \(Self.eraseSecrets)
+            UPDATE push SET state = $3, finished_at = $4, reason = $5, secrets = NULL
             WHERE key_hash = $1 AND installation_id = $2 AND \(OpenPushes.ofTarget) AND state <> \(OpenPushState.leased.rawValue)
             """,
             target.keyHash, target.installationID, PushOutcome.withdrawn, now, "unregistered")
@@ -98,13 +98,13 @@ extension WriteTransaction {
     func rewrite(_ push: Int64, _ change: (inout PushSecrets) -> Void) throws {
         let row = try database.first(
             """
-            SELECT key_hash, installation_id, deduplication_key, \(RowCursor.pushSecretColumns) FROM push
+            SELECT key_hash, installation_id, deduplication_key, secrets FROM push
             WHERE id = $1 AND \(OpenPushes.byRow) FOR UPDATE
             """,
             push
         ) { row in
             let place = SealedPlace.push(to: try row.nextInstallation(), deduplicationKey: try row.next())
-            return (place: place, secrets: try row.nextPushSecrets(sealing, in: place))
+            return (place: place, secrets: try sealing.pushSecrets(row.next(), in: place))
         }
         guard var row else { return }
         change(&row.secrets)
@@ -113,10 +113,7 @@ extension WriteTransaction {
 
     /// Stores the secrets of an open push.
     func store(_ secrets: PushSecrets, ofPush push: Int64, in place: SealedPlace) throws {
-        let (clear, sealed) = try sealing.columns(secrets, in: place)
-        database.add(
-            "UPDATE push SET device_token = $1, chat_id = $2, ciphertext = $3, notification = $4, secrets = $5 WHERE id = $6",
-            clear.deviceToken, clear.chatID, clear.message, clear.notification, sealed, push)
+        database.add("UPDATE push SET secrets = $1 WHERE id = $2", try sealing.seal(secrets.fields, in: place), push)
     }
 
     /// Records a delivery to a bundle id. After the first one, the open pushes to the bundle id leave the slots for unknown bundle ids.
@@ -180,28 +177,27 @@ private struct PushRows {
     /// The statement that inserts the rows.
     func insertion(of server: Int64, at now: Timestamp, _ sealing: RowSealing) throws -> Command {
         let contents = pushes.map(\.accepted.push)
-        let secrets = try pushes.map { push in
+        let secrets = try pushes.map { push -> [UInt8]? in
             let content = push.accepted.push
-            guard push.end == nil else { return (clear: PushSecrets(), sealed: [UInt8]?.none) }
+            guard push.end == nil else { return nil }
             let secrets = PushSecrets(
                 deviceToken: content.deviceToken, chatID: Self.sendable(content.chatID), message: Self.sendable(content.message))
-            return try sealing.columns(secrets, in: .push(to: content.target, deduplicationKey: content.deduplicationKey))
+            return try sealing.seal(secrets.fields, in: .push(to: content.target, deduplicationKey: content.deduplicationKey))
         }
         return Command(
             """
             INSERT INTO push (
                 accepted_at, attempts, message, state, route, trust, next_attempt_at, finished_at, reason, deduplication_key, key_hash,
-                installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, secrets, registration, server)
+                installation_id, token_type, type, apn_topic, secrets, registration, server)
             SELECT $1, 0, new.message, new.state, new.route, new.trust, new.next_attempt_at, new.finished_at, new.reason,
-                new.deduplication_key, new.key_hash, new.installation_id, new.token_type, new.type, new.apn_topic, new.device_token,
-                new.chat_id, new.ciphertext, new.secrets, registration.id, $19
+                new.deduplication_key, new.key_hash, new.installation_id, new.token_type, new.type, new.apn_topic, new.secrets,
+                registration.id, $16
             FROM unnest(
                 $2::int8[], $3::int8[], $4::bytea[], $5::int8[], $6::int8[], $7::int8[], $8::bytea[], $9::bytea[], $10::bytea[],
-                $11::bytea[], $12::int8[], $13::int8[], $14::bytea[], $15::bytea[], $16::bytea[], $17::bytea[],
-                $18::bytea[]
+                $11::bytea[], $12::int8[], $13::int8[], $14::bytea[], $15::bytea[]
             ) WITH ORDINALITY AS new (
                 message, state, route, trust, next_attempt_at, finished_at, reason, deduplication_key, key_hash, installation_id,
-                token_type, type, apn_topic, device_token, chat_id, ciphertext, secrets, number)
+                token_type, type, apn_topic, secrets, number)
             LEFT JOIN registration ON registration.key_hash = new.key_hash AND registration.installation_id = new.installation_id
                 AND registration.is_live
             ORDER BY new.number
@@ -211,8 +207,7 @@ private struct PushRows {
             SQLArray(pushes.map(\.trust)), SQLArray(pushes.map(\.next)), SQLArray(pushes.map { $0.end == nil ? nil : now }),
             SQLArray(pushes.map { $0.end?.1 }), SQLArray(contents.map(\.deduplicationKey)), SQLArray(contents.map(\.target.keyHash)),
             SQLArray(contents.map(\.target.installationID)), SQLArray(contents.map(\.tokenType)), SQLArray(contents.map(\.type)),
-            SQLArray(contents.map(\.apnTopic)), SQLArray(secrets.map(\.clear.deviceToken)), SQLArray(secrets.map(\.clear.chatID)),
-            SQLArray(secrets.map(\.clear.message)), SQLArray(secrets.map(\.sealed)), server)
+            SQLArray(contents.map(\.apnTopic)), SQLArray(secrets), server)
     }
 
     static func sendable(_ bytes: [UInt8]) -> [UInt8] {

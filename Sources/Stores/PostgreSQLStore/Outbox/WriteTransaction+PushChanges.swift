@@ -38,7 +38,7 @@ extension WriteTransaction {
         guard !pushes.isEmpty else { return }
         let outcomes = try database.all(
             """
-            UPDATE push SET state = change.state, finished_at = $1, reason = change.reason, \(Self.eraseSecrets)
+            UPDATE push SET state = change.state, finished_at = $1, reason = change.reason, secrets = NULL
             FROM unnest($2::int8[], $3::int8[], $4::bytea[]) AS change (id, state, reason)
             WHERE push.id = change.id AND \(Self.isOpen(of: "$5")) RETURNING push.state
             """,
@@ -103,7 +103,4 @@ extension WriteTransaction {
     ///
     /// A plain conjunction would make the planner expect one such push, and compare each open push with each change.
     private static func isOpen(of server: String) -> String { "CASE WHEN \(OpenPushes.byRow) THEN push.server = \(server) ELSE false END" }
-
-    /// The SQL assignments that erase the secrets of a push.
-    static let eraseSecrets = "device_token = '', chat_id = '', ciphertext = '', notification = NULL, secrets = NULL"
 }

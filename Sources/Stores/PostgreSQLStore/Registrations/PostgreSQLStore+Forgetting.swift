@@ -41,7 +41,7 @@ extension WriteTransaction {
         forgotten.replyCount = try database.run(
             """
             UPDATE message SET
-                pubsub_topic = NULL, reply_type = NULL, reply = NULL, sealed_reply = NULL, recipient = NULL, status_message_id = NULL,
+                pubsub_topic = NULL, reply_type = NULL, sealed_reply = NULL, recipient = NULL, status_message_id = NULL,
                 installation_id = NULL, is_unfinished = false
             WHERE recipient = $1
             """,

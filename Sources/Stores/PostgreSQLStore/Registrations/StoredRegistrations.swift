@@ -36,7 +36,7 @@ extension Command {
         Command(
             """
             SELECT key_hash, installation_id, id, version, plaintext_digest, is_live, was_registered,
-                \(ListColumn.byteCount("allowed_keys")) + \(ListColumn.byteCount("chat_lists")), delivered_at IS NOT NULL
+                \(ListColumn.byteCount("sealed_allowed_keys")) + \(ListColumn.byteCount("sealed_chat_lists")), delivered_at IS NOT NULL
             FROM registration WHERE key_hash = ANY($1)
             """,
             SQLArray(keyHashes))

@@ -19,32 +19,29 @@ extension WriteTransaction {
         database.add(
             """
             UPDATE registration SET delivered_at = NULL
-            FROM unnest($1::bytea[], $2::bytea[], $3::int8[], $4::bytea[], $5::bytea[], $6::bytea[])
-                AS new (key_hash, installation_id, token_type, apn_topic, device_token, token_code)
+            FROM unnest($1::bytea[], $2::bytea[], $3::int8[], $4::bytea[], $5::bytea[])
+                AS new (key_hash, installation_id, token_type, apn_topic, token_code)
             WHERE registration.key_hash = new.key_hash AND registration.installation_id = new.installation_id AND delivered_at IS NOT NULL
                 AND (registration.token_type <> new.token_type OR registration.apn_topic <> new.apn_topic
-                    OR (registration.device_token = new.device_token OR registration.token_code = new.token_code) IS NOT TRUE)
+                    OR registration.token_code IS DISTINCT FROM new.token_code)
             """,
             installations.keyHashes, installations.installationIDs, SQLArray(contents.map(\.tokenType)), SQLArray(contents.map(\.apnTopic)),
-            SQLArray(contents.map(\.deviceToken)), SQLArray(secrets.map(\.tokenCode)))
+            SQLArray(secrets.map(\.tokenCode)))
         let rows = try database.all(
             """
             INSERT INTO registration (
                 is_live, was_registered, updated_at, key_hash, installation_id, version, plaintext_digest, token_type, enabled,
-                allow_from_contacts_only, block_mentions, access_token, device_token, apn_topic, grant_signature, allowed_keys,
-                chat_lists, blocked_chats, muted_chats, allowed_mentions_chats, plain_topic, prefixed_topic, secrets, token_code,
-                sealed_allowed_keys, sealed_chat_lists)
+                allow_from_contacts_only, block_mentions, apn_topic, grant_signature, blocked_chats, muted_chats,
+                allowed_mentions_chats, plain_topic, prefixed_topic, secrets, token_code, sealed_allowed_keys, sealed_chat_lists)
             SELECT true, true, $1, * FROM unnest(
                 $2::bytea[], $3::bytea[], $4::int8[], $5::bytea[], $6::int8[], $7::bool[], $8::bool[], $9::bool[], $10::bytea[],
-                $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::bytea[], $17::bytea[], $18::bytea[],
-                $19::int8[], $20::int8[], $21::bytea[], $22::bytea[], $23::bytea[], $24::bytea[])
+                $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::int8[], $16::int8[], $17::bytea[], $18::bytea[],
+                $19::bytea[], $20::bytea[])
             ON CONFLICT (key_hash, installation_id) DO UPDATE SET
                 is_live = true, was_registered = true, updated_at = excluded.updated_at, version = excluded.version,
                 plaintext_digest = excluded.plaintext_digest, token_type = excluded.token_type, enabled = excluded.enabled,
                 allow_from_contacts_only = excluded.allow_from_contacts_only, block_mentions = excluded.block_mentions,
-                access_token = excluded.access_token, device_token = excluded.device_token, apn_topic = excluded.apn_topic,
-                grant_signature = excluded.grant_signature, allowed_keys = excluded.allowed_keys, chat_lists = excluded.chat_lists,
-                blocked_chats = excluded.blocked_chats, muted_chats = excluded.muted_chats,
+                apn_topic = excluded.apn_topic, grant_signature = excluded.grant_signature, blocked_chats = excluded.blocked_chats, muted_chats = excluded.muted_chats,
                 allowed_mentions_chats = excluded.allowed_mentions_chats, plain_topic = excluded.plain_topic,
                 prefixed_topic = excluded.prefixed_topic, secrets = excluded.secrets, token_code = excluded.token_code,
                 sealed_allowed_keys = excluded.sealed_allowed_keys, sealed_chat_lists = excluded.sealed_chat_lists
@@ -53,13 +50,12 @@ extension WriteTransaction {
             now, installations.keyHashes, installations.installationIDs, SQLArray(contents.map(\.version)),
             SQLArray(registrations.map(\.registration.plaintextDigest)), SQLArray(contents.map(\.tokenType)),
             SQLArray(contents.map(\.enabled)), SQLArray(contents.map(\.allowFromContactsOnly)), SQLArray(contents.map(\.blockMentions)),
-            SQLArray(secrets.map(\.accessToken)), SQLArray(secrets.map(\.deviceToken)), SQLArray(contents.map(\.apnTopic)),
-            SQLArray(contents.map(\.grant)), SQLArray(secrets.map(\.allowedKeys)), SQLArray(secrets.map(\.chatLists)),
+            SQLArray(contents.map(\.apnTopic)), SQLArray(contents.map(\.grant)),
             SQLArray(contents.map { fingerprints.column(for: $0.blockedChatList) }),
             SQLArray(contents.map { fingerprints.column(for: $0.mutedChatList) }),
             SQLArray(contents.map { fingerprints.column(for: $0.allowedMentionsChatList) }),
             SQLArray(registrations.map(\.topics.plain)), SQLArray(registrations.map(\.topics.prefixed)), SQLArray(secrets.map(\.secrets)),
-            SQLArray(secrets.map(\.tokenCode)), SQLArray(secrets.map(\.sealedAllowedKeys)), SQLArray(secrets.map(\.sealedChatLists))
+            SQLArray(secrets.map(\.tokenCode)), SQLArray(secrets.map(\.allowedKeys)), SQLArray(secrets.map(\.chatLists))
         ) { (try $0.nextInstallation(), try $0.next(Int64.self)) }
         let ids = Dictionary(rows) { first, _ in first }
         return try registrations.map { registration, _ in
@@ -82,9 +78,8 @@ extension WriteTransaction {
             ON CONFLICT (key_hash, installation_id) DO UPDATE SET
                 is_live = false, updated_at = excluded.updated_at, version = excluded.version,
                 plaintext_digest = excluded.plaintext_digest, token_type = NULL, enabled = NULL, allow_from_contacts_only = NULL,
-                block_mentions = NULL, access_token = NULL, device_token = NULL, apn_topic = NULL, grant_signature = NULL,
-                allowed_keys = NULL, chat_lists = NULL, blocked_chats = NULL, muted_chats = NULL, allowed_mentions_chats = NULL,
-                plain_topic = NULL, prefixed_topic = NULL, delivered_at = NULL, secrets = NULL, token_code = NULL,
+                block_mentions = NULL, apn_topic = NULL, grant_signature = NULL, blocked_chats = NULL, muted_chats = NULL,
+                allowed_mentions_chats = NULL, plain_topic = NULL, prefixed_topic = NULL, delivered_at = NULL, secrets = NULL, token_code = NULL,
                 sealed_allowed_keys = NULL, sealed_chat_lists = NULL
             """,
             stored?.wasRegistered ?? false, now, installation.keyHash, installation.installationID, version, plaintextDigest)

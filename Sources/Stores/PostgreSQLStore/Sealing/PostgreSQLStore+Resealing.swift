@@ -5,13 +5,13 @@ package import Store
 extension PostgreSQLStore {
     /// Re-seals the next rows.
     ///
-    /// After the last row the tables contain no secret in clear or under an older key. PostgreSQL keeps the old versions of the rows in its
+    /// After the last row the tables contain no secret under an older key. PostgreSQL keeps the old versions of the rows in its
     /// files until autovacuum removes them, and in WAL archives and backups until the operator deletes those.
     package func resealNext() async throws -> SealingProgress {
-        guard case .sealed(let sealer) = sealing else { return .off }
+        let sealer = try sealing.sealer
         try await write { transaction in
             // Other servers of the database wait for this row, so that they do not work on the same step.
-            guard let state = try ResealingState(transaction.database, isLocked: true) else { throw StoreError.damaged }
+            let state = try ResealingState(transaction.database, isLocked: true)
             // A server that was started before a rotation has an older newest key. It leaves the work to the others.
             guard state.keyID == sealer.keys.newest else { return }
             try Resealing(transaction: transaction, sealer: sealer).next(state)
@@ -21,7 +21,7 @@ extension PostgreSQLStore {
 
     package func sealingProgress() async throws -> SealingProgress {
         try await read { database in
-            guard let state = try ResealingState(database) else { return .off }
+            let state = try ResealingState(database)
             guard state.step != .done else { return .sealed }
             let stepCount = ResealingStep.done.rawValue - ResealingStep.first.rawValue
             let stepsDone = Double(state.step.rawValue - ResealingStep.first.rawValue)
@@ -38,15 +38,14 @@ struct ResealingState {
     /// The key of the last row of the step's table that was examined; empty to begin.
     let position: [UInt8]
 
-    /// Reads the progress; nil if the database is not sealed.
+    /// Reads the progress.
     ///
     /// - Parameter isLocked: Whether the state is locked until the transaction ends.
-    init?(_ database: Transaction, isLocked: Bool = false) throws {
+    init(_ database: Transaction, isLocked: Bool = false) throws {
         let state = try database.first("SELECT key_id, step, position FROM sealing \(isLocked ? "FOR UPDATE" : "")") { row in
             (keyID: try row.next(Int64.self), step: try row.next(ResealingStep.self), position: try row.next([UInt8].self))
         }
-        guard let state else { return nil }
-        guard let keyID = UInt8(exactly: state.keyID) else { throw StoreError.damaged }
+        guard let state, let keyID = UInt8(exactly: state.keyID) else { throw StoreError.damaged }
         (self.keyID, step, position) = (keyID, state.step, state.position)
     }
 

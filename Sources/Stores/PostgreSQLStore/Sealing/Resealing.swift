@@ -6,7 +6,7 @@ import StatusCrypto
 import Store
 import Wire
 
-/// One transaction of re-sealing. It seals rows in clear, and rows that an older key has sealed, with the newest key.
+/// One transaction of re-sealing. It seals rows that an older key has sealed with the newest key.
 ///
 /// It locks the rows that it reads: otherwise it could write back secrets that another transaction has erased meanwhile.
 struct Resealing {
@@ -33,8 +33,6 @@ struct Resealing {
         case .proxyDevices: position = try sealProxyDevices(after: state.position)
         case .originKeys: position = try sealOriginKeys(after: state.position)
         case .originPushes: position = try sealOriginPushes(after: state.position)
-        case .suspectTokens: position = try codeDigests(in: "suspect_token", after: state.position)
-        case .provenTokens: position = try codeDigests(in: "proven_token", after: state.position)
         case .done: return
         }
         let step = position == nil ? state.step.next : state.step
@@ -45,53 +43,49 @@ struct Resealing {
     private func sealRegistrations(after position: [UInt8]) throws -> [UInt8]? {
         let rows = StepRows(
             table: "registration", key: "id",
-            byteCount: "\(ListColumn.byteCount("allowed_keys")) + \(ListColumn.byteCount("chat_lists"))", condition: "is_live",
-            columns: """
-                key_hash, installation_id, \(RowCursor.tokenColumns), allowed_keys, sealed_allowed_keys, chat_lists, sealed_chat_lists
-                """,
-            isStale: "\(Self.isStale("secrets")) OR allowed_keys IS NOT NULL OR chat_lists IS NOT NULL")
+            byteCount: "\(ListColumn.byteCount("sealed_allowed_keys")) + \(ListColumn.byteCount("sealed_chat_lists"))",
+            condition: "is_live",
+            columns: "key_hash, installation_id, \(RowCursor.tokenColumns), sealed_allowed_keys, sealed_chat_lists",
+            isStale: Self.isStale("secrets"))
         return try change(rows, after: position) { (_: Int64, row: inout RowCursor) in
             let installation = try row.nextInstallation()
             let tokens = try row.nextTokens(of: installation, sealing)
             let keys = SealedPlace.allowedKeys(of: installation, version: tokens.version)
             let chats = SealedPlace.chatLists(of: installation, version: tokens.version)
             return (
-                tokens: tokens, secrets: sealer.seal(tokens.fields, in: .registration(installation, version: tokens.version)),
+                secrets: sealer.seal(tokens.fields, in: .registration(installation, version: tokens.version)),
                 allowedKeys: try row.nextValue(sealing, in: keys).map { sealer.seal([$0], in: keys) },
                 chatLists: try row.nextValue(sealing, in: chats).map { sealer.seal([$0], in: chats) }
             )
         } by: { id, row in
             database.add(
                 """
-                UPDATE registration SET access_token = NULL, device_token = NULL, allowed_keys = NULL, chat_lists = NULL, secrets = $1,
-                    token_code = $2, sealed_allowed_keys = $3, sealed_chat_lists = $4
-                WHERE id = $5
+                UPDATE registration SET secrets = $1, sealed_allowed_keys = $2, sealed_chat_lists = $3 WHERE id = $4
                 """,
-                row.secrets, sealer.code(of: row.tokens.device), row.allowedKeys, row.chatLists, id)
+                row.secrets, row.allowedKeys, row.chatLists, id)
         }
     }
 
     private func sealDeadRegistrations(after position: [UInt8]) throws -> [UInt8]? {
         let rows = StepRows(
-            table: "dead_registration", key: "id", byteCount: "octet_length(content) + coalesce(octet_length(secrets), 0)",
-            columns: "key_hash, plaintext_digest, content, secrets", isStale: Self.isStale("secrets"))
+            table: "dead_registration", key: "id", byteCount: "coalesce(octet_length(secrets), 0)",
+            columns: "key_hash, plaintext_digest, secrets", isStale: Self.isStale("secrets"))
         return try change(rows, after: position) { (_: Int64, row: inout RowCursor) in
             let place = SealedPlace.deadRegistration(of: try row.next(), digest: try row.next())
             return sealer.seal([try row.nextValue(sealing, in: place) ?? []], in: place)
         } by: { id, secrets in
-            database.add("UPDATE dead_registration SET content = '', secrets = $1 WHERE id = $2", secrets, id)
+            database.add("UPDATE dead_registration SET secrets = $1 WHERE id = $2", secrets, id)
         }
     }
 
     private func sealPushes(after position: [UInt8]) throws -> [UInt8]? {
         let rows = StepRows(
             table: "push", key: "id",
-            byteCount: "octet_length(ciphertext) + coalesce(octet_length(notification), 0) + coalesce(octet_length(secrets), 0)",
-            condition: OpenPushes.inOrder,
-            columns: "key_hash, installation_id, deduplication_key, \(RowCursor.pushSecretColumns)", isStale: Self.isStale("secrets"))
+            byteCount: "coalesce(octet_length(secrets), 0)", condition: OpenPushes.inOrder,
+            columns: "key_hash, installation_id, deduplication_key, secrets", isStale: Self.isStale("secrets"))
         return try change(rows, after: position) { (_: Int64, row: inout RowCursor) in
             let place = SealedPlace.push(to: try row.nextInstallation(), deduplicationKey: try row.next())
-            return (place: place, secrets: try row.nextPushSecrets(sealing, in: place))
+            return (place: place, secrets: try sealing.pushSecrets(row.next(), in: place))
         } by: { id, row in
             try transaction.store(row.secrets, ofPush: id, in: row.place)
         }
@@ -99,77 +93,56 @@ struct Resealing {
 
     private func sealReplies(after position: [UInt8]) throws -> [UInt8]? {
         let rows = StepRows(
-            table: "message", key: "id", byteCount: "coalesce(octet_length(reply), 0) + coalesce(octet_length(sealed_reply), 0)",
-            columns: "recipient, reply, sealed_reply", isStale: "reply IS NOT NULL OR substr(sealed_reply, 1, 1) <> $2")
+            table: "message", key: "id", byteCount: "coalesce(octet_length(sealed_reply), 0)", columns: "recipient, sealed_reply",
+            isStale: Self.isStale("sealed_reply"))
         return try change(rows, after: position) { (id: Int64, row: inout RowCursor) in
             let place = SealedPlace.reply(to: try row.next(), message: id)
             return sealer.seal([try row.nextValue(sealing, in: place) ?? []], in: place)
         } by: { id, reply in
-            database.add("UPDATE message SET reply = NULL, sealed_reply = $1 WHERE id = $2", reply, id)
+            database.add("UPDATE message SET sealed_reply = $1 WHERE id = $2", reply, id)
         }
     }
 
     private func sealProxyDevices(after position: [UInt8]) throws -> [UInt8]? {
         let rows = StepRows(
-            table: "nextcloud_device", key: "identifier",
-            columns: "removed_at IS NULL, user_key, token, secrets, voip_token, voip_secrets",
-            isStale: "user_key <> '' OR voip_token IS NOT NULL OR substr(secrets, 1, 1) <> $2 OR substr(voip_secrets, 1, 1) <> $2")
+            table: "nextcloud_device", key: "identifier", columns: "secrets, voip_secrets",
+            isStale: "\(Self.isStale("secrets")) OR \(Self.isStale("voip_secrets"))")
         return try change(rows, after: position) { (key: [UInt8], row: inout RowCursor) in
             guard let identifier = Digest64(key) else { throw StoreError.damaged }
-            let isRegistered: Bool = try row.next()
-            let secrets = try row.nextProxyDeviceSecrets(of: identifier, sealing)
-            return (identifier: identifier, secrets: isRegistered ? secrets : nil)
+            return (identifier: identifier, secrets: try row.nextProxyDeviceSecrets(of: identifier, sealing))
         } by: { key, row in
-            let calls = row.secrets?.voipToken
             database.add(
-                """
-                UPDATE nextcloud_device SET user_key = '', token = '', voip_token = NULL, secrets = $1, token_code = $2, voip_secrets = $3,
-                    voip_token_code = $4
-                WHERE identifier = $5
-                """,
-                row.secrets.map { sealer.seal($0.fields, in: .proxyDevice(row.identifier)) },
-                row.secrets.map { sealer.code(of: $0.token) },
-                calls.map { sealer.seal([$0.field], in: .proxyDeviceCalls(row.identifier)) }, calls.map { sealer.code(of: $0) }, key)
+                "UPDATE nextcloud_device SET secrets = $1, voip_secrets = $2 WHERE identifier = $3",
+                sealer.seal(row.secrets.fields, in: .proxyDevice(row.identifier)),
+                row.secrets.voipToken.map { sealer.seal([$0.field], in: .proxyDeviceCalls(row.identifier)) }, key)
         }
     }
 
     private func sealOriginKeys(after position: [UInt8]) throws -> [UInt8]? {
         let rows = StepRows(
-            table: "nextcloud_origin_key", key: "user_name", columns: "sealed, secrets", isStale: Self.isStale("secrets"))
+            table: "nextcloud_origin_key", key: "user_name", columns: "secrets", isStale: Self.isStale("secrets"))
         return try change(rows, after: position) { (user: [UInt8], row: inout RowCursor) in
             let place = SealedPlace.originKey(of: String(decoding: user, as: UTF8.self))
             return sealer.seal([try row.nextValue(sealing, in: place) ?? []], in: place)
         } by: { user, secrets in
-            database.add("UPDATE nextcloud_origin_key SET sealed = '', secrets = $1 WHERE user_name = $2", secrets, user)
+            database.add("UPDATE nextcloud_origin_key SET secrets = $1 WHERE user_name = $2", secrets, user)
         }
     }
 
     private func sealOriginPushes(after position: [UInt8]) throws -> [UInt8]? {
         let rows = StepRows(
             table: "nextcloud_origin_push", join: "JOIN nextcloud_origin_device AS device ON device.id = nextcloud_origin_push.device",
-            key: "id", columns: "user_name, token_id, subject, signature, secrets", isStale: Self.isStale("secrets"))
+            key: "id", columns: "user_name, token_id, secrets", isStale: Self.isStale("secrets"))
         return try change(rows, after: position) { (_: Int64, row: inout RowCursor) in
             let place = SealedPlace.originPush(to: try row.next(), tokenID: try row.next())
-            return sealer.seal(try row.nextOriginPushContent(sealing, in: place).fields, in: place)
+            return sealer.seal(try sealing.originPushContent(row.next(), in: place).fields, in: place)
         } by: { id, secrets in
-            database.add("UPDATE nextcloud_origin_push SET subject = '', signature = '', secrets = $1 WHERE id = $2", secrets, id)
+            database.add("UPDATE nextcloud_origin_push SET secrets = $1 WHERE id = $2", secrets, id)
         }
     }
 
-    /// Replaces digests of device tokens by their codes, which are spread among the digests.
-    private func codeDigests(in table: String, after position: [UInt8]) throws -> [UInt8]? {
-        let rows = StepRows(table: table, key: "token_digest", columns: "true", isStale: "NOT is_coded")
-        return try change(rows, after: position) { (key: [UInt8], row: inout RowCursor) in
-            let _: Bool = try row.next()
-            guard let digest = Digest32(key) else { throw StoreError.damaged }
-            return digest
-        } by: { _, digest in
-            database.replaceDigest(digest, by: sealer.code(of: digest), in: table)
-        }
-    }
-
-    /// The SQL condition for a row that the newest key, the parameter 2, has not sealed.
-    private static func isStale(_ column: String) -> String { "(\(column) IS NULL OR substr(\(column), 1, 1) <> $2)" }
+    /// The SQL condition for a value that the newest key, the parameter 2, has not sealed.
+    private static func isStale(_ column: String) -> String { "substr(\(column), 1, 1) <> $2" }
 
     /// The rows of a step.
     private struct StepRows {

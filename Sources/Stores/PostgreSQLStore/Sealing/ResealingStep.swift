@@ -9,8 +9,6 @@ enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
     case proxyDevices = 5
     case originKeys = 6
     case originPushes = 7
-    case suspectTokens = 8
-    case provenTokens = 9
     case done = 10
 
     static let first = registrations
@@ -23,11 +21,11 @@ enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
         case .pushes: "push"
         case .replies: "message"
         case .originPushes: "nextcloud_origin_push"
-        case .proxyDevices, .originKeys, .suspectTokens, .provenTokens, .done: nil
+        case .proxyDevices, .originKeys, .done: nil
         }
     }
 
-    var next: ResealingStep { ResealingStep(rawValue: rawValue + 1) ?? .done }
+    var next: ResealingStep { Self.allCases.first { $0.rawValue > rawValue } ?? .done }
 }
 
 /// The key of a row as the stored position of a step.

@@ -8,25 +8,14 @@ import Store
 struct SealingStart {
     let identity: FixedBytes<33>
     let keys: SealingKeys
-    let isNewDatabase: Bool
 
-    /// Turns sealing on, or begins the rotation to a new key.
-    ///
-    /// - Parameter newSecret: The secret of a new database.
+    /// Stores the secret of a new database, or starts the rotation to a new key.
     func prepare(_ database: Transaction, newSecret: FixedBytes<32>, logger: Logger) throws {
-        let change = try SealingChange(
-            stored: database.storedSecrets(), identity: identity, keys: keys,
-            turningOnWith: isNewDatabase ? newSecret : database.secretInClear())
-        switch change {
-        case .turnOn(let secret):
+        switch try SealingChange(stored: database.storedSecrets(), identity: identity, keys: keys, newSecret: newSecret) {
+        case .start(let secret):
             database.insert(secret)
-            database.add("UPDATE identity SET list_key = ''")
             database.add(
-                "INSERT INTO sealing (id, key_id, step, position) VALUES (1, $1, $2, '')", Int64(keys.newest),
-                isNewDatabase ? ResealingStep.done : .first)
-            if !isNewDatabase {
-                logger.notice("sealing is on; re-sealing the database", metadata: ["key": "\(keys.newest)"])
-            }
+                "INSERT INTO sealing (id, key_id, step, position) VALUES (1, $1, $2, '')", Int64(keys.newest), ResealingStep.done)
         case .rotate(let secret):
             if let secret { database.insert(secret) }
             let changedCount = try database.run(
@@ -44,9 +33,7 @@ extension Transaction {
     ///
     /// - Parameter keys: The sealing keys; nil without a sealing key file.
     func secrets(identity: FixedBytes<33>, keys: SealingKeys?, isReadOnly: Bool) throws -> DatabaseSecrets {
-        let stored = try storedSecrets()
-        return try DatabaseSecrets(
-            stored: stored, clear: stored.isEmpty ? secretInClear() : nil, identity: identity, keys: keys, isReadOnly: isReadOnly)
+        try DatabaseSecrets(stored: storedSecrets(), identity: identity, keys: keys, isReadOnly: isReadOnly)
     }
 
     fileprivate func storedSecrets() throws -> [StoredSecret] {
@@ -54,14 +41,6 @@ extension Transaction {
             guard let id = UInt8(exactly: try row.next(Int64.self)) else { throw StoreError.damaged }
             return StoredSecret(keyID: id, sealed: try row.next())
         }
-    }
-
-    /// Reads the secret of a database that is not sealed.
-    fileprivate func secretInClear() throws -> FixedBytes<32> {
-        guard let secret = try first("SELECT list_key FROM identity", read: { try $0.next(FixedBytes<32>.self) }) else {
-            throw StoreError.damaged
-        }
-        return secret
     }
 
     fileprivate func insert(_ secret: StoredSecret) {

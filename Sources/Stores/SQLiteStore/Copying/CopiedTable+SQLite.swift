@@ -29,16 +29,16 @@ extension CopiedTable {
                         LEFT JOIN registration_lists ON registration_lists.registration = registration.id
                     """,
                 expressions: [
-                    "plain_topic": "plain", "prefixed_topic": "prefixed", "allowed_keys": "allowed_keys", "chat_lists": "chat_lists",
+                    "plain_topic": "plain", "prefixed_topic": "prefixed",
                     "sealed_allowed_keys": "sealed_allowed_keys", "sealed_chat_lists": "sealed_chat_lists",
                 ],
                 derived: ["key_prefix": ":prefix_of_key_hash", "installation_prefix": ":hashed_prefix_of_installation_id"],
                 additions: [
                     "INSERT INTO query_topic (registration, plain, prefixed) SELECT :id, :plain_topic, :prefixed_topic WHERE :is_live",
                     """
-                    INSERT INTO registration_lists (registration, allowed_keys, chat_lists, sealed_allowed_keys, sealed_chat_lists)
-                    SELECT :id, :allowed_keys, :chat_lists, :sealed_allowed_keys, :sealed_chat_lists
-                    WHERE coalesce(:allowed_keys, :chat_lists, :sealed_allowed_keys, :sealed_chat_lists) IS NOT NULL
+                    INSERT INTO registration_lists (registration, sealed_allowed_keys, sealed_chat_lists)
+                    SELECT :id, :sealed_allowed_keys, :sealed_chat_lists
+                    WHERE coalesce(:sealed_allowed_keys, :sealed_chat_lists) IS NOT NULL
                     """,
                 ])
         case "topic_key": Layout(source: name, derived: ["key_prefix": ":prefix_of_key_hash"])

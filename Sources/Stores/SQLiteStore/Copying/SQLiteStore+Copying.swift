@@ -7,20 +7,17 @@ extension SQLiteStore: CopyableStore {
     package func copiedDatabase() async throws -> CopiedDatabase {
         if case .locked = sealing { throw StoreError.sealingKeyMissing }
         return try await read { database in
-            let identity = try database.first("SELECT public_key, list_key FROM identity") { row in
-                (publicKey: try row.next(FixedBytes<33>.self), listKey: try row.next([UInt8].self))
-            }
-            guard let identity else { throw StoreError.notSetUp }
+            let identity = try database.first("SELECT public_key FROM identity") { try $0.next(FixedBytes<33>.self) }
             let sealing = try database.first("SELECT key_id, step FROM sealing") { row in
                 (keyID: try row.next(Int64.self), isComplete: try row.next(ResealingStep.self) == .done)
             }
+            guard let identity, let sealing else { throw StoreError.notSetUp }
             var lastNumbers: [String: Int64] = [:]
             for table in CopiedTable.all.filter(\.isNumbered).map(\.name) {
                 let given = try database.count("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?", table)
                 lastNumbers[table] = Int64(max(given, try database.count("SELECT coalesce(max(id), 0) FROM \(table)")))
             }
-            return CopiedDatabase(
-                identity: identity.publicKey, listKey: identity.listKey, sealing: sealing, lastNumbers: lastNumbers)
+            return CopiedDatabase(identity: identity, sealing: sealing, lastNumbers: lastNumbers)
         }
     }
 
@@ -55,16 +52,10 @@ extension SQLiteStore: CopyableStore {
     package func complete(_ copied: CopiedDatabase) async throws {
         try await queue.perform { transaction in
             let database = transaction.database
-            try database.run("UPDATE identity SET list_key = ?", copied.listKey)
-            if let sealing = copied.sealing {
-                // The steps of another kind of store are others, so unfinished re-sealing begins again.
-                try database.run(
-                    """
-                    INSERT INTO sealing (id, key_id, step, position, has_clear_rows, needs_compaction) VALUES (1, ?, ?, 0, ?, 0)
-                    """,
-                    sealing.keyID, sealing.isComplete ? ResealingStep.done : .first, !sealing.isComplete)
-                if sealing.isComplete { try ClearIndexes.drop(database) }
-            }
+            // The steps of another kind of store are others, so unfinished re-sealing begins again.
+            try database.run(
+                "INSERT INTO sealing (id, key_id, step, position, needs_compaction) VALUES (1, ?, ?, 0, 0)", copied.sealing.keyID,
+                copied.sealing.isComplete ? ResealingStep.done : .first)
             for table in ["dead_registration", "nextcloud_origin_device", "nextcloud_origin_push"] {
                 try database.run("DELETE FROM sqlite_sequence WHERE name = ?", table)
                 try database.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, copied.lastNumbers[table] ?? 0)

@@ -13,14 +13,12 @@ struct Schema {
 
     /// The server's compressed public key.
     let identity: FixedBytes<33>
-    /// The secret (``DatabaseSecrets``) for a database that has none yet.
-    let newListKey: FixedBytes<32>
 
     var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration(Self.firstVersion) { database in
             try database.execute(sql: Tables.first)
-            try database.run("INSERT INTO identity (id, public_key, list_key) VALUES (1, ?, ?)", identity, newListKey)
+            try database.run("INSERT INTO identity (id, public_key, list_key) VALUES (1, ?, x'')", identity)
         }
         migrator.registerMigration(Self.nextVersion) { try $0.execute(sql: Tables.next) }
         return migrator

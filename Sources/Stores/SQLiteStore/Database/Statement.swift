@@ -113,16 +113,18 @@ struct RowCursor {
         try Self.message(try next())
     }
 
-    /// Reads the next two columns as a protobuf message: the first has it in clear, the second sealed.
+    /// Reads the next column as a sealed protobuf message; NULL gives an empty message.
     mutating func nextMessage<Message: WireMessage>(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> Message {
         try Self.message(try nextValue(sealing, in: place()))
     }
 
-    /// Reads the next two columns as a value: the first has it in clear, the second sealed.
+    /// Reads the next column as a sealed value; nil for NULL.
     mutating func nextValue(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> [UInt8]? {
-        let (clear, sealed): ([UInt8]?, [UInt8]?) = (try next(), try next())
-        return try sealing.value(sealed, orClear: clear, in: place())
+        try sealing.value(next(), in: place())
     }
+
+    /// Passes over the columns that are left.
+    mutating func skipRest() { column = statement.columnCount }
 
     private static func message<Message: WireMessage>(_ bytes: [UInt8]?) throws -> Message {
         guard let bytes else { return Message() }

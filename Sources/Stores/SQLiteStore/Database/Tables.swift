@@ -7,6 +7,29 @@ enum Tables {
     static let next = """
         -- No statement looks an attempt up by its notification id.
         ALTER TABLE push DROP COLUMN notification_id;
+        -- 0.1.0 has sealed each row, so the columns in plaintext are empty, and so is the secret in plaintext.
+        ALTER TABLE identity DROP COLUMN list_key;
+        ALTER TABLE registration DROP COLUMN access_token;
+        ALTER TABLE registration DROP COLUMN device_token;
+        ALTER TABLE registration_lists DROP COLUMN allowed_keys;
+        ALTER TABLE registration_lists DROP COLUMN chat_lists;
+        ALTER TABLE dead_registration DROP COLUMN content;
+        ALTER TABLE message DROP COLUMN reply;
+        ALTER TABLE push DROP COLUMN device_token;
+        ALTER TABLE push DROP COLUMN chat_id;
+        ALTER TABLE push DROP COLUMN ciphertext;
+        ALTER TABLE push DROP COLUMN notification;
+        ALTER TABLE suspect_token DROP COLUMN is_coded;
+        ALTER TABLE proven_token DROP COLUMN is_coded;
+        ALTER TABLE nextcloud_device DROP COLUMN user_key;
+        ALTER TABLE nextcloud_device DROP COLUMN token;
+        ALTER TABLE nextcloud_device DROP COLUMN voip_token;
+        ALTER TABLE nextcloud_origin_key DROP COLUMN sealed;
+        ALTER TABLE nextcloud_origin_push DROP COLUMN subject;
+        ALTER TABLE nextcloud_origin_push DROP COLUMN signature;
+        ALTER TABLE sealing DROP COLUMN has_clear_rows;
+        -- These steps of re-sealing were about digests and indexes in plaintext.
+        UPDATE sealing SET step = \(ResealingStep.takingFreePages.rawValue) WHERE step BETWEEN 9 AND 11;
         """
 
     static let first = """
@@ -70,7 +93,6 @@ enum Tables {
             token_code BLOB                         -- an HMAC of the device token
         ) STRICT;
         CREATE INDEX registration_by_key ON registration (key_prefix, is_live, installation_prefix);
-        CREATE INDEX registration_by_token ON registration (substr(device_token, 1, 16)) WHERE is_live = 1;
         CREATE INDEX registration_by_token_code ON registration (token_code) WHERE token_code IS NOT NULL;
         -- Separate, because a push request must not have to read it.
         CREATE TABLE registration_lists (
@@ -239,8 +261,6 @@ enum Tables {
             is_dead INTEGER NOT NULL                -- whether it was removed because its token was dead
         ) STRICT;
         CREATE INDEX nextcloud_device_by_identifier ON nextcloud_device (identifier_prefix);
-        CREATE INDEX nextcloud_device_by_token ON nextcloud_device (substr(token, 1, 16)) WHERE removed_at IS NULL;
-        CREATE INDEX nextcloud_device_by_voip_token ON nextcloud_device (substr(voip_token, 1, 16)) WHERE voip_token IS NOT NULL;
         CREATE INDEX nextcloud_device_by_token_code ON nextcloud_device (token_code) WHERE token_code IS NOT NULL;
         CREATE INDEX nextcloud_device_by_voip_token_code ON nextcloud_device (voip_token_code) WHERE voip_token_code IS NOT NULL;
         CREATE INDEX nextcloud_device_removed ON nextcloud_device (removed_at) WHERE removed_at IS NOT NULL;

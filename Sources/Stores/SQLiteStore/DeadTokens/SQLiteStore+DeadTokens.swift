@@ -13,8 +13,10 @@ extension SQLiteStore {
         return try await queue.perform { transaction in
             var suspicions: [Digest32: Timestamp] = [:]
             for token in tokens {
-                let sql = "SELECT suspected_at FROM suspect_token WHERE token_digest IN (?, ?)"
-                suspicions[token] = try transaction.database.first(sql, token, transaction.sealing.code(of: token)) { try $0.next() }
+                let code = try transaction.sealing.code(of: token)
+                suspicions[token] = try transaction.database.first(
+                    "SELECT suspected_at FROM suspect_token WHERE token_digest = ?", code
+                ) { try $0.next() }
             }
             return suspicions
         }
@@ -24,7 +26,7 @@ extension SQLiteStore {
         try await read { [sealing] database in
             try database.all(
                 """
-                SELECT id, died_at, reason, route, key_hash, plaintext_digest, content, secrets FROM dead_registration
+                SELECT id, died_at, reason, route, key_hash, plaintext_digest, secrets FROM dead_registration
                 ORDER BY id DESC LIMIT ?
                 """,
                 limit
@@ -46,10 +48,7 @@ extension SQLiteStore {
             let ids = try ids ?? database.all("SELECT id FROM dead_registration") { try $0.next() }
             return try ids.compactMap { id in
                 let dead = try database.first(
-                    """
-                    SELECT key_hash, plaintext_digest, content, secrets, plain_topic, prefixed_topic FROM dead_registration WHERE id = ?
-                    """,
-                    id
+                    "SELECT key_hash, plaintext_digest, secrets, plain_topic, prefixed_topic FROM dead_registration WHERE id = ?", id
                 ) { row in
                     let (keyHash, digest): (Digest64, Digest32) = (try row.next(), try row.next())
                     let content: PushNotificationRegistration = try row.nextMessage(

@@ -15,25 +15,23 @@ extension WriteTransaction {
         case .suspect(let token):
             try database.run(
                 """
-                INSERT INTO suspect_token (token_digest, suspected_at, tried_at, is_coded) VALUES (?1, ?2, ?2, ?3)
+                INSERT INTO suspect_token (token_digest, suspected_at, tried_at) VALUES (?1, ?2, ?2)
                 ON CONFLICT (token_digest) DO UPDATE SET tried_at = ?2
                 """,
-                try storedDigest(of: token, in: "suspect_token"), now, sealing.isOn)
+                try sealing.code(of: token), now)
             return []
         case .tried(let token):
-            try database.run(
-                "UPDATE suspect_token SET tried_at = ? WHERE token_digest = ?", now, try storedDigest(of: token, in: "suspect_token"))
+            try database.run("UPDATE suspect_token SET tried_at = ? WHERE token_digest = ?", now, try sealing.code(of: token))
             return []
         case .clearSuspicion(let token):
-            try database.run("DELETE FROM suspect_token WHERE token_digest = ?", try storedDigest(of: token, in: "suspect_token"))
+            try database.run("DELETE FROM suspect_token WHERE token_digest = ?", try sealing.code(of: token))
             return []
         case .delivered(let target):
             try addDelivery(to: target, at: now)
             return []
         case .deliveredToken(let token):
             try database.run(
-                "INSERT OR REPLACE INTO proven_token (token_digest, delivered_at, is_coded) VALUES (?, ?, ?)",
-                try storedDigest(of: token, in: "proven_token"), now, sealing.isOn)
+                "INSERT OR REPLACE INTO proven_token (token_digest, delivered_at) VALUES (?, ?)", try sealing.code(of: token), now)
             return []
         case .unregister(let token):
             try removeNextcloudDevices(token, at: now)
@@ -41,38 +39,15 @@ extension WriteTransaction {
         }
     }
 
-    /// Returns the value that stands for the digest of a device token in a table. A row of the digest itself, from before the database was
-    /// sealed, gets the value.
-    private func storedDigest(of token: Digest32, in table: String) throws -> Digest32 {
-        let code = sealing.code(of: token)
-        if code != token {
-            try database.run("UPDATE OR REPLACE \(table) SET token_digest = ?, is_coded = 1 WHERE token_digest = ?", code, token)
-        }
-        return code
-    }
-
     private func unregister(_ token: DeadToken, at now: Timestamp) throws -> [ChangedRegistration] {
         let isDead = """
             is_live = 1 AND token_type = ?2 AND (apn_topic = ?3 OR token_type <> \(TokenType.apn.rawValue))
                 AND CASE registration.id WHEN ?4 THEN version = ?5 ELSE updated_at < ?6 END
             """
-        var dead: [LiveRegistration] = []
-        if let code = sealing.code(of: token.token) {
-            dead += try database.all(
-                "\(Self.selectRegistration) WHERE token_code = ?1 AND \(isDead)",
-                code, token.type, token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt
-            ) { try $0.nextLiveRegistration(sealing) }
-        }
-        if try database.hasClearRows() {
-            // The `+` keeps SQLite from putting the token into substr() for the column, which would hide the index from it.
-            dead += try database.all(
-                """
-                \(Self.selectRegistration)
-                WHERE substr(device_token, 1, 16) = substr(?1, 1, 16) AND +device_token = ?1 AND \(isDead)
-                """,
-                token.token, token.type, token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt
-            ) { try $0.nextLiveRegistration(sealing) }
-        }
+        let dead = try database.all(
+            "\(Self.selectRegistration) WHERE token_code = ?1 AND \(isDead)", try sealing.code(of: token.token), token.type,
+            token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt
+        ) { try $0.nextLiveRegistration(sealing) }
         for registration in dead { try unregister(registration, reason: token.reason, route: token.route, at: now) }
         return dead.map(\.changed)
     }
@@ -95,17 +70,15 @@ extension WriteTransaction {
     /// Unregisters an installation and stores a copy of its registration, from which the operator can restore it.
     private func unregister(_ live: LiveRegistration, reason: String, route: String, at now: Timestamp) throws {
         let registration = live.registration
-        let content = registration.content.encoded()
         let secrets = try sealing.seal(
-            [content], in: .deadRegistration(of: registration.keyHash, digest: registration.plaintextDigest))
+            [registration.content.encoded()], in: .deadRegistration(of: registration.keyHash, digest: registration.plaintextDigest))
         try database.run(
             """
-            INSERT INTO dead_registration (
-                died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, content, secrets)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO dead_registration (died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, secrets)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """,
             now, reason, route, live.changed.topics.plain, live.changed.topics.prefixed, registration.keyHash,
-            registration.plaintextDigest, secrets == nil ? content : [], secrets)
+            registration.plaintextDigest, secrets)
         let version = StoredVersion(
             version: registration.content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true)
         try unregister(
@@ -115,8 +88,7 @@ extension WriteTransaction {
 
     private static let selectRegistration = """
         SELECT registration.id, plain, prefixed, key_hash, plaintext_digest, installation_id, \(RowCursor.tokenColumns),
-            chat_lists, sealed_chat_lists, allowed_keys, sealed_allowed_keys,
-            token_type, enabled, allow_from_contacts_only, block_mentions, apn_topic, grant_signature
+            sealed_chat_lists, sealed_allowed_keys, token_type, enabled, allow_from_contacts_only, block_mentions, apn_topic, grant_signature
         FROM registration JOIN query_topic ON query_topic.registration = registration.id
         LEFT JOIN registration_lists ON registration_lists.registration = registration.id
         """

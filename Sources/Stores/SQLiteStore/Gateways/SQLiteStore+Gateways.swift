@@ -50,11 +50,10 @@ extension WriteTransaction {
         let secrets = try content.flatMap { content in
             try sealing.seal(PushSecrets(deviceToken: notification.token, notification: content).fields, in: place)
         }
-        let isClear = content != nil && secrets == nil
         let id = try database.first(
             Self.insertNotification, content == nil ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue,
             route, now, round, content == nil ? now : nil, accepted.digest.prefix, accepted.digest, owner,
-            tokenType, topic, isClear ? notification.token : "", isClear ? content : nil, secrets, trust
+            tokenType, topic, secrets, trust
         ) { try $0.next(Int64.self) }
         if content == nil { count(.discarded) }
         return id
@@ -64,8 +63,7 @@ extension WriteTransaction {
     private static let insertNotification = """
         INSERT INTO push (
             message, state, route, accepted_at, next_attempt_at, finished_at, attempts, deduplication_prefix, deduplication_key,
-            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, notification, secrets,
-            trust)
-        VALUES (0, ?, ?, ?, ?, ?, 0, ?, ?, ?, '', ?, 0, ?, ?, x'', x'', ?, ?, ?) RETURNING id
+            key_hash, installation_id, token_type, type, apn_topic, secrets, trust)
+        VALUES (0, ?, ?, ?, ?, ?, 0, ?, ?, ?, '', ?, 0, ?, ?, ?) RETURNING id
         """
 }

@@ -16,8 +16,7 @@ extension SQLiteStore: OriginStore {
         try await queue.perform { transaction in
             let secrets = try transaction.sealing.seal([sealed], in: .originKey(of: user))
             try transaction.database.run(
-                "INSERT INTO nextcloud_origin_key (user, sealed, secrets) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                user, secrets == nil ? sealed : [], secrets)
+                "INSERT INTO nextcloud_origin_key (user, secrets) VALUES (?, ?) ON CONFLICT DO NOTHING", user, secrets)
             return try transaction.database.userKey(of: user, transaction.sealing) ?? sealed
         }
     }
@@ -52,11 +51,10 @@ extension SQLiteStore: OriginStore {
                 let secrets = try transaction.sealing.seal(content.fields, in: .originPush(to: user, tokenID: push.tokenID))
                 try database.run(
                     """
-                    INSERT INTO nextcloud_origin_push (device, proxy, subject, signature, secrets, priority, kind, expires_at)
-                    SELECT id, proxy, ?, ?, ?, ?, ?, ? FROM nextcloud_origin_device WHERE user = ? AND token_id = ?
+                    INSERT INTO nextcloud_origin_push (device, proxy, secrets, priority, kind, expires_at)
+                    SELECT id, proxy, ?, ?, ?, ? FROM nextcloud_origin_device WHERE user = ? AND token_id = ?
                     """,
-                    secrets == nil ? push.subject : "", secrets == nil ? push.signature : "", secrets, push.priority.rawValue,
-                    push.kind.rawValue, push.expiresAt, user, push.tokenID)
+                    secrets, push.priority.rawValue, push.kind.rawValue, push.expiresAt, user, push.tokenID)
             }
         }
     }
@@ -83,8 +81,8 @@ extension SQLiteStore: OriginStore {
             func waiting(_ condition: String, limit: Int) throws -> [WaitingOriginPush] {
                 try database.all(
                     """
-                    SELECT push.id, device.id, identifier, push_token_hash, device.user, token_id, subject, signature, push.secrets,
-                        priority, kind, expires_at
+                    SELECT push.id, device.id, identifier, push_token_hash, device.user, token_id, push.secrets, priority,
+                        kind, expires_at
                     FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
                     WHERE push.proxy = ? AND \(condition) ORDER BY push.id LIMIT ?
                     """,
@@ -138,7 +136,7 @@ extension WriteTransaction {
 
 extension Database {
     fileprivate func userKey(of user: String, _ sealing: RowSealing) throws -> [UInt8]? {
-        try first("SELECT sealed, secrets FROM nextcloud_origin_key WHERE user = ?", user) { row in
+        try first("SELECT secrets FROM nextcloud_origin_key WHERE user = ?", user) { row in
             try row.nextValue(sealing, in: .originKey(of: user)) ?? []
         }
     }
@@ -170,20 +168,12 @@ extension OriginPush {
     /// Reads the columns from `user` on.
     fileprivate init(_ row: inout RowCursor, _ sealing: RowSealing) throws {
         let (user, tokenID): (String, Int64) = (try row.next(), try row.next())
-        let content = try row.nextOriginPushContent(sealing, in: .originPush(to: user, tokenID: tokenID))
+        let content = try sealing.originPushContent(row.next(), in: .originPush(to: user, tokenID: tokenID))
         guard let priority = GatewayNotification.Priority(rawValue: try row.next()),
             let kind = GatewayNotification.Kind(rawValue: try row.next())
         else { throw StoreError.damaged }
         self.init(
             tokenID: tokenID, subject: content.subject, signature: content.signature, priority: priority, kind: kind,
             expiresAt: try row.next())
-    }
-}
-
-extension RowCursor {
-    /// Reads the columns `subject`, `signature`, `secrets`.
-    mutating func nextOriginPushContent(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> OriginPushContent {
-        let clear = OriginPushContent(subject: try next(), signature: try next())
-        return try sealing.open(try next(), orClear: clear, in: place())
     }
 }

@@ -55,18 +55,17 @@ extension WriteTransaction {
         let identifier = device.identifier.digest
         let secrets = try sealing.seal(
             ProxyDeviceSecrets(userKey: device.userKey.der, token: device.token).fields, in: .proxyDevice(identifier))
-        let voipSecrets = try device.voipToken.flatMap { try sealing.seal([$0.field], in: .proxyDeviceCalls(identifier)) }
+        let voipSecrets = try sealing.seal(value: device.voipToken?.field, in: .proxyDeviceCalls(identifier))
         try database.run(
             """
             INSERT INTO nextcloud_device (
-                identifier_prefix, identifier, user_key, push_token_hash, platform, token, topic, voip_token, voip_topic, created_at,
-                updated_at, used_at, is_dead, secrets, token_code, voip_secrets, voip_token_code)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)
+                identifier_prefix, identifier, push_token_hash, platform, topic, voip_topic, created_at, updated_at, used_at, is_dead,
+                secrets, token_code, voip_secrets, voip_token_code)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)
             """,
-            identifier.prefix, identifier, secrets == nil ? device.userKey.der : [], device.pushTokenHash, device.platform.rawValue,
-            secrets == nil ? device.token : "", device.topic, voipSecrets == nil ? device.voipToken : nil, device.voipTopic,
-            device.createdAt, device.updatedAt, device.updatedAt, secrets, sealing.code(of: device.token), voipSecrets,
-            device.voipToken.flatMap { sealing.code(of: $0) })
+            identifier.prefix, identifier, device.pushTokenHash, device.platform.rawValue, device.topic, device.voipTopic,
+            device.createdAt, device.updatedAt, device.updatedAt, secrets, try sealing.code(of: device.token), voipSecrets,
+            try device.voipToken.map { try sealing.code(of: $0) })
     }
 
     fileprivate func remove(_ identifier: DeviceIdentifier, at now: Timestamp) throws {
@@ -81,50 +80,27 @@ extension WriteTransaction {
     /// Removes the devices with a dead token. If the dead token is the one for calls, removes only that token.
     func removeNextcloudDevices(_ token: DeadToken, at now: Timestamp) throws {
         let platform: GatewayNotification.Platform = token.type == .apn ? .ios : .android
-        let hour = now.advanced(by: .seconds(-3_600))
-        if let code = sealing.code(of: token.token) {
-            try removeVoIPToken("voip_token_code = ?1", code, token)
-            try removeDevices("token_code = ?2", code, token, platform, since: hour, at: now)
-        }
-        if try database.hasClearRows() {
-            // The `+` keeps SQLite from putting the token into substr() for the column, which would hide the index from it.
-            try removeVoIPToken(
-                "voip_token IS NOT NULL AND substr(voip_token, 1, 16) = substr(?1, 1, 16) AND +voip_token = ?1", token.token, token)
-            try removeDevices(
-                "substr(token, 1, 16) = substr(?2, 1, 16) AND +token = ?2", token.token, token, platform, since: hour, at: now)
-        }
-    }
-
-    /// - Parameter condition: The SQL condition for the token for calls, with the parameter 1.
-    private func removeVoIPToken(_ condition: String, _ value: some SQLValue, _ token: DeadToken) throws {
+        let code = try sealing.code(of: token.token)
         try database.run(
             """
-            UPDATE nextcloud_device SET voip_token = NULL, voip_secrets = NULL, voip_token_code = NULL
-            WHERE \(condition) AND updated_at < ?2 AND voip_topic = ?3
+            UPDATE nextcloud_device SET voip_secrets = NULL, voip_token_code = NULL
+            WHERE voip_token_code = ? AND updated_at < ? AND voip_topic = ?
             """,
-            value, token.attemptedAt, token.apnTopic)
-    }
-
-    /// - Parameter condition: The SQL condition for the device token, with the parameter 2.
-    private func removeDevices(
-        _ condition: String, _ value: some SQLValue, _ token: DeadToken, _ platform: GatewayNotification.Platform, since hour: Timestamp,
-        at now: Timestamp
-    ) throws {
+            code, token.attemptedAt, token.apnTopic)
+        let hour = now.advanced(by: .seconds(-3_600))
         let deaths = try database.count("SELECT count(*) FROM nextcloud_device WHERE removed_at > ? AND is_dead = 1", hour)
         try database.run(
             """
             UPDATE nextcloud_device SET removed_at = ?1, is_dead = 1, \(Self.eraseTokens) WHERE id IN (
                 SELECT id FROM nextcloud_device
-                WHERE \(condition) AND removed_at IS NULL AND platform = ?3 AND updated_at < ?4 AND (topic = ?5 OR platform <> 'ios')
+                WHERE token_code = ?2 AND removed_at IS NULL AND platform = ?3 AND updated_at < ?4 AND (topic = ?5 OR platform <> 'ios')
                 LIMIT ?6)
             """,
-            now, value, platform.rawValue, token.attemptedAt, token.apnTopic, max(0, Self.maximumDeathsPerHour - deaths))
+            now, code, platform.rawValue, token.attemptedAt, token.apnTopic, max(0, Self.maximumDeathsPerHour - deaths))
     }
 
     /// The SQL assignments that erase the tokens of a removed device.
-    private static let eraseTokens = """
-        token = '', voip_token = NULL, secrets = NULL, token_code = NULL, voip_secrets = NULL, voip_token_code = NULL
-        """
+    private static let eraseTokens = "secrets = NULL, token_code = NULL, voip_secrets = NULL, voip_token_code = NULL"
 
     /// Records the day of the newest notification to a device. Writing each time would take as long as the notification itself.
     func recordUse(ofDevice identifier: Digest64, at now: Timestamp) throws {
@@ -160,8 +136,7 @@ extension Database {
     fileprivate func device(_ identifier: DeviceIdentifier, _ userKeys: UserKeys, _ sealing: RowSealing) throws -> ProxyDevice? {
         try first(
             """
-            SELECT user_key, token, secrets, voip_token, voip_secrets, push_token_hash, platform, topic, voip_topic, created_at, updated_at
-            FROM nextcloud_device
+            SELECT secrets, voip_secrets, push_token_hash, platform, topic, voip_topic, created_at, updated_at FROM nextcloud_device
             WHERE identifier_prefix = ? AND identifier = ? AND removed_at IS NULL
             """,
             identifier.digest.prefix, identifier.digest
@@ -186,10 +161,8 @@ extension Database {
 }
 
 extension RowCursor {
-    /// Reads the columns `user_key`, `token`, `secrets`, `voip_token`, `voip_secrets`.
+    /// Reads the columns `secrets`, `voip_secrets`.
     mutating func nextProxyDeviceSecrets(of identifier: Digest64, _ sealing: RowSealing) throws -> ProxyDeviceSecrets {
-        let (userKey, token, secrets): ([UInt8], DeviceToken, [UInt8]?) = (try next(), try next(), try next())
-        let clear = ProxyDeviceSecrets(userKey: userKey, token: token, voipToken: try next())
-        return try sealing.open(secrets, calls: try next(), orClear: clear, of: identifier)
+        try sealing.proxyDeviceSecrets(next(), calls: next(), of: identifier)
     }
 }

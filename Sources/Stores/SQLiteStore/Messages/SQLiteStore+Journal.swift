@@ -42,7 +42,7 @@ extension SQLiteStore {
         try await read { [sealing] database in
             try database.all(
                 """
-                SELECT id, received_at, reply_type, recipient, reply, sealed_reply, pubsub_topic, status_message_id
+                SELECT id, received_at, reply_type, recipient, sealed_reply, pubsub_topic, status_message_id
                 FROM unfinished_message JOIN message ON id = unfinished_message.message
                 WHERE unfinished_message.message BETWEEN ? AND ? AND state <> 0 ORDER BY unfinished_message.message
                 """,

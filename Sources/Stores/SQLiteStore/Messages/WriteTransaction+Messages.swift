@@ -64,7 +64,7 @@ extension WriteTransaction {
     private func answer(_ message: Int64, with reply: Reply, at now: Timestamp) throws {
         let sealed = try sealing.seal([reply.payload], in: .reply(to: reply.recipient, message: message))
         let changedCount = try database.run(
-            Self.answerMessage, now, reply.pubsubTopic, reply.type, sealed == nil ? reply.payload : nil, sealed, reply.recipient,
+            Self.answerMessage, now, reply.pubsubTopic, reply.type, sealed, reply.recipient,
             reply.statusMessageID?.prefix, reply.statusMessageID, message)
         guard changedCount == 1 else { throw StoreError.alreadyDecided }
         if reply.type == .pushNotificationRegistrationResponse {
@@ -96,7 +96,7 @@ extension WriteTransaction {
     private static let answerMessage = """
         UPDATE message SET
             state = \(MessageState.answered.rawValue), decided_at = ?, envelope = NULL, pubsub_topic = ?,
-            reply_type = ?, reply = ?, sealed_reply = ?, recipient = ?, status_prefix = ?, status_message_id = ?
+            reply_type = ?, sealed_reply = ?, recipient = ?, status_prefix = ?, status_message_id = ?
         WHERE id = ? AND state = \(MessageState.recorded.rawValue)
         """
     private static let nameRecipient = """
@@ -114,8 +114,7 @@ extension WriteTransaction {
         """
     private static let eraseReplies = """
         UPDATE message SET
-            pubsub_topic = NULL, reply_type = NULL, reply = NULL, sealed_reply = NULL, recipient = NULL, status_prefix = NULL,
-            status_message_id = NULL
+            pubsub_topic = NULL, reply_type = NULL, sealed_reply = NULL, recipient = NULL, status_prefix = NULL, status_message_id = NULL
         WHERE id BETWEEN ? AND ? AND state = \(MessageState.answered.rawValue)
         """
     private static let closeMessages = """
@@ -129,7 +128,7 @@ extension Database {
     func response(to statusMessageID: Digest32, _ sealing: RowSealing) throws -> [UInt8]? {
         try first(
             """
-            SELECT id, recipient, reply, sealed_reply FROM message WHERE status_prefix = ? AND status_message_id = ? AND reply_type = ?
+            SELECT id, recipient, sealed_reply FROM message WHERE status_prefix = ? AND status_message_id = ? AND reply_type = ?
             ORDER BY id DESC LIMIT 1
             """,
             statusMessageID.prefix, statusMessageID, MessageType.pushNotificationResponse

@@ -148,18 +148,14 @@ extension Database {
     fileprivate func withHistory(_ push: QueuedPush, _ sealing: RowSealing, hasSuspects: Bool) throws -> QueuedPush {
         guard hasSuspects || push.registration == nil else { return push }
         var push = push
-        let digest = push.targetDigest
-        let code = sealing.code(of: digest)
+        let code = try sealing.code(of: push.targetDigest)
         if hasSuspects {
-            push.suspicion = try first("SELECT suspected_at, tried_at FROM suspect_token WHERE token_digest IN (?, ?)", digest, code) {
-                row in
+            push.suspicion = try first("SELECT suspected_at, tried_at FROM suspect_token WHERE token_digest = ?", code) { row in
                 Suspicion(since: try row.next(), triedAt: try row.next())
             }
         }
         if push.registration == nil {
-            push.tokenDeliveredAt = try first("SELECT delivered_at FROM proven_token WHERE token_digest IN (?, ?)", digest, code) {
-                try $0.next()
-            }
+            push.tokenDeliveredAt = try first("SELECT delivered_at FROM proven_token WHERE token_digest = ?", code) { try $0.next() }
         }
         return push
     }
@@ -227,8 +223,8 @@ extension RowCursor {
     /// The columns that ``nextQueuedPush()`` reads from a push joined with ``queuedPushJoin``.
     static let queuedPushColumns = """
         push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type, push.apn_topic, push.type,
-        push.accepted_at, push.state, push.attempts, push.registration, \(PushSecrets.columns),
-        target.device_token, target.version, target.secrets, target.delivered_at
+        push.accepted_at, push.state, push.attempts, push.registration, push.secrets,
+        target.version, target.secrets, target.delivered_at
         """
     /// The live registration that a push goes to, if it still has the same token type and bundle id.
     static let queuedPushJoin = """
@@ -244,7 +240,7 @@ extension RowCursor {
         let type: PushNotificationType = try next()
         let (acceptedAt, state, attempts): (Timestamp, OpenPushState, Int) = (try next(), try next(), try next())
         let row: Int64? = try next()
-        let secrets = try nextPushSecrets(sealing, in: .push(to: target, deduplicationKey: key))
+        let secrets = try sealing.pushSecrets(next(), in: .push(to: target, deduplicationKey: key))
         let registered = try nextTarget(of: target, sealing)
         var queued = QueuedPush(
             id: id, message: message,
@@ -259,32 +255,17 @@ extension RowCursor {
         return queued
     }
 
-    /// Reads the live registration of a push from the next four columns; nil if none exists.
+    /// Reads the live registration of a push from the next three columns; nil if none exists.
     private mutating func nextTarget(
         of installation: Installation, _ sealing: RowSealing
     ) throws -> (token: DeviceToken, version: UInt64, deliveredAt: Timestamp?)? {
-        let (clear, version): (DeviceToken, UInt64?) = (try next(), try next())
-        let (secrets, deliveredAt): ([UInt8]?, Timestamp?) = (try next(), try next())
+        let (version, secrets, deliveredAt): (UInt64?, [UInt8]?, Timestamp?) = (try next(), try next(), try next())
         guard let version else { return nil }
-        let fields = try sealing.open(secrets, count: 2, in: .registration(installation, version: version))
-        return (fields.map { DeviceToken(field: $0[1]) } ?? clear, version, deliveredAt)
+        return (try sealing.registrationTokens(secrets, of: installation, version: version).device, version, deliveredAt)
     }
 
     /// Reads an installation from the next two columns.
     mutating func nextInstallation() throws -> Installation {
         Installation(keyHash: try next(), installationID: try next())
-    }
-}
-
-extension PushSecrets {
-    /// The columns that ``RowCursor/nextPushSecrets(_:in:)`` reads.
-    static let columns = "push.device_token, push.chat_id, push.ciphertext, push.notification, push.secrets"
-}
-
-extension RowCursor {
-    /// Reads the secrets of an open push from the next five columns.
-    mutating func nextPushSecrets(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> PushSecrets {
-        let clear = PushSecrets(deviceToken: try next(), chatID: try next(), message: try next(), notification: try next())
-        return try sealing.open(try next(), orClear: clear, in: place())
     }
 }

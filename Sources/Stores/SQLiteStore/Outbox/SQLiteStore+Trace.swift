@@ -45,8 +45,7 @@ extension SQLiteStore {
         """
     private static let selectResponses = """
         SELECT id, hash, status_message_id, received_at, decided_at,
-            EXISTS (SELECT 1 FROM unfinished_message WHERE unfinished_message.message = message.id), recipient, reply,
-            sealed_reply
+            EXISTS (SELECT 1 FROM unfinished_message WHERE unfinished_message.message = message.id), recipient, sealed_reply
         FROM message WHERE reply_type = ? AND status_prefix IS NOT NULL ORDER BY id
         """
 }

@@ -28,14 +28,12 @@ extension WriteTransaction {
         let secrets =
             try end == nil
             ? sealing.seal(PushSecrets(deviceToken: push.deviceToken, chatID: chatID, message: message).fields, in: place) : nil
-        let isClear = end == nil && secrets == nil
         let next = end == nil ? accepted.due?.nanoseconds ?? outbox.round(for: push.target, trust: trust, in: route) : 0
         try database.run(
             Self.insertPush, accepted.message, end?.outcome.rawValue ?? OpenPushState.queued.rawValue, route, now, next,
             end == nil ? nil : now, end?.reason, push.deduplicationKey.prefix, push.deduplicationKey, push.target.keyHash,
             push.target.installationID,
-            push.tokenType, push.type, push.apnTopic, isClear ? push.deviceToken : "", isClear ? chatID : [], isClear ? message : [],
-            secrets, target?.row, trust)
+            push.tokenType, push.type, push.apnTopic, secrets, target?.row, trust)
         count(.accepted)
         if let end { count(end.outcome.milestone) }
     }
@@ -58,8 +56,8 @@ extension WriteTransaction {
     private static let insertPush = """
         INSERT INTO push (
             message, state, route, accepted_at, next_attempt_at, finished_at, reason, attempts, deduplication_prefix, deduplication_key,
-            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, secrets, registration, trust)
-        VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            key_hash, installation_id, token_type, type, apn_topic, secrets, registration, trust)
+        VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
     /// Applies a change of a push. Finished pushes do not change.
@@ -116,7 +114,7 @@ extension WriteTransaction {
         let changedCount = try database.run(
             """
             UPDATE push SET
-                state = ?, finished_at = ?, reason = ?, \(Self.eraseSecrets)
+                state = ?, finished_at = ?, reason = ?, secrets = NULL
             WHERE id = ? AND finished_at IS NULL
             """,
             outcome, now, reason, push)
@@ -211,7 +209,7 @@ extension WriteTransaction {
         let changedCount = try database.run(
             """
             UPDATE push SET
-                state = ?3, finished_at = ?4, reason = ?5, \(Self.eraseSecrets)
+                state = ?3, finished_at = ?4, reason = ?5, secrets = NULL
             WHERE \(Self.isOpenPushOfTarget) AND state <> \(OpenPushState.leased.rawValue)
             """,
             target.keyHash, target.installationID, PushOutcome.withdrawn, now, "unregistered")
@@ -230,7 +228,7 @@ extension WriteTransaction {
     private func rewrite(_ push: Int64, _ change: (inout PushSecrets) -> Void) throws {
         let row = try database.first(Self.selectSecrets, push) { row in
             let place = SealedPlace.push(to: try row.nextInstallation(), deduplicationKey: try row.next())
-            return (place: place, secrets: try row.nextPushSecrets(sealing, in: place))
+            return (place: place, secrets: try sealing.pushSecrets(row.next(), in: place))
         }
         guard var row else { return }
         change(&row.secrets)
@@ -239,18 +237,12 @@ extension WriteTransaction {
 
     /// Stores the secrets of an open push.
     func store(_ secrets: PushSecrets, ofPush push: Int64, in place: SealedPlace) throws {
-        let (clear, sealed) = try sealing.columns(secrets, in: place)
-        try database.run(
-            "UPDATE push SET device_token = ?, chat_id = ?, ciphertext = ?, notification = ?, secrets = ? WHERE id = ?",
-            clear.deviceToken, clear.chatID, clear.message, clear.notification, sealed, push)
+        try database.run("UPDATE push SET secrets = ? WHERE id = ?", try sealing.seal(secrets.fields, in: place), push)
     }
 
     private static let selectSecrets = """
-        SELECT key_hash, installation_id, deduplication_key, \(PushSecrets.columns) FROM push WHERE id = ? AND finished_at IS NULL
+        SELECT key_hash, installation_id, deduplication_key, secrets FROM push WHERE id = ? AND finished_at IS NULL
         """
-
-    /// The SQL assignments that erase the secrets of a push.
-    private static let eraseSecrets = "device_token = '', chat_id = x'', ciphertext = x'', notification = NULL, secrets = NULL"
 
     /// The SQL condition for the open pushes of a target, whose key hash and installation id are the first two values. Without the `+`,
     /// SQLite would substitute the key hash for the column in substr() and not use the index.
@@ -267,7 +259,7 @@ extension Database {
             row in
             let (id, type) = (try row.next(Int64.self), try row.next(PushNotificationType.self))
             let place = SealedPlace.push(to: target, deduplicationKey: try row.next())
-            let secrets = try row.nextPushSecrets(sealing, in: place)
+            let secrets = try sealing.pushSecrets(row.next(), in: place)
             let content = PushContent(chatID: secrets.chatID, message: secrets.message)
             return (PushSlot(target: target, type: type), DeferredPush(row: id, content: content))
         }
@@ -278,8 +270,8 @@ extension Database {
     /// Selects among the 8 newest rows only. While a push waits for a credit, later pushes of its type are coalesced with it, so few rows
     /// are newer.
     private static let selectDeferred = """
-        SELECT id, type, deduplication_key, device_token, chat_id, ciphertext, notification, secrets FROM (
-            SELECT id, type, deduplication_key, \(PushSecrets.columns), next_attempt_at, attempts, state FROM push
+        SELECT id, type, deduplication_key, secrets FROM (
+            SELECT id, type, deduplication_key, secrets, next_attempt_at, attempts, state FROM push
             WHERE substr(key_hash, 1, 8) = substr(?1, 1, 8) AND installation_id = ?2 AND finished_at IS NULL AND +key_hash = ?1
             ORDER BY id DESC LIMIT 8
         ) WHERE attempts = 0 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at > ?3

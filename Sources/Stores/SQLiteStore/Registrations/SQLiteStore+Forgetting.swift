@@ -45,7 +45,7 @@ extension WriteTransaction {
         forgotten.replyCount = try database.run(
             """
             UPDATE message SET
-                pubsub_topic = NULL, reply_type = NULL, reply = NULL, sealed_reply = NULL, recipient = NULL, status_prefix = NULL,
+                pubsub_topic = NULL, reply_type = NULL, sealed_reply = NULL, recipient = NULL, status_prefix = NULL,
                 status_message_id = NULL
             WHERE recipient = ?
             """,

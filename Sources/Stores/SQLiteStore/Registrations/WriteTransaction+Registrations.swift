@@ -22,29 +22,23 @@ extension WriteTransaction {
             INSERT OR REPLACE INTO registration (
                 id, key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest,
                 token_type, enabled, allow_from_contacts_only, block_mentions,
-                access_token, device_token, apn_topic, grant_signature, blocked_chats, muted_chats, allowed_mentions_chats,
-                delivered_at, secrets, token_code)
-            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                apn_topic, grant_signature, blocked_chats, muted_chats, allowed_mentions_chats, delivered_at, secrets, token_code)
+            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             stored?.row, registration.keyHash.prefix, content.version, now,
             registration.keyHash, registration.installation.prefix, content.installationID, registration.plaintextDigest,
             content.tokenType, content.enabled, content.allowFromContactsOnly, content.blockMentions,
-            secrets.accessToken, secrets.deviceToken, content.apnTopic, content.grant,
+            content.apnTopic, content.grant,
             fingerprints.column(for: content.blockedChatList), fingerprints.column(for: content.mutedChatList),
             fingerprints.column(for: content.allowedMentionsChatList), try stored.flatMap { try delivery(of: content, registeredAs: $0) },
             secrets.secrets, secrets.tokenCode)
         let id = database.lastInsertedRowID
         try database.run(
             "INSERT OR REPLACE INTO query_topic (registration, plain, prefixed) VALUES (?, ?, ?)", id, topics.plain, topics.prefixed)
-        let lists = [secrets.allowedKeys, secrets.chatLists, secrets.sealedAllowedKeys, secrets.sealedChatLists]
-        if lists.contains(where: { $0 != nil }) {
+        if secrets.allowedKeys != nil || secrets.chatLists != nil {
             try database.run(
-                """
-                INSERT OR REPLACE INTO registration_lists (
-                    registration, allowed_keys, chat_lists, sealed_allowed_keys, sealed_chat_lists)
-                VALUES (?, ?, ?, ?, ?)
-                """,
-                id, lists[0], lists[1], lists[2], lists[3])
+                "INSERT OR REPLACE INTO registration_lists (registration, sealed_allowed_keys, sealed_chat_lists) VALUES (?, ?, ?)",
+                id, secrets.allowedKeys, secrets.chatLists)
         } else if stored != nil {
             try database.run("DELETE FROM registration_lists WHERE registration = ?", id)
         }
@@ -57,9 +51,9 @@ extension WriteTransaction {
         let delivery: Timestamp?? = try database.first(
             """
             SELECT delivered_at FROM registration
-            WHERE id = ? AND is_live = 1 AND (device_token = ? OR token_code = ?) AND token_type = ? AND apn_topic = ?
+            WHERE id = ? AND is_live = 1 AND token_code = ? AND token_type = ? AND apn_topic = ?
             """,
-            stored.row, content.deviceToken, sealing.code(of: content.deviceToken), content.tokenType, content.apnTopic
+            stored.row, try sealing.code(of: content.deviceToken), content.tokenType, content.apnTopic
         ) { try $0.next() }
         return delivery ?? nil
     }
@@ -138,12 +132,12 @@ extension WriteTransaction {
 
 extension RowCursor {
     /// The columns that ``nextTokens(of:_:)`` reads.
-    static let tokenColumns = "access_token, device_token, registration.version, registration.secrets"
+    static let tokenColumns = "registration.version, registration.secrets"
 
-    /// Reads the tokens of a registration, and its version, from the next four columns.
+    /// Reads the tokens of a registration, and its version, from the next two columns.
     mutating func nextTokens(of installation: Installation, _ sealing: RowSealing) throws -> RegistrationTokens {
-        let clear = RegistrationTokens(access: try next(), device: try next(), version: try next())
-        return try sealing.open(try next(), orClear: clear, of: installation)
+        let version: UInt64 = try next()
+        return try sealing.registrationTokens(next(), of: installation, version: version)
     }
 }
 
@@ -215,18 +209,17 @@ extension Database {
     // SQLite knows the length of a blob without reading it (https://www.sqlite.org/opcode.html, Column).
     private static let selectShapes = """
         SELECT installation_id, is_live, was_registered,
-            \(ListColumn.byteCount("allowed_keys")) + \(ListColumn.byteCount("chat_lists")), delivered_at IS NOT NULL
+            \(ListColumn.byteCount("sealed_allowed_keys")) + \(ListColumn.byteCount("sealed_chat_lists")), delivered_at IS NOT NULL
         FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
         WHERE key_prefix = ? AND is_live IN (0, 1) AND key_hash = ?
         """
     private static let selectAllowedKeyByteCounts = """
-        SELECT id, \(ListColumn.byteCount("allowed_keys"))
+        SELECT id, \(ListColumn.byteCount("sealed_allowed_keys"))
         FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
         WHERE \(isLiveOfKey) ORDER BY id
         """
     private static let selectQueryable = """
-        SELECT installation_id, grant_signature, allow_from_contacts_only, \(RowCursor.tokenColumns), allowed_keys,
-            sealed_allowed_keys
+        SELECT installation_id, grant_signature, allow_from_contacts_only, \(RowCursor.tokenColumns), sealed_allowed_keys
         FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
         WHERE id = ?
         """
@@ -238,8 +231,8 @@ extension Installation {
 }
 
 extension ListColumn {
-    /// The SQL expression for the length of a stored list, sealed or in clear. A sealed list has one field.
+    /// The SQL expression for the length of a stored list, which is sealed as one field.
     static func byteCount(_ column: String) -> String {
-        "coalesce(length(\(column)), length(sealed_\(column)) - \(SealingKeys.overheadByteCount + 4), 0)"
+        "coalesce(length(\(column)) - \(SealingKeys.overheadByteCount + 4), 0)"
     }
 }

@@ -4,8 +4,8 @@ import Store
 
 /// Rewrites the database file at the start after re-sealing.
 ///
-/// SQLite moves rows between pages and leaves copies of them in the unused bytes of a page. Only a rewrite removes the copies of
-/// rows in clear. It takes seconds for a gigabyte and excludes all other writes, so it does not run in a running server.
+/// SQLite moves rows between pages and leaves copies of them in the unused bytes of a page. Only a rewrite removes the copies that
+/// an older key has sealed. It takes seconds for a gigabyte and excludes all other writes, so it does not run in a running server.
 enum Compaction {
     /// Compacts if re-sealing has ended since the last compaction. The database works without it, so a failure is logged only, and the next
     /// start tries again.

@@ -10,10 +10,6 @@ enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
     case proxyDevices = 6
     case originKeys = 7
     case originPushes = 8
-    case suspectTokens = 9
-    case provenTokens = 10
-    /// No row is in clear any more: the indexes on device tokens in clear are deleted.
-    case clearIndexes = 11
     /// The free pages of the file, which may have old content, are taken.
     case takingFreePages = 12
     /// The free pages are overwritten and returned to the file system.
@@ -34,9 +30,9 @@ enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
         case .replies: ("message", "id")
         case .proxyDevices: ("nextcloud_device", "id")
         case .originPushes: ("nextcloud_origin_push", "id")
-        case .originKeys, .suspectTokens, .provenTokens, .clearIndexes, .takingFreePages, .returningFreePages, .truncatingLog, .done: nil
+        case .originKeys, .takingFreePages, .returningFreePages, .truncatingLog, .done: nil
         }
     }
 
-    var next: ResealingStep { ResealingStep(rawValue: rawValue + 1) ?? .done }
+    var next: ResealingStep { Self.allCases.first { $0.rawValue > rawValue } ?? .done }
 }

@@ -4,9 +4,9 @@ package import Store
 
 extension SQLiteStore {
     package func resealNext() async throws -> SealingProgress {
-        guard case .sealed(let sealer) = sealing else { return .off }
+        let sealer = try sealing.sealer
         let step = try await queue.perform { transaction in
-            guard let state = try ResealingState(transaction.database) else { throw StoreError.damaged }
+            let state = try ResealingState(transaction.database)
             try transaction.database.overwritingDeletedContent { try Resealing(transaction: transaction, sealer: sealer).next(state) }
             return state.step
         }
@@ -16,7 +16,7 @@ extension SQLiteStore {
 
     package func sealingProgress() async throws -> SealingProgress {
         try await read { database in
-            guard let state = try ResealingState(database) else { return .off }
+            let state = try ResealingState(database)
             guard state.step != .done else { return .sealed }
             var part = 0.0
             if let (table, key) = state.step.table {
@@ -49,12 +49,12 @@ struct ResealingState {
     /// The last row of the step's table that was examined; 0 to begin.
     var position: Int64
 
-    /// Reads the progress; nil if the database is not sealed.
-    init?(_ database: Database) throws {
+    /// Reads the progress.
+    init(_ database: Database) throws {
         let state = try database.first("SELECT step, position FROM sealing") { row in
             (step: try row.next(ResealingStep.self), position: try row.next(Int64.self))
         }
-        guard let state else { return nil }
+        guard let state else { throw StoreError.damaged }
         (step, position) = state
     }
 }

@@ -9,17 +9,17 @@ import Store
 struct SealingStart {
     let identity: FixedBytes<33>
     let keys: SealingKeys
-    let isNewDatabase: Bool
 
-    /// Turns sealing on, or begins the rotation to a new key.
+    /// Stores the secret of a new database, or starts the rotation to a new key.
     func prepare(_ database: Database, random: inout some RandomNumberGenerator, logger: Logger) throws {
-        let newSecret: FixedBytes<32> = random.fixedBytes()
-        let change = try SealingChange(
-            stored: database.storedSecrets(), identity: identity, keys: keys,
-            turningOnWith: isNewDatabase ? newSecret : database.secretInClear())
-        switch change {
-        case .turnOn(let secret):
-            try turnOn(secret, database, logger: logger)
+        switch try SealingChange(
+            stored: database.storedSecrets(), identity: identity, keys: keys, newSecret: random.fixedBytes())
+        {
+        case .start(let secret):
+            try database.insert(secret)
+            try database.run(
+                "INSERT INTO sealing (id, key_id, step, position, needs_compaction) VALUES (1, ?, ?, 0, 0)", Int64(keys.newest),
+                ResealingStep.done)
         case .rotate(let secret):
             if let secret { try database.insert(secret) }
             let changedCount = try database.run(
@@ -29,36 +29,5 @@ struct SealingStart {
                 logger.notice("rotating the sealing key; re-sealing the database", metadata: ["newKey": "\(keys.newest)"])
             }
         }
-    }
-
-    private func turnOn(_ secret: StoredSecret, _ database: Database, logger: Logger) throws {
-        try database.insert(secret)
-        try database.run("UPDATE identity SET list_key = x''")
-        let step = isNewDatabase ? ResealingStep.done : .first
-        try database.run(
-            "INSERT INTO sealing (id, key_id, step, position, has_clear_rows, needs_compaction) VALUES (1, ?, ?, 0, ?, 0)",
-            Int64(keys.newest), step, !isNewDatabase)
-        if isNewDatabase {
-            try ClearIndexes.drop(database)
-        } else {
-            logger.notice("sealing is on; re-sealing the database", metadata: ["key": "\(keys.newest)"])
-        }
-    }
-}
-
-/// The indexes on device tokens in clear.
-enum ClearIndexes {
-    /// Deletes the indexes, which a sealed database does not need.
-    static func drop(_ database: Database) throws {
-        for name in ["registration_by_token", "nextcloud_device_by_token", "nextcloud_device_by_voip_token"] {
-            try database.execute(sql: "DROP INDEX \(name)")
-        }
-    }
-}
-
-extension Database {
-    /// Returns whether rows in clear may remain, so that the indexes on device tokens in clear exist.
-    func hasClearRows() throws -> Bool {
-        try first("SELECT has_clear_rows FROM sealing") { try $0.next() } ?? true
     }
 }

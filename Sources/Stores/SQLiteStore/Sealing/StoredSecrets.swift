@@ -9,10 +9,7 @@ extension Database {
     ///
     /// - Parameter keys: The sealing keys; nil without a sealing key file.
     func secrets(identity: FixedBytes<33>, keys: SealingKeys?) throws -> DatabaseSecrets {
-        let stored = try storedSecrets()
-        return try DatabaseSecrets(
-            stored: stored, clear: stored.isEmpty ? secretInClear() : nil, identity: identity, keys: keys,
-            isReadOnly: configuration.readonly)
+        try DatabaseSecrets(stored: storedSecrets(), identity: identity, keys: keys, isReadOnly: configuration.readonly)
     }
 
     func storedSecrets() throws -> [StoredSecret] {
@@ -20,14 +17,6 @@ extension Database {
             guard let id = UInt8(exactly: try row.next(Int64.self)) else { throw StoreError.damaged }
             return StoredSecret(keyID: id, sealed: try row.next())
         }
-    }
-
-    /// Reads the secret of a database that is not sealed.
-    func secretInClear() throws -> FixedBytes<32> {
-        guard let secret = try first("SELECT list_key FROM identity", read: { try $0.next(FixedBytes<32>.self) }) else {
-            throw StoreError.damaged
-        }
-        return secret
     }
 
     func insert(_ secret: StoredSecret) throws {

@@ -52,9 +52,8 @@ package struct CopiedTable: Sendable {
             "registration", key: "id",
             """
             id key_hash:bytes installation_id:text is_live:bool was_registered:bool version:unsigned updated_at plaintext_digest:bytes
-            token_type enabled:bool allow_from_contacts_only:bool block_mentions:bool access_token:text device_token:text apn_topic:text
-            grant_signature:bytes allowed_keys:bytes chat_lists:bytes secrets:bytes token_code:bytes sealed_allowed_keys:bytes
-            sealed_chat_lists:bytes blocked_chats:bytes muted_chats:bytes allowed_mentions_chats:bytes plain_topic prefixed_topic
+            token_type enabled:bool allow_from_contacts_only:bool block_mentions:bool apn_topic:text grant_signature:bytes secrets:bytes
+            token_code:bytes sealed_allowed_keys:bytes sealed_chat_lists:bytes blocked_chats:bytes muted_chats:bytes allowed_mentions_chats:bytes plain_topic prefixed_topic
             delivered_at
             """),
         CopiedTable("topic_key", key: "key_hash is_prefixed", "key_hash:bytes is_prefixed:bool topic_key:bytes"),
@@ -62,33 +61,32 @@ package struct CopiedTable: Sendable {
             "message", key: "id",
             """
             id sent_at state is_unfinished:bool received_at decided_at hash:bytes ignore_reason reply_type status_message_id:bytes
-            recipient:bytes installation_id:bytes pubsub_topic:text reply:bytes sealed_reply:bytes envelope:bytes
+            recipient:bytes installation_id:bytes pubsub_topic:text sealed_reply:bytes envelope:bytes
             """),
         CopiedTable("checkpoint", key: "pubsub_topic", "pubsub_topic:text received_until"),
         CopiedTable(
             "push", key: "id",
             """
             id message state route:text trust accepted_at next_attempt_at attempted_at reason:text finished_at attempts
-            deduplication_key:bytes key_hash:bytes installation_id:text token_type type apn_topic:text device_token:text
-            chat_id:bytes ciphertext:bytes notification:bytes secrets:bytes registration
+            deduplication_key:bytes key_hash:bytes installation_id:text token_type type apn_topic:text secrets:bytes
+            registration
             """),
         CopiedTable("route", key: "token_type apn_topic", "token_type apn_topic:text name:text"),
         CopiedTable("delivered_topic", key: "route apn_topic", "route:text apn_topic:text"),
-        CopiedTable("suspect_token", key: "token_digest", "token_digest:bytes suspected_at tried_at is_coded:bool"),
-        CopiedTable("proven_token", key: "token_digest", "token_digest:bytes delivered_at is_coded:bool"),
+        CopiedTable("suspect_token", key: "token_digest", "token_digest:bytes suspected_at tried_at"),
+        CopiedTable("proven_token", key: "token_digest", "token_digest:bytes delivered_at"),
         CopiedTable(
             "dead_registration", key: "id",
             """
-            id died_at reason:text route:text plain_topic prefixed_topic key_hash:bytes plaintext_digest:bytes content:bytes secrets:bytes
+            id died_at reason:text route:text plain_topic prefixed_topic key_hash:bytes plaintext_digest:bytes secrets:bytes
             """),
         CopiedTable("ledger", key: "milestone", "milestone:text count pruned"),
         CopiedTable(
             "nextcloud_device", key: "identifier",
             """
-            identifier:bytes user_key:bytes push_token_hash:bytes platform:text token:text secrets:bytes token_code:bytes topic:text
-            voip_token:text voip_secrets:bytes voip_token_code:bytes voip_topic:text created_at updated_at used_at removed_at is_dead:bool
+            identifier:bytes push_token_hash:bytes platform:text secrets:bytes token_code:bytes topic:text voip_secrets:bytes voip_token_code:bytes voip_topic:text created_at updated_at used_at removed_at is_dead:bool
             """),
-        CopiedTable("nextcloud_origin_key", key: "user_name", "user_name:text sealed:bytes secrets:bytes"),
+        CopiedTable("nextcloud_origin_key", key: "user_name", "user_name:text secrets:bytes"),
         CopiedTable(
             "nextcloud_origin_device", key: "id",
             """
@@ -96,6 +94,6 @@ package struct CopiedTable: Sendable {
             """),
         CopiedTable(
             "nextcloud_origin_push", key: "id",
-            "id device proxy:text subject:text signature:text secrets:bytes priority:text kind:text expires_at"),
+            "id device proxy:text secrets:bytes priority:text kind:text expires_at"),
     ]
 }

@@ -39,17 +39,13 @@ package struct CopiedRows: Sendable {
 package struct CopiedDatabase: Sendable {
     /// The compressed public key.
     package var identity: FixedBytes<33>
-    /// The secret of ``ListFingerprints``; empty in a sealed database.
-    package var listKey: [UInt8]
-    /// The key that seals new values, and whether no value in clear or of another key remains; nil if the database is not sealed.
-    package var sealing: (keyID: Int64, isComplete: Bool)?
+    /// The key that seals new values, and whether no value of another key remains.
+    package var sealing: (keyID: Int64, isComplete: Bool)
     /// The last row number that each numbered table has given, because no number is given twice.
     package var lastNumbers: [String: Int64]
 
-    package init(
-        identity: FixedBytes<33>, listKey: [UInt8], sealing: (keyID: Int64, isComplete: Bool)?, lastNumbers: [String: Int64]
-    ) {
-        (self.identity, self.listKey, self.sealing, self.lastNumbers) = (identity, listKey, sealing, lastNumbers)
+    package init(identity: FixedBytes<33>, sealing: (keyID: Int64, isComplete: Bool), lastNumbers: [String: Int64]) {
+        (self.identity, self.sealing, self.lastNumbers) = (identity, sealing, lastNumbers)
     }
 }
 

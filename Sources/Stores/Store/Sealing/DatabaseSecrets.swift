@@ -7,29 +7,28 @@ package struct DatabaseSecrets: HoldsSecret, Sendable {
     package let fingerprints: ListFingerprints
     package let sealing: RowSealing
 
+    /// The secrets of a store that has no keys, because it reads only or copies sealed rows.
+    package static let locked = DatabaseSecrets()
+
+    private init() {
+        // Such a store computes no fingerprint.
+        fingerprints = ListFingerprints(key: FixedBytes())
+        sealing = .locked
+    }
+
     /// Opens the stored secret of a database and checks the keys.
     ///
     /// - Parameters:
-    ///   - stored: The secret as each key has sealed it; empty if the database is not sealed.
-    ///   - clear: The secret of a database that is not sealed.
+    ///   - stored: The secret as each key has sealed it.
     ///   - keys: The sealing keys; nil without a sealing key file.
-    ///   - isReadOnly: Whether a sealed database may be opened without its keys, which locks its sealed values.
-    /// - Throws: `StoreError.sealingKeyMissing` if the database is sealed, not read-only, and `keys` is nil; `sealingKeyUnknown` or
-    ///   `sealingKeyWrong` if a key of the database is not among the keys; `damaged` without any secret.
-    package init(
-        stored: [StoredSecret], clear: FixedBytes<32>?, identity: FixedBytes<33>, keys: SealingKeys?, isReadOnly: Bool
-    ) throws(StoreError) {
-        guard !stored.isEmpty else {
-            guard let clear else { throw .damaged }
-            fingerprints = ListFingerprints(key: clear)
-            sealing = .clear
-            return
-        }
+    ///   - isReadOnly: Whether the database may be opened without its keys, which locks its sealed values.
+    /// - Throws: `StoreError.sealingKeyMissing` if the database is not read-only and `keys` is nil; `sealingKeyUnknown` or `sealingKeyWrong`
+    ///   if a key of the database is not among the keys; `notSetUp` without any secret.
+    package init(stored: [StoredSecret], identity: FixedBytes<33>, keys: SealingKeys?, isReadOnly: Bool) throws(StoreError) {
+        guard !stored.isEmpty else { throw .notSetUp }
         guard let keys else {
             guard isReadOnly else { throw .sealingKeyMissing }
-            // A store for reading only computes no fingerprint.
-            fingerprints = ListFingerprints(key: FixedBytes())
-            sealing = .locked
+            self = .locked
             return
         }
         let secret = try StoredSecret.open(stored, identity: identity, keys: keys)
@@ -72,23 +71,22 @@ package struct StoredSecret: Sendable {
 
 /// A change that a starting store makes in a database for its sealing keys.
 package enum SealingChange: Sendable {
-    /// Sealing is turned on: the database stores this secret instead of the one in clear.
-    case turnOn(StoredSecret)
+    /// The database is new and stores this secret.
+    case start(StoredSecret)
     /// Re-sealing begins if the newest key is not yet the one that seals. The secret is nil if the newest key has sealed it already.
     case rotate(adding: StoredSecret?)
 
     /// Decides about the change.
     ///
     /// - Parameters:
-    ///   - stored: The secret as each key has sealed it; empty if the database is not sealed.
-    ///   - secret: The secret that a database seals from now on: the one in clear of an older database, on which its fingerprints depend,
-    ///     or one for a new database that was never stored in clear.
+    ///   - stored: The secret as each key has sealed it; empty in a new database.
+    ///   - newSecret: The secret of a new database.
     /// - Throws: `StoreError.sealingKeyUnknown` or `sealingKeyWrong` if a key of the database is not among the keys.
     package init(
-        stored: [StoredSecret], identity: FixedBytes<33>, keys: SealingKeys, turningOnWith secret: @autoclosure () throws -> FixedBytes<32>
-    ) throws {
+        stored: [StoredSecret], identity: FixedBytes<33>, keys: SealingKeys, newSecret: FixedBytes<32>
+    ) throws(StoreError) {
         guard !stored.isEmpty else {
-            self = .turnOn(StoredSecret(try secret(), identity: identity, keys: keys))
+            self = .start(StoredSecret(newSecret, identity: identity, keys: keys))
             return
         }
         let secret = try StoredSecret.open(stored, identity: identity, keys: keys)

@@ -14,12 +14,8 @@ package struct OriginPushContent: Sendable {
 
 extension RowSealing {
     /// Returns the sealed part of a push of the Nextcloud origin.
-    ///
-    /// - Parameter clear: The part that the row has in clear.
-    package func open(
-        _ sealed: [UInt8]?, orClear clear: OriginPushContent, in place: @autoclosure () -> SealedPlace
-    ) throws(StoreError) -> OriginPushContent {
-        guard let fields = try open(sealed, count: 2, in: place()) else { return clear }
+    package func originPushContent(_ sealed: [UInt8]?, in place: @autoclosure () -> SealedPlace) throws(StoreError) -> OriginPushContent {
+        let fields = try open(sealed, count: 2, in: place())
         return OriginPushContent(
             subject: String(decoding: fields[0] ?? [], as: UTF8.self), signature: String(decoding: fields[1] ?? [], as: UTF8.self))
     }

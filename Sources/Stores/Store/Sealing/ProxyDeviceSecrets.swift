@@ -22,20 +22,13 @@ package struct ProxyDeviceSecrets: Sendable {
 extension RowSealing {
     /// Returns the secrets of a device.
     ///
-    /// - Parameters:
-    ///   - calls: The sealed token for calls.
-    ///   - clear: The secrets that the row has in clear.
-    package func open(
-        _ sealed: [UInt8]?, calls: [UInt8]?, orClear clear: ProxyDeviceSecrets, of identifier: Digest64
+    /// - Parameter calls: The sealed token for calls; nil without one.
+    package func proxyDeviceSecrets(
+        _ sealed: [UInt8]?, calls: [UInt8]?, of identifier: Digest64
     ) throws(StoreError) -> ProxyDeviceSecrets {
-        var secrets = clear
-        if let fields = try open(sealed, count: 2, in: .proxyDevice(identifier)) {
-            secrets.userKey = fields[0] ?? []
-            secrets.token = DeviceToken(field: fields[1])
-        }
-        if let fields = try open(calls, count: 1, in: .proxyDeviceCalls(identifier)) {
-            secrets.voipToken = DeviceToken(field: fields[0])
-        }
-        return secrets
+        let fields = try open(sealed, count: 2, in: .proxyDevice(identifier))
+        let voipToken = try value(calls, in: .proxyDeviceCalls(identifier))
+        return ProxyDeviceSecrets(
+            userKey: fields[0] ?? [], token: DeviceToken(field: fields[1]), voipToken: voipToken.map { DeviceToken(field: $0) })
     }
 }

@@ -32,21 +32,9 @@ package struct PushSecrets: Sendable {
 }
 
 extension RowSealing {
-    /// Returns the secrets of a push as the columns of its row keep them: in clear, or sealed with empty secrets in clear.
-    package func columns(
-        _ secrets: PushSecrets, in place: @autoclosure () -> SealedPlace
-    ) throws(StoreError) -> (clear: PushSecrets, sealed: [UInt8]?) {
-        let sealed = try seal(secrets.fields, in: place())
-        return (sealed == nil ? secrets : PushSecrets(), sealed)
-    }
-
     /// Returns the secrets of a push.
-    ///
-    /// - Parameter clear: The secrets that the row has in clear.
-    package func open(
-        _ sealed: [UInt8]?, orClear clear: PushSecrets, in place: @autoclosure () -> SealedPlace
-    ) throws(StoreError) -> PushSecrets {
-        guard let fields = try open(sealed, count: 4, in: place()) else { return clear }
+    package func pushSecrets(_ sealed: [UInt8]?, in place: @autoclosure () -> SealedPlace) throws(StoreError) -> PushSecrets {
+        let fields = try open(sealed, count: 4, in: place())
         return PushSecrets(
             deviceToken: DeviceToken(field: fields[0]), chatID: fields[1] ?? [], message: fields[2] ?? [], notification: fields[3])
     }

@@ -3,29 +3,24 @@ package import PushProtocol
 import StatusCrypto
 import Wire
 
-/// The secrets of a registration as the columns of its row keep them: in clear, or sealed with the columns in clear empty.
+/// The sealed secrets of a registration as the columns of its row keep them.
 package struct RegistrationColumns: Sendable {
-    package let accessToken: AccessToken?
-    package let deviceToken: DeviceToken?
-    /// The sealed tokens.
-    package let secrets: [UInt8]?
-    package let tokenCode: FixedBytes<16>?
+    /// Access token and device token.
+    package let secrets: [UInt8]
+    package let tokenCode: FixedBytes<16>
+    /// The list alone; nil if it is empty.
     package let allowedKeys: [UInt8]?
-    package let sealedAllowedKeys: [UInt8]?
+    /// The three chat lists; nil if all are empty.
     package let chatLists: [UInt8]?
-    package let sealedChatLists: [UInt8]?
 
     /// - Throws: `StoreError.sealingKeyMissing` in a locked database.
     package init(_ registration: Registration, _ sealing: RowSealing) throws(StoreError) {
         let (installation, content) = (registration.installation, registration.content)
         let tokens = RegistrationTokens(access: content.accessToken, device: content.deviceToken, version: content.version)
         secrets = try sealing.seal(tokens.fields, in: .registration(installation, version: content.version))
-        accessToken = secrets == nil ? content.accessToken : nil
-        deviceToken = secrets == nil ? content.deviceToken : nil
-        tokenCode = sealing.code(of: content.deviceToken)
-        (allowedKeys, sealedAllowedKeys) = try sealing.columns(
-            ListColumn.allowedKeys(of: content), in: .allowedKeys(of: installation, version: content.version))
-        (chatLists, sealedChatLists) = try sealing.columns(
-            ListColumn.chatLists(of: content), in: .chatLists(of: installation, version: content.version))
+        tokenCode = try sealing.code(of: content.deviceToken)
+        allowedKeys = try sealing.seal(
+            value: ListColumn.allowedKeys(of: content), in: .allowedKeys(of: installation, version: content.version))
+        chatLists = try sealing.seal(value: ListColumn.chatLists(of: content), in: .chatLists(of: installation, version: content.version))
     }
 }

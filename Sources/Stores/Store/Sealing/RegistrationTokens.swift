@@ -22,13 +22,10 @@ package struct RegistrationTokens: Sendable {
 
 extension RowSealing {
     /// Returns the tokens of a registration.
-    ///
-    /// - Parameter clear: The tokens that the row has in clear, and its version.
-    package func open(
-        _ sealed: [UInt8]?, orClear clear: RegistrationTokens, of installation: Installation
+    package func registrationTokens(
+        _ sealed: [UInt8]?, of installation: Installation, version: UInt64
     ) throws(StoreError) -> RegistrationTokens {
-        guard let fields = try open(sealed, count: 2, in: .registration(installation, version: clear.version)) else { return clear }
-        return RegistrationTokens(
-            access: AccessToken(field: fields[0]), device: DeviceToken(field: fields[1]), version: clear.version)
+        let fields = try open(sealed, count: 2, in: .registration(installation, version: version))
+        return RegistrationTokens(access: AccessToken(field: fields[0]), device: DeviceToken(field: fields[1]), version: version)
     }
 }

@@ -1,4 +1,4 @@
-/// A store that seals its secrets. After sealing was turned on or the key rotated, the store re-seals its older rows step by step.
+/// A store that seals its secrets. After the key was rotated, the store re-seals its older rows step by step.
 package protocol SealedStore: Sendable {
     /// Re-seals the next rows in a bounded transaction, or does the next step of the clean-up after the last row.
     ///
@@ -11,17 +11,14 @@ package protocol SealedStore: Sendable {
 
 /// The progress of re-sealing.
 package enum SealingProgress: Equatable, Sendable {
-    /// The database has no sealing key; its secrets are in clear.
-    case off
     /// The fraction of the work that is done.
     case resealing(Double)
     /// Each secret is sealed with the newest key.
     case sealed
 
-    /// 0 in clear, 1 when each secret is sealed with the newest key.
+    /// 1 when each secret is sealed with the newest key.
     package var fraction: Double {
         switch self {
-        case .off: 0
         case .resealing(let fraction): fraction
         case .sealed: 1
         }
