@@ -49,7 +49,7 @@ package struct WakuMetrics: Sendable {
 extension WakuMetrics {
     package static let declarations = [
         nodeUp, fetchedMessages, knownMessages, publishedMessages, unconfirmedMessages, polls, pollSeconds, lastPollAge, publishFailures,
-        publishQueueDepth, historyFailures, gapsFound, gapsFilled, recoveredMessages, checkpointAge,
+        publishQueueDepth, historyFailures, gapsFound, gapsFilled, recoveredMessages, comparedPeriod, checkpointAge,
     ]
 
     private static let nodeUp = Metric(
