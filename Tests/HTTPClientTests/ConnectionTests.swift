@@ -38,6 +38,62 @@ import Testing
         #expect((1...4).contains(server.connectionCount))
     }
 
+    private func request(_ url: String, _ method: HTTPRequest.Method = .get, lane: Int, needsKept: Bool = false) -> HTTPRequest {
+        var request = HTTPRequest.to(url, method)
+        (request.lane, request.needsKeptConnection) = (lane, needsKept)
+        return request
+    }
+
+    @Test func `requests of a lane share a connection, which no other request uses`() async throws {
+        let server = try echoServer()
+        let client = HTTPClient()
+        for _ in 1...3 {
+            for lane in 1...2 {
+                _ = try await client.send(request(server.url, lane: lane))
+                _ = try await client.send(request(server.url, .post, lane: lane, needsKept: true))
+            }
+            _ = try await client.send(.to(server.url))
+        }
+        #expect(server.connectionCount == 3)
+    }
+
+    @Test func `a request that needs a kept connection is not sent over a new one, which is closed`() async throws {
+        let seen = Recorder<String>()
+        let ended = Recorder<Int>()
+        let server = try RawServer { connection in
+            var count = 0
+            while let request = connection.readRequest() {
+                count += 1
+                seen.append(request.components(separatedBy: " ")[1])
+                connection.respond(isLast: request.hasPrefix("GET /last"))
+            }
+            ended.append(count)
+        }
+        let client = HTTPClient()
+        func isRefused() async -> Bool {
+            await failure(client, request(server.url, .post, lane: 1, needsKept: true))
+                == HTTPError(.noKeptConnection, requestMayHaveArrived: false)
+        }
+        _ = try await client.send(.to(server.url + "/other"))
+        #expect(await isRefused())
+        #expect(await ended.wait(for: 1) == [0])
+        _ = try await client.send(request(server.url + "/last", lane: 1))
+        #expect(await isRefused())
+        _ = try await client.send(request(server.url + "/first", lane: 1))
+        _ = try await client.send(request(server.url + "/second", .post, lane: 1, needsKept: true))
+        #expect(seen.all == ["/other", "/last", "/first", "/second"])
+    }
+
+    @Test func `a separate connection is not used again`() async throws {
+        let server = try echoServer()
+        let client = HTTPClient()
+        var request = HTTPRequest.to(server.url)
+        request.isSeparate = true
+        for _ in 1...2 { _ = try await client.send(request) }
+        _ = try await client.send(.to(server.url))
+        #expect(server.connectionCount == 3)
+    }
+
     @Test("the time-out includes the wait for a free connection")
     func timeoutInQueue() async throws {
         let seen = Recorder<String>()

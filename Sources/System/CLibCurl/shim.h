@@ -43,6 +43,16 @@ static inline CURLcode clibcurl_set_socket_callback(CURL *easy, curl_opensocket_
     return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
 
+// A pool of connections for the handles that have it as CURLOPT_SHARE; NULL if memory is short.
+static inline CURLSH *clibcurl_share_connections(void) {
+    CURLSH *share = curl_share_init();
+    if (share && curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT) != CURLSHE_OK) {
+        curl_share_cleanup(share);
+        return NULL;
+    }
+    return share;
+}
+
 static inline CURLcode clibcurl_get_long(CURL *easy, CURLINFO info, long *value) {
     return curl_easy_getinfo(easy, info, value);
 }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// An HTTP/1.1 client: libcurl's multi handle on a thread of its own, so that the cooperative pool is never blocked.
 ///
-/// All requests share connections, which are kept alive. The client sends a request at most once, except that it repeats a GET if a kept
-/// connection was dead. It ignores proxies of the environment.
+/// Requests share connections, which are kept alive for five minutes at most. The client sends a request at most once, except that it
+/// repeats a GET if a kept connection was dead. It ignores proxies of the environment.
 package final class HTTPClient: Sendable {
     package struct Configuration: Sendable {
         /// The maximum number of connections to a host. Further requests to it wait until a connection is free.

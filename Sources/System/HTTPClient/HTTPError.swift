@@ -21,6 +21,8 @@ package struct HTTPError: Error, Hashable, Sendable {
         case malformedResponse
         /// The body is over the request's limit, or the header over `Transfer.maximumHeaderByteCount`.
         case responseTooLarge
+        /// The request may only have a kept connection (``HTTPRequest/needsKeptConnection``), and there was none.
+        case noKeptConnection
         /// The task was cancelled or the client shut down.
         case cancelled
         /// Another error, by libcurl's `CURLcode`.
@@ -54,6 +56,7 @@ extension HTTPError.Kind: CustomStringConvertible {
         case .connectionLost: "the connection broke before the response was complete"
         case .malformedResponse: "its response is not HTTP"
         case .responseTooLarge: "its response is too large"
+        case .noKeptConnection: "it did not keep the connection open"
         case .cancelled: "the request was cancelled"
         case .other(let code): "libcurl's error \(code)"
         }

@@ -22,6 +22,13 @@ package struct HTTPRequest: HoldsSecret, Sendable {
     package var connectTimeout: Duration
     /// The maximum size of the body. A longer response fails with `HTTPError.Kind.responseTooLarge`.
     package var maximumResponseBodyByteCount: Int
+    /// The requests of a lane share a connection that no other request uses; they follow one another. Nil means any connection outside
+    /// of lanes.
+    package var lane: Int?
+    /// Whether the request fails unsent, with `noKeptConnection`, where it would need a new connection.
+    package var needsKeptConnection = false
+    /// Whether the request gets a new connection, which is closed after the response.
+    package var isSeparate = false
     /// Whether the request fails with `couldNotConnect` at an address that is not public: for URLs that untrusted clients choose.
     package var onlyPublicAddresses = false
 

@@ -10,6 +10,8 @@ import Foundation
     /// number of lines (CVE-2023-38039).
     static let maximumHeaderByteCount = 64 * 1024
     private static let userAgent = "pushserver"
+    /// The age in seconds at which a connection is not used again, so that a host that moves to another address is followed.
+    private static let maximumConnectionAge = 300
 
     let identifier: UInt64
     let easy: UnsafeMutableRawPointer
@@ -18,6 +20,15 @@ import Foundation
 
     private let maximumBodyByteCount: Int
     private let mayBeSentAgain: Bool
+    private let onlyPublicAddresses: Bool
+    private let needsKeptConnection: Bool
+    /// The request's lane, once it is entered.
+    private var lane: Int?
+    private let lanes: ConnectionLanes
+    /// Whether a socket was opened for the request.
+    private var hasOpenedSocket = false
+    /// Whether the request was kept from a new connection.
+    private var isRefused = false
     private var attemptCount = 0
     private var headers = HTTPHeaders()
     private var headerByteCount = 0
@@ -25,21 +36,26 @@ import Foundation
 
     /// Checks the request and sets up a handle for it, without sending.
     init(
-        identifier: UInt64, request: HTTPRequest, configuration: HTTPClient.Configuration, handles: EasyHandles
+        identifier: UInt64, request: HTTPRequest, configuration: HTTPClient.Configuration, handles: EasyHandles,
+        lanes: ConnectionLanes
     ) throws(HTTPError) {
         guard let easy = unsafe handles.take() else { throw HTTPError(CURLE_OUT_OF_MEMORY, requestMayHaveArrived: false) }
         self.identifier = identifier
         unsafe self.easy = easy
         self.handles = handles
+        self.lanes = lanes
+        onlyPublicAddresses = request.onlyPublicAddresses
+        needsKeptConnection = request.needsKeptConnection
         maximumBodyByteCount = request.maximumResponseBodyByteCount
         mayBeSentAgain = request.method == .get
         try set(request)
         try set(configuration)
         try setCallbacks()
-        if request.onlyPublicAddresses { try allowOnlyPublicAddresses() }
+        try setConnection(of: request)
     }
 
     deinit {
+        if let lane { unsafe lanes.leave(lane, with: easy, at: .now) }
         unsafe handles.give(back: easy)
         unsafe curl_slist_free_all(headerLines)
     }
@@ -49,6 +65,7 @@ import Foundation
 
     /// Returns the result after libcurl has reported the end of the transfer.
     func outcome(_ code: CURLcode) -> Result<HTTPResponse, HTTPError> {
+        if isRefused { return .failure(HTTPError(.noKeptConnection, requestMayHaveArrived: false)) }
         guard code == CURLE_OK else { return .failure(HTTPError(code, requestMayHaveArrived: requestMayHaveArrived)) }
         var status = 0
         unsafe clibcurl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
@@ -71,11 +88,28 @@ extension Transfer {
     /// libcurl calls it a second time if a kept connection broke before the first byte of a response, to repeat the request over another
     /// connection. Only a GET may be repeated: for other methods the caller must learn that the outcome is unknown.
     ///
-    /// - Returns: Whether to continue.
+    /// - Returns: Whether to continue. If not, libcurl closes the connection.
     fileprivate func requestStarts() -> Bool {
         guard attemptCount == 0 || mayBeSentAgain else { return false }
+        isRefused = needsKeptConnection && hasOpenedSocket
+        guard !isRefused else { return false }
         attemptCount += 1
         return true
+    }
+
+    /// Opens a socket for a connection to an address.
+    ///
+    /// The address is checked here, so that no second name resolution can return another one.
+    ///
+    /// - Parameter address: An address that is valid during the call. An IPv6 address is longer than the type.
+    /// - Returns: The socket, or `CURL_SOCKET_BAD` for an address that the request may not have.
+    fileprivate func openSocket(to address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
+        if onlyPublicAddresses {
+            let isPublic = unsafe withUnsafePointer(to: &address.pointee.addr) { unsafe IPAddress($0)?.isPublic ?? false }
+            guard isPublic else { return CURL_SOCKET_BAD }
+        }
+        hasOpenedSocket = true
+        return unsafe socket(address.pointee.family, address.pointee.socktype, address.pointee.protocol)
     }
 
     /// - Parameter line: A status line, a field or the empty line at the end, with its line break.
@@ -136,6 +170,7 @@ extension Transfer {
         try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_NOSIGNAL, 1)  // no SIGALRM for name resolution: we are not the only thread
+        try set(CURLOPT_MAXLIFETIME_CONN, Self.maximumConnectionAge)
         if let file = configuration.certificateAuthorityFile { try set(CURLOPT_CAINFO, file) }
     }
 
@@ -159,13 +194,18 @@ extension Transfer {
 
     private func setCallbacks() throws(HTTPError) {
         let userData = unsafe Unmanaged.passUnretained(self).toOpaque()
-        for option in [CURLOPT_PRIVATE, CURLOPT_PREREQDATA, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA] {
+        for option in [CURLOPT_PRIVATE, CURLOPT_PREREQDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA] {
             try check(unsafe clibcurl_set_pointer(easy, option, userData))
         }
         try check(
             unsafe clibcurl_set_prerequest_callback(easy) { userData, _, _, _, _ in
                 guard let userData = unsafe userData else { return CURL_PREREQFUNC_ABORT }
                 return unsafe Transfer.of(userData: userData).requestStarts() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+            })
+        try check(
+            unsafe clibcurl_set_socket_callback(easy) { userData, _, address in
+                guard let userData = unsafe userData, let address = unsafe address else { return CURL_SOCKET_BAD }
+                return unsafe Transfer.of(userData: userData).openSocket(to: address)
             })
         try check(
             unsafe clibcurl_set_data_callback(easy, CURLOPT_HEADERFUNCTION) { bytes, _, count, userData in
@@ -181,18 +221,15 @@ extension Transfer {
             })
     }
 
-    /// Checks each address when libcurl creates its socket, so that no second name resolution can return another address. The request gets
-    /// a new connection, because a kept one may be from a request without this check.
-    private func allowOnlyPublicAddresses() throws(HTTPError) {
+    private func setConnection(of request: HTTPRequest) throws(HTTPError) {
+        if let lane = request.lane {
+            try unsafe lanes.enter(lane, with: easy, at: .now)
+            self.lane = lane
+        }
+        // A kept connection may be from a request whose addresses were not checked.
+        guard request.isSeparate || request.onlyPublicAddresses else { return }
         try set(CURLOPT_FRESH_CONNECT, 1)
         try set(CURLOPT_FORBID_REUSE, 1)
-        try check(
-            unsafe clibcurl_set_socket_callback(easy) { _, _, address in
-                guard let address = unsafe address,
-                    unsafe withUnsafePointer(to: &address.pointee.addr, { unsafe IPAddress($0) })?.isPublic == true
-                else { return CURL_SOCKET_BAD }
-                return unsafe socket(address.pointee.family, address.pointee.socktype, address.pointee.protocol)
-            })
     }
 
     private func set(_ option: CURLoption, _ value: Int) throws(HTTPError) {

@@ -26,6 +26,7 @@ import Foundation
     private let commands: CommandQueue
     private let configuration: HTTPClient.Configuration
     private let handles = EasyHandles()
+    private let lanes = ConnectionLanes()
     private var activeTransfers: [UInt64: ActiveTransfer] = [:]
     /// A lower bound of all deadlines; nil if none exists.
     private var nextDeadline: ContinuousClock.Instant?
@@ -66,6 +67,7 @@ import Foundation
             unsafe curl_multi_perform(multi, &runningCount)
             finishCompleted()
             expire(now: .now)
+            lanes.closeIdle(at: .now)
             guard commands.fallAsleep(waker) else { continue }
             unsafe curl_multi_poll(multi, nil, 0, CInt(pollDuration(now: .now).wholeMilliseconds), nil)
         }
@@ -84,7 +86,8 @@ import Foundation
 
     private func start(_ identifier: UInt64, _ request: HTTPRequest, _ continuation: CommandQueue.Continuation) {
         do throws(HTTPError) {
-            let transfer = try Transfer(identifier: identifier, request: request, configuration: configuration, handles: handles)
+            let transfer = try Transfer(
+                identifier: identifier, request: request, configuration: configuration, handles: handles, lanes: lanes)
             guard unsafe curl_multi_add_handle(multi, transfer.easy) == CURLM_OK else {
                 throw HTTPError(CURLE_OUT_OF_MEMORY, requestMayHaveArrived: false)
             }
