@@ -91,6 +91,9 @@ package struct DeliveryConfiguration: Sendable {
     package var ios = NotificationTemplate()
     package var android = NotificationTemplate()
     package var batchMode = BatchMode.automatic
+    /// The number of bytes of which each payload for Apple or Google is a multiple, so that they do not see how long a message is; 0 for no
+    /// padding.
+    package var padPayload = 0
     /// The timeout of a POST. gorush waits up to 60 s for Apple, and Google's client as long (GORUSH.md §2.5).
     package var timeout = Duration.seconds(60)
     /// The timeout of a probe. gorush responds to it without Apple or Google.

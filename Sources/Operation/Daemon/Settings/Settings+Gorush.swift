@@ -13,6 +13,8 @@ extension Settings {
         reader.update(&delivery.endpoint.environment, "gorush.apnsEnvironment", .choice)
         reader.update(&delivery.dataFormat, "gorush.dataFormat", .choice)
         reader.update(&delivery.batchMode, "gorush.batchMode", .choice)
+        // Beyond three quarters of the limit of Apple and Google, longer messages would stand out again.
+        reader.update(&delivery.padPayload, "gorush.padPayload", .integer(0...3_072))
         reader.update(&delivery.timeout, "gorush.timeout", .duration(from: .seconds(1), to: .seconds(600)))
         reader.update(&delivery.lifetime, "gorush.pushLifetime", .duration(from: .seconds(60), to: ProtocolLimits.pushLifetime))
         reader.update(&delivery.maximumNotificationsPerRequest, "gorush.maximumNotifications", .integer(1...10_000))

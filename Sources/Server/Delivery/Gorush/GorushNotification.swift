@@ -37,6 +37,8 @@ struct GorushNotification: HoldsSecret, Sendable, Equatable {
     /// A phone shows the later of two notifications with the same one: APNs takes up to 64 bytes (GORUSH.md §3).
     var collapseIdentifier: String?
     var expiry: Expiry?
+    /// Text in `data` that hides the size of the rest; nil for none.
+    var padding: String?
     /// The operator's fields.
     var template = NotificationTemplate()
 
@@ -58,7 +60,8 @@ struct GorushNotification: HoldsSecret, Sendable, Equatable {
         members["tokens"] = .list(tokens.map { .text($0.text) })
         members["platform"] = .number(Int64(platform.rawValue))
         if let topic { members["topic"] = .text(topic) }
-        let data = template.data.merging(data.members) { $1 }
+        var data = template.data.merging(data.members) { $1 }
+        if let padding { data[Self.paddingName] = .text(padding) }
         if !data.isEmpty { members["data"] = .object(data) }
         if case .literal(let message)? = text { members["message"] = .text(message) }
         // Each platform ignores the fields of the other (GORUSH.md §3).

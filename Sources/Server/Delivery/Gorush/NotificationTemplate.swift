@@ -27,7 +27,7 @@ package struct NotificationTemplate: Sendable, Hashable {
     package static func mayHoldData(named name: String) -> Bool {
         let taken: Set = [
             "aps", "from", "message_type", "notification", "chat_id", "message", "installation_ids", "encryptedMessage", "chatId",
-            "publicKey",
+            "publicKey", GorushNotification.paddingName,
         ]
         return !name.isEmpty && !taken.contains(name) && !name.hasPrefix("google") && !name.hasPrefix("gcm")
     }

@@ -51,6 +51,8 @@ struct BatchPlanner: Sendable {
     var dataFormat: GorushDataFormat
     var template: NotificationTemplate
     var lifetime: Duration
+    /// ``DeliveryConfiguration/padPayload``.
+    var padPayload = 0
 
     /// - Parameters:
     ///   - batch: The number of notifications in a request; nil for one with one token.
@@ -125,6 +127,7 @@ struct BatchPlanner: Sendable {
         notification.identifier = Hex.encode(identifier.bytes)
         if !template.isSilent { notification.collapseIdentifier = group.pushes.first.map(Self.collapseIdentifier) }
         notification.expiry = .init(unixSeconds: end.nanoseconds / 1_000_000_000, secondsLeft: secondsLeft)
+        notification.pad(toMultipleOf: padPayload)
         return DeliveryItem(identifier: identifier, notification: notification, pushes: group.pushes)
     }
 
