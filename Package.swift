@@ -144,7 +144,7 @@ let package = Package(
             "Delivery", in: "Sources/Server",
             [
                 "Store", "PushProtocol", "Envelope", "Wire", "StatusCrypto", "HTTPClient", "MetricDeclarations", "JSON", "Tasks",
-                "Bytes", logging, metrics, serviceLifecycle, yams,
+                "Bytes", logging, metrics, serviceLifecycle,
             ]),
 
         // Stores: what must survive.

@@ -28,6 +28,50 @@ import Testing
         }
     }
 
+    @Test func `A gorush that comes back in async mode while its route is idle gets no push`() async throws {
+        let port = try #require(try await withStubGorush { URL(string: await $0.url)?.port })
+        let world = try World()
+        try await world.withDelivery(to: "http://127.0.0.1:\(port)", { $0.probeTimeout = .seconds(3_600) }) { running in
+            try await withStubGorush(.init(port: port)) { stub in
+                try await running.accept((1...40).map { iosPush($0) })
+                await stub.waitForNotifications(count: 40)
+                try await running.settle()
+                #expect(try await running.isAllDone())
+            }
+            try await withStubGorush(.init(port: port, isSync: false)) { stub in
+                // No probe is due yet.
+                try await running.accept((41...80).map { iosPush($0) }, message: 2)
+                try await running.settle()
+                #expect(stub.posts.all.isEmpty)
+                #expect(running.loop.healthIssues.contains { $0.contains("async mode") })
+                #expect(try await running.store.queuedPushCount() == 40)
+                #expect(try await world.count("attempts > 1") == 0)
+                stub.configuration.isSync = true
+                try await running.pass { try await running.isAllDone() }
+                #expect(stub.notifications.all.count == 40)
+            }
+        }
+    }
+
+    @Test(arguments: [502, 503, 504, 429])
+    func `A proxy that answers for gorush is told as what it is`(status: Int) async throws {
+        let server = try RawServer { connection in
+            while connection.readRequest() != nil { connection.respond(status: status) }
+        }
+        defer { server.stop() }
+        #expect(
+            await DeliveryConfiguration(endpoint: .init(url: server.url)).probe().map(\.issue) == [
+                "a proxy answers \(status) instead of gorush"
+            ])
+        let world = try World()
+        try await world.withDelivery(to: server.url) { running in
+            try await running.accept([iosPush(1)])
+            try await running.settle()
+            let issues = running.loop.healthIssues
+            #expect(issues.count == 2 && issues.allSatisfy { $0.contains("a proxy answers \(status) instead of gorush") }, "\(issues)")
+        }
+    }
+
     @Test func `Routes, check-config, Config/gorush.yml and the pages want the same number of workers`() async throws {
         let wanted = GorushProfile.wantedWorkerCount(routes: 2, maximumRequestsInFlight: 256)
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")

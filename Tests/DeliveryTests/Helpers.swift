@@ -22,6 +22,24 @@ extension GorushNotification {
     }
 }
 
+/// The configuration of a gorush that may be used.
+let syncConfiguration = "core:\n  sync: true\nqueue:\n  engine: local\n"
+
+/// gorush's response to one notification for one device.
+let oneAccepted = #"{"counts":1,"logs":[],"success":"ok"}"#
+
+extension GorushInstance {
+    /// Reads a configuration whose sections are on one line each, `core: {sync: true}`, as gorush itself would write it. The queue is
+    /// gorush's own unless it is set.
+    init?(settings: String) {
+        let text = (settings.contains("queue:") ? settings : settings + "\nqueue: {engine: local}")
+            .replacing(/\{(.*)\}/) { match in
+                match.1.split(separator: ",").map { "\n  " + $0.drop { $0 == " " } }.joined()
+            }
+        self.init(Array(text.utf8))
+    }
+}
+
 extension GorushClient {
     init(_ stub: StubGorush, prefix: String = "") async {
         self.init(.init(url: await stub.url + prefix))

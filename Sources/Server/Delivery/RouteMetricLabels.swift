@@ -64,7 +64,7 @@ enum GorushResult: String, MetricLabels {
         case .overLimit: self = .overLimit
         case .refused: self = .rejected
         case .tooLarge: self = .tooLarge
-        case .misconfigured: self = .misconfigured
+        case .misconfigured, .unfit: self = .misconfigured
         case .wantsTLS: self = .wantsTLS
         case .unavailable: self = .unavailable
         case .timedOut: self = .timedOut

@@ -35,13 +35,15 @@ import Testing
     func prefixAndHeaders() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
-            if let request = connection.readRequest() { seen.append(request) }
-            connection.respond(body: #"{"counts":1,"logs":[],"success":"ok"}"#)
+            while let request = connection.readRequest() {
+                seen.append(request)
+                connection.respond(body: request.hasPrefix("GET") ? syncConfiguration : oneAccepted)
+            }
         }
         let client = GorushClient(.init(url: server.url + "/gorush/", headers: [("Authorization", "Bearer x")]))
         #expect(await client.post([.android()]) == .accepted(failures: []))
-        #expect(seen.all[0].hasPrefix("POST /gorush/api/push HTTP/1.1\r\n"))
-        #expect(seen.all[0].contains("\r\nAuthorization: Bearer x\r\n"))
+        #expect(seen.all.map { $0.prefix { $0 != "\r\n" } } == ["GET /gorush/api/config HTTP/1.1", "POST /gorush/api/push HTTP/1.1"])
+        #expect(seen.all.allSatisfy { $0.contains("\r\nAuthorization: Bearer x\r\n") })
     }
 
     @Test("An empty batch is not posted")
@@ -62,14 +64,6 @@ import Testing
             #expect(answer == .accepted(failures: [GorushFailure(identifier: "n-1", error: "Unregistered", token: DeviceToken(token))]))
             stub.fail(token: "dead", with: nil)
             #expect(await client.post([.ios("n-3", tokens: ["dead"])]) == .accepted(failures: []))
-        }
-    }
-
-    @Test("A gorush in asynchronous mode reports no failures")
-    func asynchronous() async throws {
-        try await withStubGorush(.init(isSync: false)) { stub in
-            stub.fail(token: "dead", with: "Unregistered")
-            #expect(await GorushClient(stub).post([.ios(tokens: ["dead"])]) == .accepted(failures: []))
         }
     }
 
@@ -98,9 +92,9 @@ import Testing
             (.answer(status: 200, body: String(repeating: "x", count: 10 << 20)), .unknown),
             (.answer(status: 400), .misconfigured(status: 400)), (.answer(status: 413), .tooLarge),
             (.answer(status: 404), .misconfigured(status: 404)),
-            (.answer(status: 429, headers: ["Retry-After": "7"]), .unavailable(retryAfter: .seconds(7))),
-            (.answer(status: 502), .unavailable(retryAfter: nil)), (.answer(status: 503), .unavailable(retryAfter: nil)),
-            (.answer(status: 504), .unavailable(retryAfter: nil)), (.drip(interval: .milliseconds(1)), .accepted(failures: [])),
+            (.answer(status: 429, headers: ["Retry-After": "7"]), .unavailable(.init(proxyStatus: 429, retryAfter: .seconds(7)))),
+            (.answer(status: 502), .unavailable(.init(proxyStatus: 502))), (.answer(status: 503), .unavailable(.init(proxyStatus: 503))),
+            (.answer(status: 504), .unavailable(.init(proxyStatus: 504))), (.drip(interval: .milliseconds(1)), .accepted(failures: [])),
         ])
     func misbehaviour(_ misbehaviour: StubGorush.Misbehaviour, answer: GorushResponse) async throws {
         try await withStubGorush { stub in
@@ -152,7 +146,7 @@ import Testing
             (
                 400, "Client sent an HTTP request to an HTTPS server.\n",
                 .unusable(issue: "gorush cannot be used: it speaks TLS, so its URL must begin with https")
-            ), (503, "", .unreachable), (502, "", .unreachable),
+            ), (503, "", .unreachable(.init(proxyStatus: 503))), (502, "", .unreachable(.init(proxyStatus: 502))),
             (400, #"{"code":400,"message":"Notifications field is empty."}"#, .silent),
         ])
     func probe(status: Int, body: String, probe: GorushClient.Probe) async throws {
@@ -167,10 +161,10 @@ import Testing
     func absent() async throws {
         // Port 1 has no listener, and the system never assigns it.
         let client = GorushClient(.init(url: "http://127.0.0.1:1"))
-        #expect(await client.post([.android()]) == .unavailable(retryAfter: nil))
-        #expect(await client.probe() == .unreachable)
+        #expect(await client.post([.android()]) == .unavailable(.init()))
+        #expect(await client.probe() == .unreachable(.init()))
         #expect(
             await GorushClient(.init(url: "gorush://x")).post([.android()])
-                == .misconfigured(status: nil))
+                == .unfit(issue: GorushResponse.misconfigurationIssue(status: nil)))
     }
 }

@@ -38,7 +38,7 @@ import Yams
 
     @Test(arguments: [GorushPlatform.ios, .android])
     func `a route has no warning about such a gorush`(platform: GorushPlatform) throws {
-        let instance = try #require(GorushInstance(yaml: Array(try text().utf8)))
+        let instance = try #require(GorushInstance(Array(try text().utf8)))
         #expect(instance.core.sync == true)
         let workerCount = GorushProfile.wantedWorkerCount(routes: 2, maximumRequestsInFlight: 256)
         #expect(instance.warnings(for: .init(platform: platform, workerCount: workerCount)) == [])

@@ -4,7 +4,7 @@ import Testing
 @testable import Delivery
 
 @Suite(.safetyNet) struct GorushInstanceTests {
-    private func read(_ yaml: String) -> GorushInstance? { GorushInstance(yaml: Array(yaml.utf8)) }
+    private func read(_ yaml: String) -> GorushInstance? { GorushInstance(Array(yaml.utf8)) }
 
     @Test func `the configuration of a gorush is read`() throws {
         let yaml = """
@@ -26,7 +26,7 @@ import Testing
         #expect(instance.maximumNotificationCount == 50)
         #expect(instance.queueCount == 8_192)
         #expect(instance.retriesItself)
-        #expect(instance.ios?.enabled == false && instance.android?.enabled == true)
+        #expect(instance.ios.enabled == false && instance.android.enabled == true)
         #expect(instance.warnings(for: .init(platform: .ios, workerCount: 16)).count == 3)
         #expect(instance.warnings(for: .init(platform: .android, workerCount: 16)).count == 2)
     }
@@ -46,7 +46,7 @@ import Testing
             ("core: {sync: true}\nandroid: {max_retry: 1}", "max_retry"), ("core: {sync: true, worker_num: 2}", "worker_num"),
         ])
     func warned(yaml: String, word: String) throws {
-        let instance = try #require(read(yaml))
+        let instance = try #require(GorushInstance(settings: yaml))
         let warnings = Set([.ios, .android].flatMap { instance.warnings(for: .init(platform: $0, workerCount: 16)) })
         #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains(word) })
     }
@@ -54,27 +54,31 @@ import Testing
     @Test(
         "a configuration that loses pushes counted as sent is an issue that names the line to change",
         arguments: [
-            ("core: {sync: true}", nil), ("core: {}", nil), ("core: {sync: true}\nqueue: {engine: local}", nil),
-            ("core: {sync: true}\nqueue: {engine: ''}", nil), ("core: {sync: false}", "set core.sync: true"),
+            ("core: {sync: true}", nil), ("core: {sync: true}\nqueue: {engine: local}", nil),
+            ("core: {sync: true}\nqueue: {engine: \"local\"}", nil), ("core: {sync: false}", "set core.sync: true"),
+            ("core: {}", "set core.sync: true"), ("core: {sync: yes}", "set core.sync: true"),
+            ("core: {sync: 'true # '}", "set core.sync: true"), ("core: {sync: *a}", "set core.sync: true"),
+            ("core: {sync: true}\nqueue: {}", "set queue.engine: local"),
+            ("core: {sync: true}\nqueue: {engine: ''}", "set queue.engine: local"),
             ("core: {sync: true}\nqueue: {engine: nsq}", "set queue.engine: local"),
             ("core: {sync: true}\nqueue: {engine: nats}", "set queue.engine: local"),
             ("core: {sync: true}\nqueue: {engine: redis}", "set queue.engine: local"),
         ] as [(String, String?)])
     func fault(yaml: String, remedy: String?) throws {
-        let fault = try #require(read(yaml)).configurationFault
+        let fault = try #require(GorushInstance(settings: yaml)).configurationFault
         #expect(fault == nil ? remedy == nil : fault?.hasSuffix("\(remedy ?? "-") in gorush's configuration") == true)
     }
 
     @Test(arguments: [GorushPlatform.ios, .android])
     func `an unused platform may be disabled`(platform: GorushPlatform) throws {
-        let instance = try #require(read("core: {sync: true}\nios: {enabled: false}\nandroid: {enabled: false}"))
+        let instance = try #require(GorushInstance(settings: "core: {sync: true}\nios: {enabled: false}\nandroid: {enabled: false}"))
         #expect(instance.warnings(for: .init(platform: platform, hasPushes: false)) == [])
         #expect(instance.warnings(for: .init(platform: platform)).count == 1)
     }
 
     @Test func `an environment of Apple's causes no warning if the route expects it`() throws {
         for (isProduction, environment) in [(true, DeliveryConfiguration.APNsEnvironment.sandbox), (false, .production)] {
-            let instance = try #require(read("core: {sync: true}\nios: {enabled: true, production: \(isProduction)}"))
+            let instance = try #require(GorushInstance(settings: "core: {sync: true}\nios: {enabled: true, production: \(isProduction)}"))
             #expect(instance.warnings(for: .init(platform: .ios, environment: environment)).count == 1)
             #expect(instance.warnings(for: .init(platform: .ios, environment: environment == .sandbox ? .production : .sandbox)) == [])
         }

@@ -86,8 +86,9 @@ import Testing
         arguments: [
             (301, GorushResponse.misconfigured(status: 301)), (307, .misconfigured(status: 307)), (401, .misconfigured(status: 401)),
             (403, .misconfigured(status: 403)), (404, .misconfigured(status: 404)), (400, .misconfigured(status: 400)),
-            (413, .tooLarge), (429, .unavailable(retryAfter: nil)), (502, .unavailable(retryAfter: nil)),
-            (503, .unavailable(retryAfter: nil)), (504, .unavailable(retryAfter: nil)), (500, .unknown), (501, .unknown), (204, .unknown),
+            (413, .tooLarge), (429, .unavailable(.init(proxyStatus: 429))), (502, .unavailable(.init(proxyStatus: 502))),
+            (503, .unavailable(.init(proxyStatus: 503))), (504, .unavailable(.init(proxyStatus: 504))), (500, .unknown), (501, .unknown),
+            (204, .unknown),
             (202, .unknown), (0, .unknown), (999, .unknown),
         ])
     func statuses(status: Int, answer: GorushResponse) {
@@ -112,7 +113,7 @@ import Testing
     func retryAfter(value: String, duration: Duration?) {
         for status in [429, 503] {
             let response = HTTPResponse(status, headers: [("retry-after", value)])
-            #expect(GorushResponse(response, expectedCount: 1) == .unavailable(retryAfter: duration))
+            #expect(GorushResponse(response, expectedCount: 1) == .unavailable(.init(proxyStatus: status, retryAfter: duration)))
         }
     }
 
@@ -127,7 +128,7 @@ import Testing
             #expect(answer == (kind == .timedOut ? .timedOut : .unknown))
         }
         for kind in [HTTPError.Kind.couldNotConnect, .timedOut, .cancelled, .other(code: 27)] {
-            #expect(GorushResponse(HTTPError(kind, requestMayHaveArrived: false)) == .unavailable(retryAfter: nil))
+            #expect(GorushResponse(HTTPError(kind, requestMayHaveArrived: false)) == .unavailable(.init()))
         }
         for kind in [HTTPError.Kind.invalidURL, .invalidHeader, .tls] {
             #expect(GorushResponse(HTTPError(kind, requestMayHaveArrived: false)) == .misconfigured(status: nil))

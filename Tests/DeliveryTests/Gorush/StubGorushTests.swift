@@ -105,7 +105,8 @@ import Testing
             #expect(try await send(stub, .get, "/version").text == #"{"source":"https://github.com/appleboy/gorush","version":"v1.22.0"}"#)
             #expect(try await send(stub, .get, "/").text == #"{"text":"Welcome to notification server."}"#)
             let configuration = try await send(stub, .get, "/api/config").text
-            #expect(configuration.contains("  sync: false\n  max_notification: 7\n"))
+            #expect(configuration.contains("core:\n") && configuration.contains("\n  sync: false\n"))
+            #expect(configuration.contains("\n  max_notification: 7\n"))
             for (method, path) in [(HTTPRequest.Method.get, "/api/push"), (.post, "//api/push"), (.post, "/API/push"), (.get, "/absent")] {
                 let answer = try await send(stub, method, path)
                 #expect(answer.status == 404)

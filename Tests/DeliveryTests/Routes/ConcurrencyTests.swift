@@ -16,7 +16,7 @@ import Testing
         var profile = GorushProfile(
             route: .init(name: "route", pushes: .platform(.android)), configuration: .init(endpoint: .init(url: "http://gorush")),
             routesOfEndpoint: routes)
-        if let instance = GorushInstance(yaml: Array(yaml.utf8)) { profile.probed(.instance(instance)) }
+        if let instance = GorushInstance(settings: yaml) { profile.probed(.instance(instance)) }
         return profile
     }
 

@@ -13,7 +13,7 @@ import Testing
     }
 
     private func instance(_ yaml: String) -> GorushClient.Probe {
-        GorushInstance(yaml: Array(yaml.utf8)).map(GorushClient.Probe.instance) ?? .unreachable
+        GorushInstance(settings: yaml).map(GorushClient.Probe.instance) ?? .unreachable(.init())
     }
 
     @Test func `the profile is not current before the first probe and after a broken connection`() {
@@ -23,7 +23,7 @@ import Testing
         #expect(profile.wasAsked && profile.isCurrent)
         profile.connectionBroke()
         #expect(profile.wasAsked && !profile.isCurrent)
-        profile.probed(.unreachable)
+        profile.probed(.unreachable(.init()))
         #expect(profile.isCurrent && profile.issue == "gorush is not reachable")
         profile.worked()
         #expect(profile.issue == nil)
@@ -33,7 +33,7 @@ import Testing
         var profile = profile()
         profile.probed(instance("core: {sync: false}"))
         #expect(profile.configurationFault != nil)
-        profile.probed(.unreachable)
+        profile.probed(.unreachable(.init()))
         #expect(profile.configurationFault != nil)
         profile.probed(.silent)
         #expect(profile.configurationFault == nil)

@@ -45,7 +45,7 @@ extension RouteStateSuite {
     }
 
     func instance(_ yaml: String) -> GorushClient.Probe {
-        GorushInstance(yaml: Array(yaml.utf8)).map(GorushClient.Probe.instance) ?? .unreachable
+        GorushInstance(settings: yaml).map(GorushClient.Probe.instance) ?? .unreachable(.init())
     }
 
     static var failing: RouteHealth { .failing(issue: "gone", retryAfter: nil) }

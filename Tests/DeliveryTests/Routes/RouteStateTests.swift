@@ -21,7 +21,7 @@ import Testing
         #expect(report(route, at: .zero).issues == [.gorush("gorush has not responded yet")])
         route.handle(.woken, at: .zero)
         #expect(route.next(at: .zero) == .wait(until: Schedule.longestPause))
-        route.handle(.probed(.unreachable), at: .seconds(5))
+        route.handle(.probed(.unreachable(.init())), at: .seconds(5))
         #expect(route.next(at: .seconds(5)) == .expire)
         #expect(route.next(at: .seconds(5)) == .postDue(requests: 32, batchSize: nil))
     }

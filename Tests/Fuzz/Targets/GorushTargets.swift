@@ -33,7 +33,7 @@
                 }
             },
             FuzzTarget(name: "gorush-configuration", vectors: [], samples: [configuration]) { input throws(Violation) in
-                guard let instance = GorushInstance(yaml: Array(input.prefix(GorushInstance.maximumByteCount))) else { return }
+                guard let instance = GorushInstance(Array(input)) else { return }
                 try expect(instance.queueCount > 0, "the capacity of a queue is positive")
                 try expect(instance.maximumNotificationCount ?? 1 > 0, "a request may contain a notification")
                 _ = instance.warnings(for: .init(platform: .ios))
@@ -52,10 +52,10 @@
                     let capitals = name.utf8.map { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) ? $0 - 0x20 : $0 }
                     try expect(headers[String(decoding: capitals, as: UTF8.self)] != nil, "a field is found in any case")
                 }
-                guard case .unavailable(let retryAfter) = GorushResponse(HTTPResponse(status: 503, headers: headers), expectedCount: 1)
+                guard case .unavailable(let reason) = GorushResponse(HTTPResponse(status: 503, headers: headers), expectedCount: 1)
                 else { throw Violation(property: "a 503 means unavailable") }
                 try expect(
-                    retryAfter.map { .zero <= $0 && $0 <= GorushResponse.maximumRetryAfter } ?? true,
+                    reason.retryAfter.map { .zero <= $0 && $0 <= GorushResponse.maximumRetryAfter } ?? true,
                     "a wait is at most an hour")
             },
         ]
@@ -68,10 +68,23 @@
             #"66{"message":"Number of notifications(500) over limit(100)"}"#, "66Client sent an HTTP request to an HTTPS server.",
         ]
         private static let configuration = """
-            core: {sync: true, max_notification: 100, queue_num: 0, worker_num: 8}
-            queue: {engine: local}
-            ios: {enabled: true, production: true, max_concurrent_pushes: 100, max_retry: 0}
-            android: {enabled: true, max_retry: 0}
+            core:
+              sync: true
+              max_notification: 100
+              queue_num: 0
+              worker_num: 8
+              pid:
+                enabled: false
+            queue:
+              engine: "local"
+            ios:
+              enabled: true
+              production: true
+              max_concurrent_pushes: 100
+              max_retry: 0
+            android:
+              enabled: true
+              max_retry: 0
             """
 
         /// The memory of an entry: Foundation's decoder stores each value's position, and then a structure.
@@ -88,7 +101,8 @@
             {
                 try expect(!"\(failure)".contains(text), "a description contains neither the token nor gorush's words")
             }
-            _ = failure.names("a device token that is as long as those of Apple and Google are")
+            let token: DeviceToken = "a device token that is as long as those of Apple and Google are"
+            _ = GorushFailures([failure], of: [token, "another"]).failure(of: token)
         }
 
         private static func batch(count: Int) -> [DeliveryItem] {

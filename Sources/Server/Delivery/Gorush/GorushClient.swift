@@ -4,6 +4,8 @@ import HTTPClient
 
 /// Posts batches to one gorush (GORUSH.md).
 struct GorushClient: HoldsSecret, Sendable {
+    /// The connections that are tried for a request. The second one serves if gorush has restarted or the first one is too old.
+    private static let connectionTryCount = 3
     /// 1 MiB. A hundred failures, from a full batch of one token each, take about 50 KB. A longer response counts as
     /// `GorushResponse.unknown`.
     private static let maximumAnswerByteCount = 1 << 20
@@ -13,6 +15,7 @@ struct GorushClient: HoldsSecret, Sendable {
     private let baseURL: String
     private let headers: [(name: String, value: String)]
     private let probeTimeout: Duration
+    private let lanes = GorushLanes()
 
     /// - Parameter probeTimeout: for the answer to a probe.
     init(http: HTTPClient, endpoint: DeliveryConfiguration.Endpoint, probeTimeout: Duration) {
@@ -22,29 +25,62 @@ struct GorushClient: HoldsSecret, Sendable {
         self.probeTimeout = probeTimeout
     }
 
-    /// Posts one batch, once. An empty batch is accepted without a request.
+    /// Posts one batch, at most once. An empty batch is accepted without a request.
+    ///
+    /// Nothing is posted over a connection before gorush's configuration was seen over it, because another gorush may listen there than
+    /// before: one in asynchronous mode would lose pushes that count as sent.
     ///
     /// - Parameter notifications: at most gorush's `core.max_notification`; a larger batch is refused whole.
     func post(_ notifications: [GorushNotification], timeout: Duration) async -> GorushResponse {
         guard !notifications.isEmpty else { return .accepted(failures: []) }
         let body = GorushNotification.body(notifications)
-        do throws(HTTPError) {
-            return GorushResponse(
-                try await http.send(push(body, timeout: timeout)), expectedCount: notifications.reduce(0) { $0 + $1.expectedCount })
-        } catch {
-            return GorushResponse(error)
+        var lane = lanes.take()
+        defer { lanes.giveBack(lane) }
+        for _ in 0..<Self.connectionTryCount {
+            if !lane.isChecked, let obstacle = await check(lane) { return obstacle }
+            do throws(HTTPError) {
+                let response = try await http.send(push(body, in: lane, timeout: timeout))
+                lane.isChecked = true
+                return GorushResponse(response, expectedCount: notifications.reduce(0) { $0 + $1.expectedCount })
+            } catch {
+                lane.isChecked = false
+                guard error.kind == .noKeptConnection else { return GorushResponse(error) }
+            }
+        }
+        return .unfit(issue: Self.keepAliveIssue)
+    }
+
+    private static let keepAliveIssue =
+        "gorush or a proxy closes each connection after one response; allow keep-alive, so that gorush is checked before each push"
+
+    /// Checks gorush over the connection of a lane.
+    ///
+    /// - Returns: The result of a request that must not be sent; nil if it may.
+    private func check(_ lane: GorushLanes.Lane) async -> GorushResponse? {
+        switch await probe(in: lane) {
+        case .instance(let instance): instance.configurationFault.map { .unfit(issue: $0) }
+        case .silent: nil
+        case .unusable(let issue): .unfit(issue: issue)
+        case .unreachable(let reason): .unavailable(reason)
         }
     }
 
-    private func push(_ body: [UInt8], timeout: Duration) -> HTTPRequest {
-        HTTPRequest(
+    /// Returns a request with pushes. In a lane it has the connection over which gorush was checked, or is not sent.
+    private func push(_ body: [UInt8], in lane: GorushLanes.Lane?, timeout: Duration) -> HTTPRequest {
+        var request = HTTPRequest(
             method: .post, url: baseURL + "/api/push", headers: headers + [("Content-Type", "application/json")], body: body,
             timeout: timeout, maximumResponseBodyByteCount: Self.maximumAnswerByteCount)
+        request.needsKeptConnection = lane != nil
+        request.use(lane)
+        return request
     }
 
-    private func get(_ path: String, maximumByteCount: Int) -> HTTPRequest {
-        HTTPRequest(
-            method: .get, url: baseURL + path, headers: headers, timeout: probeTimeout, maximumResponseBodyByteCount: maximumByteCount)
+    private func configurationRequest(in lane: GorushLanes.Lane?) -> HTTPRequest {
+        var request = HTTPRequest(
+            method: .get, url: baseURL + "/api/config", headers: headers, timeout: probeTimeout,
+            maximumResponseBodyByteCount: GorushConfigurationText.maximumByteCount)
+        request.use(lane)
+        return request
     }
 
     /// The result of a request for gorush's configuration.
@@ -55,25 +91,30 @@ struct GorushClient: HoldsSecret, Sendable {
         /// The endpoint responds and does not accept pushes from this server.
         case unusable(issue: String)
         /// gorush does not respond; at most a proxy in front of it does.
-        case unreachable
+        case unreachable(Unavailability)
     }
 
-    /// Requests gorush's configuration.
-    func probe() async -> Probe {
-        guard let response = try? await http.send(get("/api/config", maximumByteCount: GorushInstance.maximumByteCount)) else {
-            return await probeByPush()
+    /// Requests gorush's configuration over a connection of its own, because a kept one may lead to another gorush than new ones.
+    func probe() async -> Probe { await probe(in: nil) }
+
+    private func probe(in lane: GorushLanes.Lane?) async -> Probe {
+        if let response = try? await http.send(configurationRequest(in: lane)), response.status == 200,
+            let instance = GorushInstance(response.body)
+        {
+            return .instance(instance)
         }
-        if response.status == 200, let instance = GorushInstance(yaml: response.body) { return .instance(instance) }
-        return await probeByPush()
+        return await probeByPush(in: lane)
     }
 
     /// Posts an empty list: only a gorush behind the right path and password responds to it in the known words.
-    private func probeByPush() async -> Probe {
+    private func probeByPush(in lane: GorushLanes.Lane?) async -> Probe {
         do throws(HTTPError) {
-            let response = try await http.send(push(Array(#"{"notifications":[]}"#.utf8), timeout: probeTimeout))
+            var request = push(Array(#"{"notifications":[]}"#.utf8), in: lane, timeout: probeTimeout)
+            request.needsKeptConnection = false
+            let response = try await http.send(request)
             if GorushResponse.isOfEmptyList(response) { return .silent }
             switch GorushResponse(response, expectedCount: 0) {
-            case .unavailable: return .unreachable
+            case .unavailable(let reason): return .unreachable(reason)
             case .wantsTLS: return .unusable(issue: GorushResponse.wantsTLSIssue)
             default: return .unusable(issue: GorushResponse.misconfigurationIssue(status: response.status))
             }
@@ -81,7 +122,14 @@ struct GorushClient: HoldsSecret, Sendable {
             if case .misconfigured = GorushResponse(error) {
                 return .unusable(issue: GorushResponse.misconfigurationIssue(status: nil))
             }
-            return .unreachable
+            return .unreachable(Unavailability())
         }
+    }
+}
+
+extension HTTPRequest {
+    fileprivate mutating func use(_ lane: GorushLanes.Lane?) {
+        self.lane = lane?.number
+        isSeparate = lane == nil
     }
 }

@@ -1,9 +1,13 @@
 import Bytes
-import FoundationEssentials
-import StatusCrypto
+import JSON
 
 /// An entry of `logs`: a failed push (GORUSH.md §2.4).
-struct GorushFailure: Sendable, Equatable, Decodable {
+struct GorushFailure: Sendable, Equatable {
+    /// The texts of Apple, Google and Go are far shorter. The rest of a longer one is dropped.
+    static let maximumErrorByteCount = 2_048
+    /// Longer ones cannot be a part of a notification that this server has posted.
+    private static let maximumKeyByteCount = 8_192
+
     /// The `notif_id` of the attempt; nil if gorush has lost it.
     var identifier: String?
     /// Apple's or Google's reason, or the text of a network error, which contains the token: not for logs (GORUSH.md §2.4, §6).
@@ -11,23 +15,32 @@ struct GorushFailure: Sendable, Equatable, Decodable {
     /// The device token, usually with stars in it (GORUSH.md §2.4); nil or empty if gorush did not say.
     var token: DeviceToken?
 
-    private enum CodingKeys: String, CodingKey {
-        case identifier = "notif_id"
-        case error, token
+    init(identifier: String? = nil, error: String, token: DeviceToken? = nil) {
+        self.identifier = identifier
+        self.error = error
+        self.token = token
     }
 
-    /// Whether the entry concerns that token, as far as its stars leave it readable. This distinguishes the devices of one notification.
-    func names(_ deviceToken: DeviceToken) -> Bool {
-        guard let token, !token.isEmpty else { return false }
-        return token == deviceToken || token == Self.masked(deviceToken)
+    /// Reads an entry. One without an error is not gorush's.
+    init(_ reader: inout JSONReader) throws(JSONError) {
+        var (identifier, error, token): (String?, String?, String?)
+        try reader.readObject { reader, key throws(JSONError) in
+            switch key {
+            case "notif_id": identifier = try Self.key(&reader)
+            case "error":
+                let text = try reader.readStringBytes()
+                error = String(decoding: text.prefix(Self.maximumErrorByteCount), as: UTF8.self)
+            case "token": token = try Self.key(&reader)
+            default: try reader.skipValue()
+            }
+        }
+        guard let error else { throw reader.error("an entry without an error") }
+        self.init(identifier: identifier, error: error, token: token.map { DeviceToken($0) })
     }
 
-    /// Returns the token as gorush's `log.hide_token` shows it: the first and the last 10 characters become stars, wherever they occur.
-    private static func masked(_ token: DeviceToken) -> DeviceToken {
-        let token = token.text
-        guard token.utf8.count >= 20 else { return DeviceToken(String(repeating: "*", count: token.utf8.count)) }
-        let stars = String(repeating: "*", count: 10)
-        return DeviceToken(token.replacing(token.suffix(10), with: stars).replacing(token.prefix(10), with: stars))
+    private static func key(_ reader: inout JSONReader) throws(JSONError) -> String? {
+        let text = try reader.readStringBytes()
+        return text.count <= maximumKeyByteCount ? String(decoding: text, as: UTF8.self) : nil
     }
 }
 

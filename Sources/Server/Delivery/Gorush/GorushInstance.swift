@@ -1,8 +1,6 @@
-import Yams
-
 /// gorush's description of itself at `/api/config` (GORUSH.md §1, §13), under its own names. A value that it leaves out is nil.
-struct GorushInstance: Sendable, Equatable, Decodable {
-    struct Core: Sendable, Equatable, Decodable {
+struct GorushInstance: Sendable, Equatable {
+    struct Core: Sendable, Equatable {
         /// Whether it responds once Apple or Google has responded. In async mode it responds at once and loses what it has in memory.
         var sync: Bool?
         var max_notification: Int?
@@ -10,11 +8,7 @@ struct GorushInstance: Sendable, Equatable, Decodable {
         var worker_num: Int?
     }
 
-    struct Queue: Sendable, Equatable, Decodable {
-        var engine: String?
-    }
-
-    struct Platform: Sendable, Equatable, Decodable {
+    struct Platform: Sendable, Equatable {
         var enabled: Bool?
         var production: Bool?
         var max_concurrent_pushes: Int?
@@ -22,19 +16,22 @@ struct GorushInstance: Sendable, Equatable, Decodable {
     }
 
     var core: Core
-    var queue: Queue?
-    var ios: Platform?
-    var android: Platform?
+    /// The setting `queue.engine`.
+    var queueEngine: String?
+    var ios: Platform
+    var android: Platform
 
-    /// 64 KiB; the response has about 4 KB.
-    static let maximumByteCount = 64 * 1_024
     /// gorush's default, which it shows as 0 (GORUSH.md §2.6).
     static let defaultQueueCount = 8_192
 
-    /// Reads a configuration; nil if the bytes are not YAML or contain none of these values.
-    init?(yaml: [UInt8]) {
-        guard let instance = try? YAMLDecoder().decode(Self.self, from: String(decoding: yaml, as: UTF8.self)) else { return nil }
-        self = instance
+    /// Reads a configuration; nil if the bytes are none.
+    init?(_ bytes: [UInt8]) {
+        guard let text = GorushConfigurationText(bytes), text.has("core") else { return nil }
+        core = Core(
+            sync: text.flag("sync", in: "core"), max_notification: text.number("max_notification", in: "core"),
+            queue_num: text.number("queue_num", in: "core"), worker_num: text.number("worker_num", in: "core"))
+        queueEngine = text.text("engine", in: "queue")
+        (ios, android) = (Platform("ios", text), Platform("android", text))
     }
 
     var maximumNotificationCount: Int? { core.max_notification.flatMap { $0 > 0 ? $0 : nil } }
@@ -45,21 +42,25 @@ struct GorushInstance: Sendable, Equatable, Decodable {
 
     /// Why the server posts nothing to this gorush: it would lose pushes that count as sent. The text names the line to change.
     var configurationFault: String? {
-        if core.sync == false {
-            return "gorush runs in async mode and loses what it has in memory; set core.sync: true in gorush's configuration"
+        switch core.sync {
+        case true: break
+        case false: return "gorush runs in async mode and loses what it has in memory; set core.sync: true in gorush's configuration"
+        case nil: return "gorush does not show core.sync, so it may lose pushes; set core.sync: true in gorush's configuration"
         }
-        if let engine = queue?.engine, !engine.isEmpty, engine != "local" {
+        switch queueEngine {
+        case "local": return nil
+        case nil: return "gorush does not show queue.engine, so it may lose pushes; set queue.engine: local in gorush's configuration"
+        case let engine?:
             return "gorush ignores core.sync with queue.engine: \(engine); set queue.engine: local in gorush's configuration"
         }
-        return nil
     }
 
     /// Whether a failure in its `logs` may have been followed by a success (GORUSH.md §2.4).
-    var retriesItself: Bool { max(ios?.max_retry ?? 0, android?.max_retry ?? 0) > 0 }
+    var retriesItself: Bool { max(ios.max_retry ?? 0, android.max_retry ?? 0) > 0 }
 
     /// Whether gorush sends pushes to the other environment of Apple. A gorush without iOS sends none.
     func contradicts(_ environment: DeliveryConfiguration.APNsEnvironment) -> Bool {
-        guard ios?.enabled == true, let isProduction = ios?.production else { return false }
+        guard ios.enabled == true, let isProduction = ios.production else { return false }
         return isProduction != (environment == .production)
     }
 
@@ -78,7 +79,7 @@ struct GorushInstance: Sendable, Equatable, Decodable {
         var warnings: [String] = []
         switch use.platform {
         case .ios:
-            if ios?.enabled == false, use.hasPushes {
+            if ios.enabled == false, use.hasPushes {
                 warnings.append("ios.enabled is false: pushes for iOS wait here until they expire")
             }
             if contradicts(use.environment) {
@@ -87,9 +88,9 @@ struct GorushInstance: Sendable, Equatable, Decodable {
                         ? "ios.production is false: pushes go to Apple's sandbox, where the tokens of released apps are invalid"
                         : "ios.production is true: pushes do not go to Apple's sandbox, where gorush.apnsEnvironment wants them")
             }
-            if ios?.max_concurrent_pushes == 0 { warnings.append("ios.max_concurrent_pushes is 0: every push for iOS hangs") }
+            if ios.max_concurrent_pushes == 0 { warnings.append("ios.max_concurrent_pushes is 0: every push for iOS hangs") }
         case .android:
-            if android?.enabled == false, use.hasPushes {
+            if android.enabled == false, use.hasPushes {
                 warnings.append("android.enabled is false: pushes for Android wait here until they expire")
             }
         }
@@ -100,5 +101,14 @@ struct GorushInstance: Sendable, Equatable, Decodable {
                     + "\(use.workerCount) are wanted")
         }
         return warnings
+    }
+}
+
+extension GorushInstance.Platform {
+    fileprivate init(_ section: String, _ text: GorushConfigurationText) {
+        enabled = text.flag("enabled", in: section)
+        production = text.flag("production", in: section)
+        max_concurrent_pushes = text.number("max_concurrent_pushes", in: section)
+        max_retry = text.number("max_retry", in: section)
     }
 }

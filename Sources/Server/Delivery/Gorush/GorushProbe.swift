@@ -33,7 +33,8 @@ extension DeliveryConfiguration {
                 probes.append(.init(name: name, issue: instance.configurationFault, warnings: Set(warnings).sorted()))
             case .silent: probes.append(.init(name: name, issue: nil, warnings: []))
             case .unusable(let issue): probes.append(.init(name: name, issue: issue, warnings: []))
-            case .unreachable: probes.append(.init(name: name, issue: "no response", warnings: []))
+            case .unreachable(let reason):
+                probes.append(.init(name: name, issue: reason.proxyStatus == nil ? "no response" : reason.issue, warnings: []))
             }
         }
         return probes

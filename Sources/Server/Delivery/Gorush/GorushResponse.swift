@@ -1,5 +1,5 @@
-import FoundationEssentials
 import HTTPClient
+import JSON
 
 /// The result of a batch according to gorush's response (GORUSH.md §2.2).
 ///
@@ -22,8 +22,12 @@ enum GorushResponse: Sendable, Equatable {
     case misconfigured(status: Int?)
     /// gorush sent nothing: it speaks TLS, and the URL is `http`.
     case wantsTLS
-    /// gorush is away or too busy. The next attempt is due after `retryAfter`, if given.
-    case unavailable(retryAfter: Duration?)
+    /// The server posted nothing, because the gorush on a new connection would lose pushes, or none is there.
+    ///
+    /// - `issue`: The reason in words for an operator.
+    case unfit(issue: String)
+    /// gorush is away or too busy.
+    case unavailable(Unavailability)
     /// The response did not come in time. gorush may still work on the batch.
     case timedOut
     /// gorush may have sent all, some or none of the batch.
@@ -41,7 +45,8 @@ enum GorushResponse: Sendable, Equatable {
             switch response.status {
             case 200: Self.taken(response.body, expectedCount: expectedCount)
             case 300..<400, 401, 403, 404, 405, 407: .misconfigured(status: response.status)
-            case 408, 429, 502, 503, 504: .unavailable(retryAfter: Self.retryAfter(response.headers["Retry-After"]))
+            case 408, 429, 502, 503, 504:
+                .unavailable(.init(proxyStatus: response.status, retryAfter: Self.retryAfter(response.headers["Retry-After"])))
             case 413: .tooLarge
             case 400..<500: Self.refused(response)
             // 500 with an empty body: the queue was full, after the first part of the batch had been queued (GORUSH.md §0 fact 4).
@@ -55,7 +60,7 @@ enum GorushResponse: Sendable, Equatable {
             case .timedOut where error.requestMayHaveArrived: .timedOut
             case _ where error.requestMayHaveArrived: .unknown
             case .invalidURL, .invalidHeader, .tls: .misconfigured(status: nil)
-            default: .unavailable(retryAfter: nil)
+            default: .unavailable(.init())
             }
     }
 
@@ -63,11 +68,11 @@ enum GorushResponse: Sendable, Equatable {
         if let count = countOfPlainSuccess(body) {
             return count >= expectedCount ? .accepted(failures: []) : .short(expected: expectedCount, counted: count)
         }
-        guard let accepted = try? JSONDecoder().decode(AcceptedBody.self, from: Data(body)), accepted.success == "ok" else {
+        guard let accepted = try? JSONReader.read(body, AcceptedBody.init), accepted.success == "ok", let count = accepted.count else {
             return .unknown
         }
-        guard accepted.counts >= expectedCount else { return .short(expected: expectedCount, counted: accepted.counts) }
-        return .accepted(failures: accepted.logs ?? [])
+        guard count >= expectedCount else { return .short(expected: expectedCount, counted: count) }
+        return .accepted(failures: accepted.failures)
     }
 
     /// Returns gorush's count if the response is byte for byte the usual one. Parsing it as JSON takes a tenth of the time of a push.
@@ -89,7 +94,7 @@ enum GorushResponse: Sendable, Equatable {
         if ["HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port"].contains(where: text.contains) {
             return .wantsTLS
         }
-        let message = (try? JSONDecoder().decode(RefusedBody.self, from: Data(response.body)))?.message ?? ""
+        let message = (try? JSONReader.read(response.body, RefusedBody.init))?.message ?? ""
         if let match = message.wholeMatch(of: /Number of notifications\(\d+\) over limit\((\d+)\)/), let limit = Int(match.1), limit > 0 {
             return .overLimit(limit)
         }
@@ -111,12 +116,32 @@ extension GorushResponse {
     }
 }
 
-private struct AcceptedBody: Decodable {
-    let counts: Int
-    let logs: [GorushFailure]?
-    let success: String
+/// The body of a response with status 200. Foundation's decoder would take the square of its length.
+private struct AcceptedBody {
+    private(set) var count: Int?
+    private(set) var failures: [GorushFailure] = []
+    private(set) var success: String?
+
+    init(_ reader: inout JSONReader) throws(JSONError) {
+        try reader.readObject { reader, key throws(JSONError) in
+            switch key {
+            case "counts": count = Int(try reader.readInteger())
+            case "logs" where !reader.readNull():
+                try reader.readArray { reader throws(JSONError) in failures.append(try GorushFailure(&reader)) }
+            case "logs": break
+            case "success": success = try reader.readString()
+            default: try reader.skipValue()
+            }
+        }
+    }
 }
 
-private struct RefusedBody: Decodable {
-    let message: String
+private struct RefusedBody {
+    private(set) var message = ""
+
+    init(_ reader: inout JSONReader) throws(JSONError) {
+        try reader.readObject { reader, key throws(JSONError) in
+            if key == "message" { message = try reader.readString() } else { try reader.skipValue() }
+        }
+    }
 }

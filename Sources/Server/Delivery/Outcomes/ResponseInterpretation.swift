@@ -52,8 +52,10 @@ enum ResponseInterpretation: Sendable, Equatable {
             self = nothingSent(GorushResponse.misconfigurationIssue(status: status), reason: "configuration")
         case .wantsTLS:
             self = nothingSent(GorushResponse.wantsTLSIssue, reason: "configuration")
-        case .unavailable(let retryAfter):
-            self = nothingSent("gorush is not available", reason: "unavailable", retryAfter: retryAfter)
+        case .unfit(let issue):
+            self = nothingSent(issue, reason: "configuration")
+        case .unavailable(let reason):
+            self = nothingSent(reason.issue, reason: "unavailable", retryAfter: reason.retryAfter)
         case .timedOut:
             self = .outcomes(
                 batch.flatMap { $0.pushes.map { .timedOut(count: timeouts[$0] + (routeDelivered ? 1 : 0)) } },
@@ -69,19 +71,13 @@ enum ResponseInterpretation: Sendable, Equatable {
         return batch.flatMap { item in
             // With one notification in the request, every failure is its own.
             let failures = batch.count == 1 ? failures : byIdentifier[item.notification.identifier] ?? []
+            let byDevice = GorushFailures(failures, of: item.pushes.map(\.push.deviceToken))
             return item.pushes.map { push -> AttemptOutcome in
-                guard let failure = failures.last(where: { concerns($0, push, in: item) }) else { return .sent }
+                guard let failure = byDevice.failure(of: push.push.deviceToken) else { return .sent }
                 let classified = FailureTaxonomy.classify(failure.error, token: push.push.deviceToken)
                 if retriesItself, classified.kind == .transient { return .unknown(reason: classified.reason) }
                 return .failed(classified)
             }
         }
-    }
-
-    /// Whether an entry concerns a push. An entry about a notification with several devices concerns the one that it names. If it names
-    /// none of them, because the whole call to Google failed, it concerns all.
-    private static func concerns(_ failure: GorushFailure, _ push: QueuedPush, in item: DeliveryItem) -> Bool {
-        item.pushes.count == 1 || failure.names(push.push.deviceToken)
-            || !item.pushes.contains { failure.names($0.push.deviceToken) }
     }
 }

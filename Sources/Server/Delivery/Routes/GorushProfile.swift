@@ -32,7 +32,7 @@ struct GorushProfile: Sendable {
         (wasAsked, isCurrent) = (true, true)
         issue =
             switch probe {
-            case .unreachable: "gorush is not reachable"
+            case .unreachable(let reason): reason.issue
             case .unusable(let issue): issue
             case .silent, .instance: nil
             }
@@ -77,8 +77,8 @@ struct GorushProfile: Sendable {
     /// Whether gorush's configuration disables the platform.
     var isDisabled: Bool {
         switch platform {
-        case .ios: instance?.ios?.enabled == false
-        case .android: instance?.android?.enabled == false
+        case .ios: instance?.ios.enabled == false
+        case .android: instance?.android.enabled == false
         }
     }
 

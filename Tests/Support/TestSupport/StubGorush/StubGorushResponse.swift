@@ -31,22 +31,58 @@ struct StubGorushResponse: Sendable {
             body: """
                 core:
                   enabled: true
-                  sync: \(configuration.isSync)
+                  address: ""
+                  shutdown_timeout: 30
+                  port: "8088"
                   max_notification: \(configuration.maximumNotificationCount)
                   worker_num: \(configuration.workerCount)
                   queue_num: 8192
+                  mode: release
+                  sync: \(configuration.isSync)
+                  ssl: false
+                  key_path: key.pem
+                  pid:
+                    enabled: false
+                    path: gorush.pid
+                    override: true
+                  auto_tls:
+                    enabled: false
+                    folder: .cache
+                    host: ""
+                  feedback_hook_url: ""
+                  feedback_timeout: 10
+                  feedback_header: []
+                api:
+                  push_uri: /api/push
+                  config_uri: /api/config
                 android:
                   enabled: \(configuration.enabledPlatforms.contains(2))
+                  key_path: ""
+                  credential: ""
+                  max_retry: 0
+                huawei:
+                  enabled: false
                   max_retry: 0
                 ios:
                   enabled: \(configuration.enabledPlatforms.contains(1))
+                  key_path: ""
+                  key_type: pem
+                  password: '[REDACTED]'
                   production: \(configuration.isProduction)
                   max_concurrent_pushes: 100
                   max_retry: 0
                 queue:
-                  engine: "\(configuration.queueEngine)"
+                  engine: \(configuration.queueEngine)
+                  redis:
+                    addr: 127.0.0.1:6379
+                    with_tls: false
                 log:
+                  format: string
                   hide_token: \(configuration.hidesTokens)
+                stat:
+                  engine: memory
+                grpc:
+                  enabled: false
 
                 """)
     }
