@@ -59,6 +59,38 @@ struct PushTrustTests {
         }
     }
 
+    /// All of them once stood in one round, and the first push of another device came after 5,000 of an untrusted client.
+    @Test(arguments: StoreUnderTest.all)
+    func `each device keeps one push a round when its bundle id becomes known`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            func invented(_ number: Int, to target: Int) -> AcceptedPush {
+                var push = push(number, to: target)
+                push.apnTopic = "org.invented"
+                return push
+            }
+            try await store.enqueue((1...40).map { invented($0, to: ($0 - 1) % 8) })
+            var update = OutboxUpdate()
+            update.deliveredBundleIDs = [("", "org.invented")]
+            _ = try await store.update(update, at: start)
+            try await store.enqueue([invented(41, to: 100), invented(42, to: 0)])
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [1, 2, 3, 4, 5, 6, 7, 8, 41])
+            #expect(try await store.duePushes(route: "", at: start, limit: 50).map(\.id).last == 42)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `a device keeps one push a round when it becomes proven`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let row = try await store.register(registration(installation(1)))
+            let other = try await store.register(registration(installation(2)))
+            try await deliver(to: other, in: store)
+            try await store.enqueue((1...5).map { push($0, to: 1) })
+            try await deliver(to: row, in: store)
+            try await store.enqueue([push(6, to: 2), push(7, to: 1)])
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [1, 6, 2, 3, 4, 5, 7])
+        }
+    }
+
     @Test(arguments: StoreUnderTest.all)
     func `pushes to an unknown bundle id have slots of their own until one of them is delivered`(kind: StoreUnderTest) async throws {
         try await kind.withSmallQueue { store in

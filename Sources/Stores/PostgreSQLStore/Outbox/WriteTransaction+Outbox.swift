@@ -121,12 +121,10 @@ extension WriteTransaction {
         let isNew =
             try database.run("INSERT INTO delivered_topic (route, apn_topic) VALUES ($1, $2) ON CONFLICT DO NOTHING", route, apnTopic) == 1
         guard isNew else { return }
-        database.add(
-            """
-            UPDATE push SET trust = \(PushTrust.unproven.rawValue), \(Self.enterRound)
-            WHERE route = $2 AND trust = \(PushTrust.unknownBundleID.rawValue) AND \(OpenPushes.due) AND apn_topic = $3
-            """,
-            outbox.currentRound(trust: .unproven, in: route), route, apnTopic, server)
+        try enterRound(
+            of: .unproven, in: route,
+            where: "push.route = $2 AND push.trust = \(PushTrust.unknownBundleID.rawValue) AND \(OpenPushes.due) AND push.apn_topic = $3",
+            apnTopic)
     }
 
     /// Records deliveries to registrations. After the first one to a registration, the open pushes to it are those of a proven target.
@@ -147,21 +145,44 @@ extension WriteTransaction {
             try $0.next(String.self)
         }
         for route in routes {
-            database.add(
-                """
-                UPDATE push SET trust = \(PushTrust.proven.rawValue), \(Self.enterRound)
-                WHERE registration = ANY($3) AND route = $2 AND \(OpenPushes.ofTarget)
-                """,
-                outbox.currentRound(trust: .proven, in: route), route, proven, server)
+            try enterRound(
+                of: .proven, in: route, where: "push.registration = ANY($3) AND push.route = $2 AND \(OpenPushes.ofTarget)", proven)
         }
     }
 
-    /// The SQL assignment that moves pushes without attempts to the current round of their new trust, the first parameter; those of other
-    /// servers than the fourth, to the front. Rounds of different trusts or servers are not comparable.
-    private static let enterRound = """
-        next_attempt_at = CASE WHEN next_attempt_at >= \(OutboxFairQueue.roundLimit) THEN next_attempt_at
-            WHEN server = $4 THEN $1 ELSE 0 END
-        """
+    /// Gives pushes another trust. Those without attempts enter its current round, one of each target and round, because rounds of
+    /// different trusts are not comparable. The current round of another server is that of its first push.
+    ///
+    /// - Parameters:
+    ///   - condition: The SQL condition of the pushes, with the route as the second parameter.
+    ///   - value: The third parameter.
+    private func enterRound(of trust: PushTrust, in route: String, where condition: String, _ value: some SQLValue) throws {
+        let moved = try database.all(
+            """
+            WITH moved AS (
+                SELECT push.id, push.server, push.next_attempt_at,
+                    row_number() OVER (PARTITION BY push.server, push.key_hash, push.installation_id ORDER BY push.next_attempt_at, push.id)
+                        - 1 AS position
+                FROM push WHERE \(condition)
+            ), entry AS (
+                SELECT server, CASE WHEN server = $4 THEN $1 ELSE coalesce((
+                    SELECT push.next_attempt_at FROM push
+                    WHERE push.server = moved.server AND push.route = $2 AND push.trust = \(trust.rawValue) AND \(OpenPushes.due)
+                        AND push.next_attempt_at BETWEEN 1 AND \(OutboxFairQueue.roundLimit - 1)
+                    ORDER BY push.next_attempt_at LIMIT 1), 1) END AS round
+                FROM (SELECT DISTINCT server FROM moved) AS moved
+            )
+            UPDATE push SET trust = \(trust.rawValue), next_attempt_at = CASE
+                WHEN push.next_attempt_at < \(OutboxFairQueue.roundLimit) THEN entry.round + moved.position ELSE push.next_attempt_at END
+            FROM moved JOIN entry ON entry.server = moved.server WHERE push.id = moved.id
+            RETURNING push.key_hash, push.installation_id, push.next_attempt_at, push.server
+            """,
+            outbox.currentRound(trust: trust, in: route), route, value, server
+        ) { (target: try $0.nextInstallation(), round: try $0.next(Int64.self), server: try $0.next(Int64.self)) }
+        for push in moved where push.server == server && push.round < OutboxFairQueue.roundLimit {
+            outbox.record(push.round, of: push.target, trust: trust, in: route)
+        }
+    }
 }
 
 /// Rows of accepted pushes as the columns of one statement.

@@ -169,9 +169,14 @@ extension WriteTransaction {
     func addDeliveredBundleID(_ apnTopic: String, in route: String) throws {
         let isNew = try database.run("INSERT OR IGNORE INTO delivered_topic (route, apn_topic) VALUES (?, ?)", route, apnTopic) == 1
         guard isNew else { return }
-        try database.run(
-            "UPDATE push SET trust = 1, \(Self.enterRound) WHERE route = ?2 AND trust = 2 AND finished_at IS NULL AND apn_topic = ?3",
-            outbox.currentRound(trust: .unproven, in: route), route, apnTopic)
+        try record(
+            database.all(
+                Self.enterRound(
+                    of: .unproven, round: "?1",
+                    where: "route = ?2 AND trust = \(PushTrust.unknownBundleID.rawValue) AND finished_at IS NULL AND apn_topic = ?3"),
+                outbox.currentRound(trust: .unproven, in: route), route, apnTopic
+            ) { (target: try $0.nextInstallation(), round: try $0.next()) },
+            trust: .unproven, in: route)
     }
 
     /// Records a delivery to a registration. After the first one, the open pushes to it are those of a proven target.
@@ -188,18 +193,33 @@ extension WriteTransaction {
                 try $0.next(String.self)
             })
         for route in routes {
-            try database.run(
-                "UPDATE push SET trust = 0, \(Self.enterRound("?3")) WHERE \(Self.isOpenPushOfTarget) AND route = ?4 AND registration = ?5",
-                installation.keyHash, installation.installationID, outbox.currentRound(trust: .proven, in: route), route, target.row)
+            try record(
+                database.all(
+                    Self.enterRound(
+                        of: .proven, round: "?3", where: "\(Self.isOpenPushOfTarget) AND route = ?4 AND registration = ?5"),
+                    installation.keyHash, installation.installationID, outbox.currentRound(trust: .proven, in: route), route, target.row
+                ) { (target: try $0.nextInstallation(), round: try $0.next()) },
+                trust: .proven, in: route)
         }
     }
 
-    /// The SQL assignment that moves pushes without attempts to the current round of their new trust. Rounds of different trusts are not
-    /// comparable.
-    private static let enterRound = enterRound("?1")
+    private func record(_ moved: [(target: Installation, round: Int64)], trust: PushTrust, in route: String) {
+        for (target, round) in moved where round < OutboxFairQueue.roundLimit {
+            outbox.record(round, of: target, trust: trust, in: route)
+        }
+    }
 
-    private static func enterRound(_ round: String) -> String {
-        "next_attempt_at = CASE WHEN next_attempt_at < \(OutboxFairQueue.roundLimit) THEN \(round) ELSE next_attempt_at END"
+    /// Returns the SQL statement that gives pushes another trust. Those without attempts enter its current round, one of each target and
+    /// round, because rounds of different trusts are not comparable.
+    private static func enterRound(of trust: PushTrust, round: String, where condition: String) -> String {
+        """
+        UPDATE push SET trust = \(trust.rawValue), next_attempt_at = moved.next FROM (
+            SELECT id, CASE WHEN next_attempt_at < \(OutboxFairQueue.roundLimit)
+                THEN \(round) - 1 + row_number() OVER (PARTITION BY key_hash, installation_id ORDER BY next_attempt_at, id)
+                ELSE next_attempt_at END AS next
+            FROM push WHERE \(condition)
+        ) AS moved WHERE push.id = moved.id RETURNING key_hash, installation_id, next_attempt_at
+        """
     }
 }
 

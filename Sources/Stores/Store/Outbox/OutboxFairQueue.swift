@@ -54,6 +54,13 @@ package struct OutboxFairQueue: Sendable {
         return round
     }
 
+    /// Records the round of a push that has moved to the queue with its target's trust.
+    package func record(_ round: Int64, of target: Installation, trust: PushTrust, in route: String, in assignment: inout Assignment) {
+        let queue = Queue(route: route, trust: trust)
+        let key = target.hashValue
+        assignment.last[queue, default: [:]][key] = max(round, assignment.last[queue]?[key] ?? rounds[queue]?.last[key] ?? 0)
+    }
+
     /// Adopts the rounds of an assignment whose transaction is durable.
     package mutating func commit(_ assignment: Assignment) {
         for (queue, last) in assignment.last {

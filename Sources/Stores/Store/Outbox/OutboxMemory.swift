@@ -37,6 +37,11 @@ package final class OutboxChanges {
         memory.fairQueue.withLock { $0.currentRound(trust: trust, in: route) }
     }
 
+    /// Records the round of a push that has moved to another trust. Later pushes of its target follow it.
+    package func record(_ round: Int64, of target: Installation, trust: PushTrust, in route: String) {
+        memory.fairQueue.withLock { $0.record(round, of: target, trust: trust, in: route, in: &assignment) }
+    }
+
     package func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp, counting count: () throws -> Int) rethrows -> Bool {
         try memory.capacity.withLock { try $0.reserveSlot(in: route, trust: trust, at: now, counting: count) }
     }
