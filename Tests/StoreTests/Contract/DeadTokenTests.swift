@@ -39,6 +39,29 @@ struct DeadTokenTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func `a token of Apple's is the same device in either case of its letters, and Google's is not`(kind: StoreUnderTest) async throws {
+        for type in [TokenType.apn, .firebase] {
+            try await kind.withStore { store in
+                for (number, token) in ["0123456789abcdef0a", "0123456789ABCDEF0A", "0123456789abCDef0a"].enumerated() {
+                    var registration = registration(installation(number, key: number))
+                    registration.content.deviceToken = DeviceToken(token)
+                    registration.content.tokenType = type
+                    try await store.register(registration)
+                }
+                let gone = try await store.unregister(token: "0123456789ABCDEF0A", type: type, attemptedAt: later, at: later)
+                #expect(gone.count == (type == .apn ? 3 : 1))
+            }
+        }
+        var (lower, upper) = (push(), push())
+        lower.deviceToken = "0123456789abcdef0a"
+        upper.deviceToken = "0123456789ABCDEF0A"
+        func digest(_ push: AcceptedPush) -> Digest32 { QueuedPush(id: 1, message: 1, push: push, acceptedAt: start).targetDigest }
+        #expect(digest(lower) == digest(upper))
+        (lower.tokenType, upper.tokenType) = (.firebase, .firebase)
+        #expect(digest(lower) != digest(upper))
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func `a dead token keeps registrations with another bundle id, except for Android`(kind: StoreUnderTest) async throws {
         for type in [TokenType.apn, .firebase] {
             try await kind.withStore { store in

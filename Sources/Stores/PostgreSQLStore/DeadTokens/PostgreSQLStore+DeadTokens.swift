@@ -105,8 +105,10 @@ extension WriteTransaction {
                     """,
                     try sealing.code(of: token), now)
             case .unregister(let token):
-                try removeNextcloudDevices(token, at: now)
-                removed += try unregister(token, at: now)
+                for spelling in token.spellings {
+                    try removeNextcloudDevices(spelling, at: now)
+                    removed += try unregister(spelling, at: now)
+                }
             }
         }
         clearSuspicions(&cleared)

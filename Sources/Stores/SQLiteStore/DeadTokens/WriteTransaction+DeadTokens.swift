@@ -34,8 +34,10 @@ extension WriteTransaction {
                 "INSERT OR REPLACE INTO proven_token (token_digest, delivered_at) VALUES (?, ?)", try sealing.code(of: token), now)
             return []
         case .unregister(let token):
-            try removeNextcloudDevices(token, at: now)
-            return try unregister(token, at: now)
+            return try token.spellings.flatMap { spelling in
+                try removeNextcloudDevices(spelling, at: now)
+                return try unregister(spelling, at: now)
+            }
         }
     }
 

@@ -51,9 +51,10 @@ extension WriteTransaction {
         let delivery: Timestamp?? = try database.first(
             """
             SELECT delivered_at FROM registration
-            WHERE id = ? AND is_live = 1 AND token_code = ? AND token_type = ? AND apn_topic = ?
+            WHERE id = ? AND is_live = 1 AND token_code IN (?, ?) AND token_type = ? AND apn_topic = ?
             """,
-            stored.row, try sealing.code(of: content.deviceToken), content.tokenType, content.apnTopic
+            stored.row, try sealing.code(of: content.deviceToken.folded(as: content.tokenType)), try sealing.code(of: content.deviceToken),
+            content.tokenType, content.apnTopic
         ) { try $0.next() }
         return delivery ?? nil
     }

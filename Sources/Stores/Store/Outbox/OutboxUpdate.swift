@@ -93,4 +93,15 @@ package struct DeadToken: Sendable {
         self.reason = reason
         self.route = route
     }
+
+    /// The dead token in each spelling under which rows may have it. New rows have the code of the folded one; older rows keep that of the
+    /// token as it was registered.
+    package var spellings: [DeadToken] {
+        guard type == .apn else { return [self] }
+        return Set([token, token.folded(as: type), DeviceToken(token.text.uppercased())]).map { token in
+            var spelling = self
+            spelling.token = token
+            return spelling
+        }
+    }
 }

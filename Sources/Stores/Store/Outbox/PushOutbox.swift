@@ -167,8 +167,13 @@ extension QueuedPush {
     /// another bundle id, so a verdict concerns the pair only.
     package var targetDigest: Digest32 {
         let topic = push.tokenType == .apn ? push.apnTopic : ""
-        return SHA256.hash(Array("\(push.tokenType.rawValue) \(topic) \(push.deviceToken.text)".utf8))
+        return SHA256.hash(Array("\(push.tokenType.rawValue) \(topic) \(push.deviceToken.folded(as: push.tokenType).text)".utf8))
     }
+}
+
+extension DeviceToken {
+    /// The token as it names a device. Apple's tokens are hexadecimal, so the case of their letters has no meaning.
+    package func folded(as type: TokenType) -> DeviceToken { type == .apn ? DeviceToken(text.lowercased()) : self }
 }
 
 /// A device token with one ambiguous verdict.

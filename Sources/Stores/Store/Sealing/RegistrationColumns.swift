@@ -18,7 +18,7 @@ package struct RegistrationColumns: Sendable {
         let (installation, content) = (registration.installation, registration.content)
         let tokens = RegistrationTokens(access: content.accessToken, device: content.deviceToken, version: content.version)
         secrets = try sealing.seal(tokens.fields, in: .registration(installation, version: content.version))
-        tokenCode = try sealing.code(of: content.deviceToken)
+        tokenCode = try sealing.code(of: content.deviceToken.folded(as: content.tokenType))
         allowedKeys = try sealing.seal(
             value: ListColumn.allowedKeys(of: content), in: .allowedKeys(of: installation, version: content.version))
         chatLists = try sealing.seal(value: ListColumn.chatLists(of: content), in: .chatLists(of: installation, version: content.version))
