@@ -321,9 +321,10 @@ let package = Package(
         tests(
             "Conformance",
             [
-                "Conformance", "pushserver", "pushctl", "Relay", "Transport", "WakuREST", "HTTPClient", "JSON", "Tasks",
+                "Conformance", "pushserver", "pushctl", "Relay", "Transport", "WakuREST", "HTTPClient", "JSON", "Tasks", "Settings",
                 "PushProtocol", "Envelope", "Bytes", "StatusCrypto", "Wire", logging,
-            ]),
+            ],
+            exclude: ["Specification"]),
         tests(
             "Daemon",
             [

@@ -1,5 +1,6 @@
 import Bytes
 import Foundation
+import Settings
 import StatusCrypto
 import TestSupport
 import Testing
@@ -25,11 +26,11 @@ struct CommandTests {
         #expect(ended.exitCode == 0, "\(ended.error)")
         #expect(
             ended.output == """
-                pass     register.ios  must    Registering Client           A registration of an iOS device is a success.
+                pass     register.ios  must    Handle Errors                A registration of an iOS device is a success.
                 skipped  delivery.ios  must    Handle Notification Request  A push to an iOS device is posted to gorush once, with platform 1, \
                 the device token, the apn_topic and a text.
 
-                2 rules: 1 pass, 0 fail, 0 depart as the reference does. 1 skipped: --gorush-stub plays them.
+                2 rules: 1 pass, 0 fail, 0 depart as the reference does. 1 skipped: they need --gorush-stub.
                 The seed of this run is 7.
                 """)
         let xml = try String(contentsOfFile: folder.path("junit.xml"), encoding: .utf8)
@@ -49,9 +50,42 @@ struct CommandTests {
             try await pushctl(["--server", key, "--node", url, "--timeout", "60m", "--only", "query.info", "--only", "query.topic"])
         }
         #expect(ended.exitCode == 1)
-        #expect(ended.output.contains("fail     query.info   must    Handle Query Response"))
+        #expect(ended.output.contains("fail     query.info   must    PushNotificationQueryInfo"))
         #expect(ended.output.contains("^ another installation_id than the registered one (PROTOCOL.md §8)"))
         #expect(ended.error == "pushctl: 1 of 2 rules failed: query.info")
+    }
+
+    @Test func `judges what pushctl sends, and names the input of a wrong grant`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await ServerProcess.start(in: folder, settings: ["log.level": "debug"])
+        let url = "http://\(server.addresses.relays[0])"
+        let environment = [
+            "PUSHCTL_NODE": url, "PUSHCTL_SERVER": server.addresses.publicKey, "PUSHCTL_KEY_FILE": folder.path("alice.key"),
+            "HOME": folder.path(""),
+        ]
+        func client() async throws -> ChildProcess.Ended {
+            try await pushctl(["client", "--own-node", url, "--server-key-file", folder.path("identity.key"), "--for", "1ms"])
+        }
+        #expect(try await client().exitCode == 69)
+        let owner = try await ChildProcess.run(
+            "pushctl", ["register", "--device-token", "token", "--token-type", "firebase"], environment: environment)
+        #expect(owner.exitCode == 0, "\(owner.error)")
+        let key = try #require(try KeyFile(path: folder.path("alice.key")).load()).publicKey.description
+        #expect(try await ChildProcess.run("pushctl", ["query", "--owner", key], environment: environment).exitCode == 0)
+        #expect(try await ChildProcess.run("pushctl", ["push", "--to", key], environment: environment).exitCode == 0)
+        let right = try await client()
+        #expect(right.exitCode == 0, "\(right.output) \(right.error)")
+        #expect(right.output.contains("right  registration") && right.output.contains("right  push request"))
+
+        _ = try await pushctl(["--server", server.addresses.publicKey, "--node", url, "--only", "refusal.grant-token"])
+        let wrong = try await client()
+        #expect(wrong.exitCode == 1)
+        #expect(wrong.output.contains("       ^ grant is over the earlier access token; expected a signature of keccak256"))
+        #expect(wrong.output.contains("(71 \"Server Grant\", PROTOCOL.md §7 row 8)"))
+        #expect(
+            await server.log.wait {
+                $0.contains("registration rejected") && $0.contains("grant is not the client's signature for this server and access_token")
+            })
     }
 
     @Test func `says in a sentence that a node is absent, a server silent, a rule unknown or a port in use`() async throws {

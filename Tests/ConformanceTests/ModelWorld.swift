@@ -32,13 +32,14 @@ func withModel<Result: Sendable>(
 ///   - gracePeriod: The time in which the server must stay silent. The model handles messages one after another, so a wrong reply comes
 ///     before the reply to a later request.
 func play(
-    _ rules: [Rule], against behaviour: Behaviour, timeout: Duration, gracePeriod: Duration = .milliseconds(1)
+    _ rules: [Rule], against behaviour: Behaviour, timeout: Duration, gracePeriod: Duration = .milliseconds(1),
+    reception: ConformanceNode.Reception = .store
 ) async throws -> [RuleResult] {
     try await GorushStub.serving(host: "127.0.0.1", port: 0) { gorush, address in
         try await withModel(behaviour, gorushURL: "http://\(address)") { key, url in
             try await ConformanceRun(
                 of: PublicKey(compressed: Hex.decode(key) ?? []),
-                through: ConformanceNode(url: url, pubsubTopic: TestNode.topic, reception: .store), rules: rules, gorush: gorush,
+                through: ConformanceNode(url: url, pubsubTopic: TestNode.topic, reception: reception), rules: rules, gorush: gorush,
                 limits: .init(timeout: timeout, gracePeriod: gracePeriod), apnTopic: "im.status.ethereum", seed: 1
             ).run()
         }

@@ -36,6 +36,12 @@ struct JSONOutputTests {
         try await check("advertise", ["advertise", "--json"])
         try await check("watch", ["watch", "--since", "10m", "--for", "1ms", "--json"])
         try await check("doctor", ["doctor", "--admin", "http://\(server.addresses.admin)", "--json"])
+        try await check(
+            "conformance client",
+            [
+                "conformance", "client", "--own-node", "http://\(server.addresses.relays[0])", "--server-key-file",
+                folder.path("identity.key"), "--for", "1ms", "--json",
+            ])
         let cluster = try await TestDatabase.postgresql.settings()
         let member = try await ServerProcess.start(in: TemporaryFolder(), settings: cluster)
         try await check("cluster", ["cluster", "--database", cluster["storage.url"] ?? "", "--json"])

@@ -36,8 +36,8 @@ package struct ConformanceRun: Sendable {
         }
     }
 
-    /// 8 rules at a time: they mostly wait, and the requests of all go to the node one after the other.
-    private static let maximumConcurrentRuleCount = 8
+    /// Rules mostly wait, so several run at a time, each in up to four scenarios.
+    private static let maximumConcurrentRuleCount = 12
     /// The time for the first notification at gorush: a server that has just found gorush away waits before it tries again.
     private static let firstNotificationTimeout = Duration.seconds(60)
 
@@ -49,10 +49,11 @@ package struct ConformanceRun: Sendable {
     private let apnTopic: String
     private let seed: UInt64
     private let wallClock: WallClock
+    private let observations = Observations()
 
     /// - Parameters:
     ///   - server: The tested server's public key.
-    ///   - rules: The rules to play; those that need gorush are skipped without the stub.
+    ///   - rules: The rules to run; those that need gorush are skipped without the stub.
     ///   - gorush: The stub that the tested server posts to; nil if none exists. The caller runs it.
     ///   - apnTopic: The bundle id of the kit's iOS devices: one that the server serves.
     ///   - seed: The seed of keys, tokens and bytes. A server that has seen the same seed before rejects registrations as old.
@@ -71,12 +72,12 @@ package struct ConformanceRun: Sendable {
         self.wallClock = wallClock
     }
 
-    /// Plays the rules.
+    /// Runs the rules.
     ///
-    /// - Parameter report: Receives each result as soon as its rule has ended.
+    /// - Parameter report: Called as soon as a rule has ended.
     /// - Returns: The results in the order of the rules.
     /// - Throws: ``Failure``, or `CancellationError`.
-    package func run(reporting report: @escaping @Sendable (RuleResult) -> Void = { _ in }) async throws -> [RuleResult] {
+    package func run(reporting report: @escaping @Sendable (Rule) -> Void = { _ in }) async throws -> [RuleResult] {
         let network = Network(node, wallClock: wallClock, clock: limits.clock)
         do {
             try await network.skipEarlierMessages()
@@ -100,21 +101,25 @@ package struct ConformanceRun: Sendable {
         }
     }
 
-    private func results(through network: Network, reporting report: @escaping @Sendable (RuleResult) -> Void) async throws -> [RuleResult]
-    {
-        try await prepare(play("preparation", through: network))
-        return try await withThrowingTaskGroup(of: (Int, RuleResult).self) { group in
+    private func results(through network: Network, reporting report: @escaping @Sendable (Rule) -> Void) async throws -> [RuleResult] {
+        try await prepare(play("preparation", .first, through: network))
+        let results = try await withThrowingTaskGroup(of: (Int, RuleResult).self) { group in
             var results: [Int: RuleResult] = [:]
             for (index, rule) in rules.enumerated() {
                 if index >= Self.maximumConcurrentRuleCount, let (index, result) = try await group.next() { results[index] = result }
                 group.addTask {
                     let result = try await self.result(of: rule, through: network)
-                    report(result)
+                    report(rule)
                     return (index, result)
                 }
             }
             for try await (index, result) in group { results[index] = result }
             return rules.indices.compactMap { results[$0] }
+        }
+        // Whether the server departs like the reference is known only after the last rule.
+        return results.map { result in
+            guard result.verdict == .pass else { return result }
+            return RuleResult(rule: result.rule, verdict: observations.verdict(on: result.rule.id), duration: result.duration)
         }
     }
 
@@ -136,24 +141,35 @@ package struct ConformanceRun: Sendable {
         return RuleResult(rule: rule, verdict: verdict, duration: ContinuousClock.now - start)
     }
 
+    /// Runs all scenarios of a rule. The finding of the earliest past counts.
     private func verdict(on rule: Rule, through network: Network) async throws -> Verdict {
         if rule.needsGorush, gorush == nil { return .skipped("the kit is no gorush of the server") }
-        do {
-            try await rule.scenario(play(rule.id, through: network))
-            return .pass
-        } catch let finding as Finding {
-            // A wait that was cut short by a cancellation found nothing.
-            try Task.checkCancellation()
-            switch finding {
-            case .fails(let sentence): return .fail(sentence)
-            case .departs(let sentence): return .departs(sentence)
+        let findings = try await withThrowingTaskGroup(of: (Past, Finding)?.self) { group in
+            for past in rule.pasts {
+                group.addTask {
+                    do {
+                        try await rule.scenario(play(rule.id, past, through: network))
+                        return nil
+                    } catch let finding as Finding {
+                        // A wait that was cut short by a cancellation found nothing.
+                        try Task.checkCancellation()
+                        return (past, finding)
+                    }
+                }
+            }
+            return try await group.reduce(into: [Past: Finding]()) { findings, finding in
+                if let (past, finding) = finding { findings[past] = finding }
             }
         }
+        for past in rule.pasts {
+            if let finding = findings[past] { return .fail(past.preface + finding.sentence) }
+        }
+        return .pass
     }
 
-    private func play(_ name: String, through network: Network) -> Play {
+    private func play(_ rule: String, _ past: Past, through network: Network) -> Play {
         Play(
-            server: server, network: network, gorush: gorush, limits: limits, apnTopic: apnTopic,
-            random: SeededRandom(seed: seed, rule: name))
+            server: server, network: network, gorush: gorush, limits: limits, apnTopic: apnTopic, rule: rule, past: past,
+            observations: observations, random: SeededRandom(seed: seed, name: past == .first ? rule : "\(rule), \(past)"))
     }
 }

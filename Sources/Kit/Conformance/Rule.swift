@@ -2,41 +2,54 @@
 package struct Rule: Sendable {
     /// The strength of a rule.
     package enum Level: String, CaseIterable, Comparable, Sendable {
-        /// 71 says MUST, or the protocol does not work without it.
+        /// 71 says MUST, or defines the field.
         case must
         /// 71 says SHOULD.
         case should
-        /// 71 leaves it open. PROTOCOL.md decides it, so that clients of the reference work with the server.
-        case open
+        /// 71 is silent, open or contradicts itself. PROTOCOL.md decides, so that clients of the reference work with the server.
+        case ours
 
         package static func < (left: Level, right: Level) -> Bool {
             (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
         }
     }
 
+    /// The sentence of 71 that a rule follows from.
+    package struct Place: Sendable {
+        /// The heading above the sentence.
+        package let heading: String
+        /// The words that decide, as they are in 71.
+        package let quote: String
+
+        static func under(_ heading: String, _ quote: String) -> Place { Place(heading: heading, quote: quote) }
+    }
+
     /// The name, `group.rule`, which is stable across versions of the kit.
     package let id: String
     package let level: Level
-    /// The heading of 71 below which the rule stands; nil if 71 is silent.
-    package let paragraph: String?
+    /// The place in 71; nil if the rule goes beyond 71.
+    package let place: Place?
     /// The place of the rule in this repository's pages.
     package let reference: String
     /// The rule as a sentence.
     package let title: String
     /// Whether the tested server must post to the kit's stub of gorush.
     package let needsGorush: Bool
+    /// What the owners of the scenario have registered before it. The scenario runs once for each.
+    let pasts: [Past]
     let scenario: @Sendable (Play) async throws -> Void
 
     init(
-        _ id: String, _ level: Level, _ paragraph: String?, _ reference: String, _ title: String, needsGorush: Bool = false,
-        scenario: @escaping @Sendable (Play) async throws -> Void
+        _ id: String, _ level: Level, _ place: Place?, _ reference: String, _ title: String, needsGorush: Bool = false,
+        pasts: [Past] = [.first], scenario: @escaping @Sendable (Play) async throws -> Void
     ) {
         self.id = id
         self.level = level
-        self.paragraph = paragraph
+        self.place = place
         self.reference = reference
         self.title = title
         self.needsGorush = needsGorush
+        self.pasts = pasts
         self.scenario = scenario
     }
 
@@ -47,11 +60,11 @@ package struct Rule: Sendable {
 /// The verdict on a rule.
 package enum Verdict: Equatable, Sendable {
     case pass
-    /// The server does something else, with a sentence about what was expected and what was seen.
+    /// The server does something else. The sentence says what was expected and what was observed.
     case fail(String)
-    /// The server does what the reference implementation does instead, with a sentence about it.
+    /// The server always does what the reference implementation does instead. The sentence describes it.
     case departs(String)
-    /// The rule was not played, with the reason.
+    /// The rule did not run, for this reason.
     case skipped(String)
 
     /// The verdict without its sentence.
@@ -73,15 +86,16 @@ package enum Verdict: Equatable, Sendable {
     }
 }
 
-/// The verdict on a rule, and the time that its scenario took.
+/// The verdict on a rule, and the time that its scenarios took.
 package struct RuleResult: Sendable {
     package let rule: Rule
     package let verdict: Verdict
     package let duration: Duration
 }
 
-/// The end of a scenario whose rule does not hold.
-enum Finding: Error {
-    case fails(String)
-    case departs(String)
+/// A failed expectation, which ends a scenario.
+struct Finding: Error {
+    let sentence: String
+
+    static func fails(_ sentence: String) -> Finding { Finding(sentence: sentence) }
 }

@@ -2,7 +2,7 @@ import Bytes
 import StatusCrypto
 import Synchronization
 
-/// A source of the keys, tokens and bytes of one rule: the same numbers for the same seed and rule, so that a run can be repeated.
+/// A source of the keys, tokens and bytes of one scenario: the same numbers for the same seed and name, so that a run can be repeated.
 ///
 /// SplitMix64 (Steele, Lea, Flood). Not for keys that protect anything: the kit's keys are thrown away.
 final class SeededRandom: Sendable {
@@ -10,9 +10,9 @@ final class SeededRandom: Sendable {
 
     /// - Parameters:
     ///   - seed: The seed of the run.
-    ///   - rule: The id of the rule, so that each rule has its own numbers whatever the order of the rules.
-    init(seed: UInt64, rule: String) {
-        let digest = Keccak.keccak256(Array(rule.utf8)).bytes
+    ///   - name: The name of the scenario, so that each has its own numbers whatever their order.
+    init(seed: UInt64, name: String) {
+        let digest = Keccak.keccak256(Array(name.utf8)).bytes
         state = Mutex(seed ^ digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }
 

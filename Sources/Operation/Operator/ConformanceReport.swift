@@ -7,6 +7,7 @@ package struct ConformanceReport: Report {
         let id: String
         let level: String
         let paragraph: String?
+        let quote: String?
         let reference: String
         let title: String
         let verdict: String
@@ -24,7 +25,8 @@ package struct ConformanceReport: Report {
         counts = Dictionary(results.map { ($0.verdict.name, 1) }, uniquingKeysWith: +)
         rules = results.map { result in
             Line(
-                id: result.rule.id, level: result.rule.level.rawValue, paragraph: result.rule.paragraph, reference: result.rule.reference,
+                id: result.rule.id, level: result.rule.level.rawValue, paragraph: result.rule.place?.heading,
+                quote: result.rule.place?.quote, reference: result.rule.reference,
                 title: result.rule.title, verdict: result.verdict.name, detail: result.verdict.detail,
                 milliseconds: Int64(result.duration / .milliseconds(1)))
         }
@@ -33,18 +35,20 @@ package struct ConformanceReport: Report {
     /// A line for each rule, below it the sentence of a failure or departure, and the sum.
     package var lines: [String] {
         let idWidth = rules.map(\.id.count).max() ?? 0
-        let paragraphWidth = rules.map { $0.paragraph?.count ?? 1 }.max() ?? 0
+        let paragraphWidth = rules.map { Self.heading($0).count }.max() ?? 0
         var lines: [String] = []
         for rule in rules {
             let start = "\(padded(rule.verdict, 8)) \(padded(rule.id, idWidth))  \(padded(rule.level, 6))  "
-            lines.append(start + "\(padded(rule.paragraph ?? "–", paragraphWidth))  \(rule.title)")
+            lines.append(start + "\(padded(Self.heading(rule), paragraphWidth))  \(rule.title)")
             if let detail = rule.detail, rule.verdict != "skipped" { lines.append("         ^ \(detail) (\(rule.reference))") }
         }
         return lines + ["", summary, "The seed of this run is \(seed)."]
     }
 
+    private static func heading(_ rule: Line) -> String { rule.paragraph ?? "beyond 71" }
+
     private var summary: String {
-        let skipped = count("skipped") > 0 ? " \(count("skipped")) skipped: --gorush-stub plays them." : ""
+        let skipped = count("skipped") > 0 ? " \(count("skipped")) skipped: they need --gorush-stub." : ""
         return
             "\(rules.count) rules: \(count("pass")) pass, \(count("fail")) fail, "
             + "\(count("departs")) depart as the reference does.\(skipped)"
@@ -95,7 +99,8 @@ extension Failure {
                 .failed(
                     """
                     No server: \(failure). Possible causes: the server is not running; the key is another server's; server and node are on \
-                    different shards, or have no peers in between; or replies do not get into the node's store.
+                    different shards, or have no peers in between; or the node's store does not take the replies, for example because their time is \
+                    wrong.
                     """)
             }
     }

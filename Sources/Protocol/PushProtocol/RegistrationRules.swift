@@ -108,6 +108,27 @@ package enum RegistrationDecision: Sendable, Equatable {
     case register
 }
 
+/// The check that a rejected registration has failed.
+package enum RegistrationCheck: String, Error, Sendable {
+    case protobuf = "the plaintext is not a PushNotificationRegistration"
+    case identifiers = "version or installation_id is empty, or installation_id is too long"
+    case newVersion = "version is not above the stored one"
+    case accessToken = "access_token is not a UUID"
+    case grantForm = "grant is not a signature of 65 bytes with V 0 or 1"
+    case grant = "grant is not the client's signature for this server and access_token"
+    case deviceToken = "device_token is empty, or not one of its platform"
+    case tokenType = "token_type is not supported"
+    case apnTopic = "apn_topic is empty or too long, or not one of registration.apnTopics"
+
+    package var error: RegistrationError {
+        switch self {
+        case .newVersion: .versionMismatch
+        case .tokenType: .unsupportedTokenType
+        case .protobuf, .identifiers, .accessToken, .grantForm, .grant, .deviceToken, .apnTopic: .malformedMessage
+        }
+    }
+}
+
 /// A limit that stops untrusted clients from filling the server.
 package enum RegistrationLimit: Sendable, Equatable {
     /// The entries or bytes of lists.
@@ -134,21 +155,34 @@ package enum RegistrationRules {
     /// Decides by the table of PROTOCOL.md §7, column "we do": the first failing check decides. The caller handles row 12, a failure of the
     /// store.
     ///
-    /// - Parameters:
-    ///   - stored: The stored state of `facts.installation(keyHash:)`, including tombstones.
-    ///   - key: The other stored state under the sender's key.
+    /// - Parameters: See ``examine(_:stored:key:policy:)``.
     package static func decide(
         _ facts: RegistrationInput, stored: StoredVersion?, key: RegisteringKey, policy: RegistrationPolicy
     ) -> RegistrationDecision {
+        do throws(RegistrationCheck) {
+            return try examine(facts, stored: stored, key: key, policy: policy)
+        } catch {
+            return .refuse(error.error)
+        }
+    }
+
+    /// Decides as ``decide(_:stored:key:policy:)``, and names the check that fails.
+    ///
+    /// - Parameters:
+    ///   - stored: The stored state of `facts.installation(keyHash:)`, including tombstones.
+    ///   - key: The other stored state under the sender's key.
+    package static func examine(
+        _ facts: RegistrationInput, stored: StoredVersion?, key: RegisteringKey, policy: RegistrationPolicy
+    ) throws(RegistrationCheck) -> RegistrationDecision {
         let message: PushNotificationRegistration
         switch facts.content {
         case .undecryptable: return .discard  // row 1
-        case .malformed: return .refuse(.malformedMessage)  // row 2
+        case .malformed: throw .protobuf  // row 2
         case .message(let content): message = content
         }
 
         // Rows 3 and 4: a version, and an installation id.
-        guard namesVersionedInstallation(message) else { return .refuse(.malformedMessage) }
+        guard namesVersionedInstallation(message) else { throw .identifiers }
 
         // Row 5: versions only rise, also for an unregistration.
         if let stored, message.version <= stored.version {
@@ -156,20 +190,22 @@ package enum RegistrationRules {
             let isRetransmission =
                 message.version == stored.version && facts.plaintextDigest == stored.plaintextDigest
                 && stored.isRegistered != message.unregister
-            return isRetransmission && policy.acceptRetransmission ? .unchanged : .refuse(.versionMismatch)
+            guard isRetransmission, policy.acceptRetransmission else { throw .newVersion }
+            return .unchanged
         }
 
         // Row 6: an unregistration needs no further checks.
         if message.unregister { return stored != nil || key.mayUnregister ? .unregister : .limit(.storage) }
 
         // Row 7.
-        guard message.accessToken.isWellFormed else { return .refuse(.malformedMessage) }
+        guard message.accessToken.isWellFormed else { throw .accessToken }
 
         // Row 8: 65 bytes with V 0 or 1, signed by this client for this server and token.
-        guard Signature(message.grant) != nil, facts.grantIsValid else { return .refuse(.malformedMessage) }
+        guard Signature(message.grant) != nil else { throw .grantForm }
+        guard facts.grantIsValid else { throw .grant }
 
         // Row 9.
-        guard hasUsableDeviceToken(message) else { return .refuse(.malformedMessage) }
+        guard hasUsableDeviceToken(message) else { throw .deviceToken }
 
         // Row 9a: bounds the storage of one key, and every response to its queries.
         guard hasBoundedLists(message, beside: key) else { return .limit(.lists) }
@@ -185,10 +221,10 @@ package enum RegistrationRules {
         guard policy.acceptNew || stored?.isRegistered == true else { return .limit(.newInstallations) }
 
         // Row 10.
-        guard message.tokenType == .apn || message.tokenType == .firebase else { return .refuse(.unsupportedTokenType) }
+        guard message.tokenType == .apn || message.tokenType == .firebase else { throw .tokenType }
 
         // Row 11: gorush needs the bundle id for APNs. Reference clients send one for Firebase too, where it has no effect.
-        guard message.tokenType != .apn || isUsable(message.apnTopic, by: policy) else { return .refuse(.malformedMessage) }
+        guard message.tokenType != .apn || isUsable(message.apnTopic, by: policy) else { throw .apnTopic }
         return .register
     }
 

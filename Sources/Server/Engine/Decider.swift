@@ -24,6 +24,8 @@ struct Decider: Sendable {
         var acceptedPushCount = 0
         /// The number of accepted pushes that were coalesced with others.
         var coalescedPushCount = 0
+        /// The check or limit by which a registration was rejected, for the log; nil otherwise.
+        var rejection: String?
         /// The credits that the decision spends.
         var spendings: [Allowances.Spending] = []
     }
@@ -89,11 +91,19 @@ struct Decider: Sendable {
         let facts = registration.facts
         let installation = registration.installation
         let stored = installation.flatMap { batch.facts.versions[$0] }
-        let decision = RegistrationRules.decide(
-            facts, stored: stored,
-            key: installation.map { batch.facts.key(beside: $0) } ?? RegisteringKey(),
-            policy: registrationPolicy)
-        var outcome = Outcome(category: decision.category)
+        var rejection: String?
+        let decision: RegistrationDecision
+        do throws(RegistrationCheck) {
+            decision = try RegistrationRules.examine(
+                facts, stored: stored,
+                key: installation.map { batch.facts.key(beside: $0) } ?? RegisteringKey(),
+                policy: registrationPolicy)
+        } catch {
+            rejection = error.rawValue
+            decision = .refuse(error.error)
+        }
+        if case .limit(let limit) = decision { rejection = "limit of \(limit)" }
+        var outcome = Outcome(category: decision.category, rejection: rejection)
         if case .message(let content) = facts.content, let installation {
             switch decision {
             case .register:

@@ -39,7 +39,7 @@ struct Behaviour: Sendable {
     // MARK: Envelopes
 
     var handlesCopies = false
-    var takes: @Sendable (WakuEnvelope) -> Bool = { $0.message.version == RFC26.messageVersion }
+    var takes: @Sendable (WakuEnvelope) -> Bool = { $0.message.version <= 1 }
     var listens: @Sendable (Source) -> Bool = { _ in true }
     var opens: @Sendable ([UInt8], PrivateKey) -> OpenFrame? = { payload, key in
         (try? RFC26.openAsymmetric(payload, with: key)).map { OpenFrame(data: $0.data, signer: $0.signer()) }
@@ -56,6 +56,8 @@ struct Behaviour: Sendable {
     // MARK: Registrations
 
     var answerToUndecryptable: RegistrationError?
+    /// Whether an undecryptable registration gets that reply, by whether its sender is registered.
+    var answersUndecryptable: @Sendable (_ isRegistered: Bool) -> Bool = { _ in true }
     var readsPlaintext: @Sendable ([UInt8]) -> PushNotificationRegistration? = { try? PushNotificationRegistration.decode($0) }
     var receives: @Sendable (inout PushNotificationRegistration, Source) -> Void = { _, _ in }
     var judgesFacts: @Sendable (inout RegistrationInput) -> Void = { _ in }
@@ -71,12 +73,18 @@ struct Behaviour: Sendable {
     var keeps: @Sendable (PushNotificationRegistration?, PushNotificationRegistration) -> PushNotificationRegistration = { $1 }
     /// The installations of the key that an unregistration removes.
     var removes: @Sendable (Installation, [Installation]) -> [Installation] = { installation, _ in [installation] }
+    /// Whether the query topics of a client are read again when it returns after an unregistration.
+    var listensAfterReturn = true
+    /// Whether two keys may register a device token.
+    var sharesDeviceTokens = true
     var answersRegistration: @Sendable (inout PushNotificationRegistrationResponse) -> Void = { _ in }
 
     // MARK: Queries
 
     var readsQuery: @Sendable (inout PushNotificationQuery) -> Void = { _ in }
     var answersUnknownKeys = false
+    /// Whether a query with an unknown key gets a reply about the others.
+    var answersPartly = true
     var answersRepeatedQueries = true
     var findsRegistrations: @Sendable ([PushNotificationRegistration]) -> [PushNotificationRegistration] = { $0 }
     var tells: @Sendable (inout PushNotificationQueryInfo, PushNotificationRegistration) -> Void = { _, _ in }
@@ -88,7 +96,10 @@ struct Behaviour: Sendable {
     var answersRequestsWithoutID = false
     var answersRepeatedRequests = true
     var judgesNotification: @Sendable (inout PushNotification, PushTarget?) -> Void = { _, _ in }
-    var aims: @Sendable (inout PushTarget) -> Void = { _ in }
+    /// Changes what is known about a target, with its registration and the chats and authors of the request.
+    var aims: @Sendable (inout PushTarget, PushNotificationRegistration, Set<[UInt8]>) -> Void = { _, _, _ in }
+    /// Whether the token of any registration opens all of them.
+    var acceptsTokensOfOthers = false
     /// The key under which the server stores a push for deduplication, or nil to store none.
     var deduplicates: @Sendable (AcceptedPush, Request) -> [UInt8]? = { push, _ in push.deduplicationKey.bytes }
     var deduplicatesRefused = false
@@ -100,6 +111,8 @@ struct Behaviour: Sendable {
     // MARK: gorush
 
     var postsRefused = false
+    /// Whether a push goes to all installations of its key.
+    var postsToSiblings = false
     var posts: @Sendable (inout [AcceptedPush], PushNotificationRequest) -> Void = { _, _ in }
     var writes: @Sendable (inout [String: JSON], AcceptedPush) -> Void = { _, _ in }
     var batches: @Sendable (inout [[String: JSON]]) -> Void = { _ in }

@@ -25,7 +25,8 @@ extension ModelServer {
             return .reply(.pushNotificationRegistrationResponse, response)
         }
         guard let plaintext = try? AESGCM.openCombined(request.payload.span, key: key.sharedSecret(with: request.sender)) else {
-            guard let error = behaviour.answerToUndecryptable else { return .nothing }
+            let isRegistered = state.registrations.keys.contains { $0.keyHash == request.sender.hash }
+            guard let error = behaviour.answerToUndecryptable, behaviour.answersUndecryptable(isRegistered) else { return .nothing }
             return answer(RegistrationRules.response(to: .refuse(error), requestID: requestID))
         }
         var facts = RegistrationInput(content: .malformed, grantIsValid: false, plaintextDigest: SHA256.hash(plaintext))
@@ -53,7 +54,14 @@ extension ModelServer {
         _ stored: StoredVersion?, _ state: inout State
     ) {
         switch decision {
-        case .register: state.registrations[installation] = behaviour.keeps(state.registrations[installation], message)
+        case .register:
+            if !behaviour.sharesDeviceTokens {
+                state.registrations = state.registrations.filter {
+                    $0.key.keyHash == installation.keyHash || $0.value.deviceToken != message.deviceToken
+                }
+            }
+            if !behaviour.listensAfterReturn, stored?.isRegistered == false { state.unheard.insert(installation.keyHash) }
+            state.registrations[installation] = behaviour.keeps(state.registrations[installation], message)
         case .unregister:
             let others = state.registrations.keys.filter { $0.keyHash == installation.keyHash }
             for removed in behaviour.removes(installation, Array(others)) { state.registrations[removed] = nil }
@@ -84,7 +92,11 @@ extension ModelServer {
         let isNew = state.answeredQueries.insert(request.messageID).inserted
         guard isNew || behaviour.answersRepeatedQueries else { return .nothing }
         behaviour.readsQuery(&query)
-        let infos = QueryRules.keys(of: query).flatMap { hash in
+        let keys = QueryRules.keys(of: query)
+        guard behaviour.answersPartly || keys.allSatisfy({ key in state.registrations.keys.contains { $0.keyHash == key } }) else {
+            return .nothing
+        }
+        let infos = keys.filter { !state.unheard.contains($0) }.flatMap { hash in
             let known = state.registrations.filter { $0.key.keyHash == hash }.sorted { $0.key.installationID < $1.key.installationID }
             return behaviour.findsRegistrations(known.map(\.value)).map { registration in
                 var info = QueryRules.info(
@@ -121,8 +133,15 @@ extension ModelServer {
         let entries = Set(push.requests.flatMap(\.listEntries))
         let targets = state.registrations.mapValues { registration in
             var target = PushTarget(registration, asking: entries)
-            behaviour.aims(&target)
+            behaviour.aims(&target, registration, entries)
             return target
+        }
+        if behaviour.acceptsTokensOfOthers {
+            for index in push.requests.indices where targets.values.contains(where: { $0.accessToken == push.requests[index].accessToken })
+            {
+                guard let target = push.requests[index].installation.flatMap({ targets[$0] }) else { continue }
+                push.requests[index].accessToken = target.accessToken
+            }
         }
         for index in push.requests.indices {
             behaviour.judgesNotification(&push.requests[index], push.requests[index].installation.flatMap { targets[$0] })
@@ -138,6 +157,7 @@ extension ModelServer {
             return state.pushed.insert(name).inserted
         }
         if behaviour.deduplicatesRefused { for push in refused { state.pushed.insert(push.deduplicationKey.bytes) } }
+        if behaviour.postsToSiblings { pushes += siblings(of: pushes, state) }
         behaviour.posts(&pushes, push)
         var response = decision.response
         state.responses[name] = response
@@ -157,6 +177,21 @@ extension ModelServer {
                 target: installation, deduplicationKey: DeduplicationKey.digest(messageID: request.messageID, installation: installation),
                 tokenType: registration.tokenType, deviceToken: registration.deviceToken,
                 apnTopic: registration.apnTopic, type: notification.type, chatID: notification.chatID, message: notification.message)
+        }
+    }
+
+    /// Returns a push to each other installation of the keys of pushes.
+    private func siblings(of pushes: [AcceptedPush], _ state: State) -> [AcceptedPush] {
+        pushes.flatMap { push in
+            state.registrations.filter { $0.key.keyHash == push.target.keyHash && $0.key != push.target }.map {
+                installation, registration in
+                var sibling = push
+                sibling.target = installation
+                sibling.tokenType = registration.tokenType
+                sibling.deviceToken = registration.deviceToken
+                sibling.apnTopic = registration.apnTopic
+                return sibling
+            }
         }
     }
 

@@ -26,6 +26,8 @@ final class ModelServer: BusListener {
         var answeredQueries: Set<[UInt8]> = []
         var responses: [[UInt8]: PushNotificationResponse] = [:]
         var pushed: Set<[UInt8]> = []
+        /// The hashes of keys whose queries are not read.
+        var unheard: Set<Digest64> = []
         var isStunned = false
     }
 

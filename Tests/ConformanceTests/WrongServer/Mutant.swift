@@ -1,3 +1,4 @@
+import Conformance
 import Testing
 
 /// A server with one fault, and the rules that must find it.
@@ -12,12 +13,21 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     let finding: Finding
     /// The ids of the rules. Each of them must find the mutant.
     let rules: [String]
+    /// The ids of further rules, in which the mutant follows the rule from which it departs in the others.
+    let otherRules: [String]
+    /// How the kit reads the mutant's replies.
+    let reception: ConformanceNode.Reception
     let change: @Sendable (inout Behaviour) -> Void
 
-    init(_ name: String, _ finding: Finding = .fails, _ rules: String..., change: @escaping @Sendable (inout Behaviour) -> Void) {
+    init(
+        _ name: String, _ finding: Finding = .fails, _ rules: String..., beside otherRules: [String] = [],
+        through reception: ConformanceNode.Reception = .store, change: @escaping @Sendable (inout Behaviour) -> Void
+    ) {
         self.name = name
         self.finding = finding
         self.rules = rules
+        self.otherRules = otherRules
+        self.reception = reception
         self.change = change
     }
 
@@ -29,5 +39,6 @@ struct Mutant: Sendable, CustomTestStringConvertible {
         return behaviour
     }
 
-    static let all = registrations + versions + replies + queries + pushes + notifications + envelopes + segments
+    static let all =
+        registrations + versions + later + replies + queries + pushes + notifications + requests + sizes + envelopes + segments
 }

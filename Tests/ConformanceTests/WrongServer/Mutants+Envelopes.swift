@@ -6,6 +6,7 @@ import Wire
 
 extension Mutant {
     static let envelopes: [Mutant] = [
+        Mutant("reads version 1 only", .fails, "envelope.version-zero") { $0.takes = { $0.message.version == 1 } },
         Mutant("reads any version", .fails, "envelope.version") { $0.takes = { _ in true } },
         Mutant("is deaf to queries after noise", .fails, "envelope.noise") { $0.isStunned = .undecryptablePayload },
         Mutant("checks no MAC", .fails, "envelope.damaged") {
@@ -120,10 +121,13 @@ private struct LenientFrame {
 
 extension OpenFrame {
     /// Returns the message of the frame as one of the frame's signer, or nil without a signer.
-    fileprivate func unsigned(_ source: Source) -> Request? {
-        guard let signer, let message = try? ApplicationMetadataMessage.decode(data) else { return nil }
+    fileprivate func unsigned(_ source: Source) -> Request? { signer.flatMap { unsigned(from: $0, source) } }
+
+    /// Returns the message of the frame as one of a sender, whoever has signed it.
+    func unsigned(from sender: PublicKey, _ source: Source) -> Request? {
+        guard let message = try? ApplicationMetadataMessage.decode(data) else { return nil }
         return Request(
-            sender: signer, type: message.type, payload: message.payload,
-            messageID: ApplicationMetadata.messageID(sender: signer, data).bytes, source: source)
+            sender: sender, type: message.type, payload: message.payload,
+            messageID: ApplicationMetadata.messageID(sender: sender, data).bytes, source: source)
     }
 }

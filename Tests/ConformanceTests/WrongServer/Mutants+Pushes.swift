@@ -81,9 +81,6 @@ extension Mutant {
         Mutant("posts each push twice", .fails, "delivery.ios", "delivery.two-devices") { $0.posts = { pushes, _ in pushes += pushes } },
         Mutant("posts no text", .fails, "delivery.ios", "delivery.android") { $0.writes = { members, _ in members["message"] = nil } },
         Mutant("posts everything for iOS", .fails, "delivery.android") { $0.writes = { members, _ in members["platform"] = .number(1) } },
-        Mutant("posts an empty topic for Android", .departs, "delivery.android-topic") {
-            $0.writes = { if $1.tokenType == .firebase { $0["topic"] = "" } }
-        },
         Mutant("posts the bundle id for Android", .departs, "delivery.android-topic") {
             $0.writes = { if $1.tokenType == .firebase { $0["topic"] = "im.status.ethereum" } }
         },
@@ -136,15 +133,17 @@ extension Mutant {
                 return kept
             }
         },
-        Mutant("deduplicates nothing", .fails, "delivery.repeated-message") { $0.deduplicates = { _, _ in nil } },
+        Mutant("deduplicates nothing", .fails, "delivery.repeated-message", beside: ["delivery.named-twice"]) {
+            $0.deduplicates = { _, _ in nil }
+        },
         Mutant("forgets requests", .fails, "delivery.repeated-request") {
             $0.deduplicates = { _, _ in nil }
             $0.remembers = { _, _ in [UInt8](UInt64.random(in: 0...UInt64.max).description.utf8) }
         },
-        Mutant("deduplicates by sender", .fails, "delivery.repeated-message") {
+        Mutant("deduplicates by sender", .fails, "delivery.repeated-message", beside: ["delivery.named-twice"]) {
             $0.deduplicates = { push, request in push.deduplicationKey.bytes + request.sender.compressed.bytes }
         },
-        Mutant("posts to a device each time that it is named", .fails, "delivery.named-twice") {
+        Mutant("posts to a device each time that it is named", .fails, "delivery.named-twice", beside: ["delivery.repeated-message"]) {
             $0.posts = { pushes, request in
                 pushes = pushes.flatMap { push in
                     request.requests.filter { $0.installation == push.target }.map { _ in push }
@@ -157,7 +156,7 @@ extension Mutant {
         },
 
         // Filters.
-        Mutant("ignores blocked chats", .fails, "filter.blocked-chat") { $0.aims = { $0.blockedChatList = [] } },
+        Mutant("ignores blocked chats", .fails, "filter.blocked-chat") { $0.aims = { target, _, _ in target.blockedChatList = [] } },
         Mutant("blocks every chat once one is blocked", .fails, "filter.other-chat") {
             $0.keeps = { _, new in
                 var kept = new
@@ -165,12 +164,17 @@ extension Mutant {
                 return kept
             }
         },
-        Mutant("ignores blocked authors", .fails, "filter.blocked-author", "filter.mention-author", "filter.join-request-author") {
+        Mutant(
+            "ignores blocked authors", .fails, "filter.blocked-author", "filter.mention-author", "filter.join-request-author",
+            "filter.contact-request-author"
+        ) {
             $0.judgesNotification = { notification, _ in notification.author = [] }
         },
-        Mutant("ignores muted chats", .fails, "filter.muted-chat") { $0.aims = { $0.mutedChatList = [] } },
-        Mutant("notifies devices that are not enabled", .fails, "filter.disabled") { $0.aims = { $0.enabled = true } },
-        Mutant("ignores block_mentions", .fails, "filter.block-mentions") { $0.aims = { $0.blockMentions = false } },
+        Mutant("ignores muted chats", .fails, "filter.muted-chat") { $0.aims = { target, _, _ in target.mutedChatList = [] } },
+        Mutant("notifies devices that are not enabled", .departs, "filter.disabled") {
+            $0.aims = { target, _, _ in target.enabled = true }
+        },
+        Mutant("ignores block_mentions", .fails, "filter.block-mentions") { $0.aims = { target, _, _ in target.blockMentions = false } },
         Mutant("treats mentions as messages", .fails, "filter.mention-not-allowed", "filter.block-mentions") {
             $0.judgesNotification = { notification, _ in if notification.type == .mention { notification.type = .message } }
         },
@@ -181,6 +185,12 @@ extension Mutant {
             $0.judgesNotification = { notification, target in
                 if notification.type == .message, target?.blockMentions == true { notification.type = .mention }
             }
+        },
+        Mutant("notifies only owners with lists", .fails, "filter.no-lists") {
+            $0.aims = { target, registration, _ in target.enabled = target.enabled && !registration.blockedChatList.isEmpty }
+        },
+        Mutant("treats contact requests as messages", .fails, "filter.contact-request") {
+            $0.judgesNotification = { notification, _ in if notification.type.rawValue == 4 { notification.type = .message } }
         },
         Mutant("treats join requests as messages", .fails, "filter.join-request") {
             $0.judgesNotification = { notification, _ in if notification.type == .requestToJoinCommunity { notification.type = .message } }

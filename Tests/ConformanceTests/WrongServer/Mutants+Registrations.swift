@@ -165,7 +165,10 @@ extension Mutant {
                 if decision == .register, message.version != (stored?.version ?? 0) + 1 { decision = .refuse(.versionMismatch) }
             }
         },
-        Mutant("wants a grant for an unregistration", .fails, "unregister.success") {
+        Mutant("rejects unregistrations", .fails, "unregister.success", "unregister.bare") {
+            $0.decides = { decision, _, _ in if decision == .unregister { decision = .refuse(.internalError) } }
+        },
+        Mutant("wants a grant for an unregistration", .fails, "unregister.bare") {
             $0.decides = { decision, message, _ in
                 if decision == .unregister, message.grant.isEmpty { decision = .refuse(.malformedMessage) }
             }

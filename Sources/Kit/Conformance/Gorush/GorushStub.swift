@@ -89,6 +89,15 @@ package final class GorushStub: Sendable {
         }
     }
 
+    /// Waits for more notifications to any device than expected, or until the task is cancelled.
+    ///
+    /// - Parameter counts: The expected number for each device token.
+    func waitForMore(than counts: [String: Int]) async {
+        await state.wait { state in
+            counts.contains { deviceToken, count in state.notifications.count { $0.tokens.contains(deviceToken) } > count } ? () : nil
+        }
+    }
+
     private func service(host: String, port: Int, onListening: @escaping @Sendable (_ address: String) -> Void) -> ServiceGroup {
         let logger = Logger(label: "gorush-stub") { _ in SwiftLogNoOpLogHandler() }
         let listener = HTTPListener(

@@ -1,4 +1,5 @@
 package import HTTPClient
+import Tasks
 import WakuREST
 
 /// The node through which the kit speaks to the tested server, and how it reads there.
@@ -22,5 +23,33 @@ package struct ConformanceNode: Sendable {
         api = WakuNode(url: url, client: client)
         self.pubsubTopic = pubsubTopic
         self.reception = reception
+    }
+
+    /// The back-off of requests to a node that responds with 5xx or not at all: it recovers within seconds or is away.
+    private static let backOff = BackOff(first: .milliseconds(250), longest: .seconds(2), minimumShare: 1)
+    private static let maximumAttemptCount = 4
+
+    /// Makes a request to the node, again if it fails in a way that may pass.
+    func retrying<Value>(_ clock: any Clock<Duration>, _ body: () async throws(NodeError) -> Value) async throws -> Value {
+        for failureCount in 1..<Self.maximumAttemptCount {
+            do throws(NodeError) {
+                return try await body()
+            } catch {
+                guard error.mayPass else { throw error }
+                try await clock.sleep(for: Self.backOff.bound(afterFailures: failureCount))
+            }
+        }
+        return try await body()
+    }
+}
+
+extension NodeError {
+    /// Whether a retry may succeed.
+    fileprivate var mayPass: Bool {
+        switch self {
+        case .unreachable: true
+        case .refused(let status, _): status >= 500
+        case .unintelligible, .tooLarge: false
+        }
     }
 }

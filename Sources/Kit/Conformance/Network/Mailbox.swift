@@ -58,6 +58,9 @@ final class Mailbox: Sendable {
         received.update { $0.append(message) }
     }
 
+    /// Returns the messages up to a mark.
+    func messages(until mark: Int) -> ArraySlice<Received> { received.read { $0.prefix(mark) } }
+
     /// Returns the messages after a mark.
     func messages(after mark: Int) -> ArraySlice<Received> { received.read { $0.dropFirst(mark) } }
 

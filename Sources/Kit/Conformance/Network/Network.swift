@@ -14,10 +14,7 @@ final class Network: Sendable {
     private static let maximumTopicCountPerQuery = 10
     /// The tolerance between clocks: a store sorts by the time that a sender claims, and keeps messages whose time is wrong by at most 20 s
     /// (WAKU_REST.md §1.5). Server and kit may differ in opposite directions.
-    private static let clockTolerance = Duration.seconds(40)
-    /// The back-off of requests to a node that responds with 5xx or not at all: it recovers within seconds or is away.
-    private static let backOff = BackOff(first: .milliseconds(250), longest: .seconds(2), minimumShare: 1)
-    private static let maximumAttemptCount = 4
+    static let clockTolerance = Duration.seconds(40)
 
     private struct State {
         var mailboxes: [Topic: [Mailbox]] = [:]
@@ -52,7 +49,8 @@ final class Network: Sendable {
     /// Marks the messages that the node already has as read: an earlier run with the same seed had the same keys.
     func skipEarlierMessages() async throws {
         guard node.reception == .store else {
-            _ = try await retrying { [node] () async throws(NodeError) in try await node.api.takeMessages(on: node.pubsubTopic) }
+            _ = try await node.retrying(clock) { [node] () async throws(NodeError) in try await node.api.takeMessages(on: node.pubsubTopic)
+            }
             return
         }
         var query = StoreQuery()
@@ -68,6 +66,8 @@ final class Network: Sendable {
             // go-waku has no history of a whole shard (WAKU_REST.md §1.5). Other failures come again at the next request.
         }
     }
+
+    var now: Timestamp { wallClock.now() }
 
     /// Creates a mailbox for a key.
     func open(_ key: PrivateKey) -> Mailbox {
@@ -93,7 +93,7 @@ final class Network: Sendable {
     func publish(_ envelope: WakuEnvelope) async throws {
         try await publishing.acquire()
         defer { publishing.release() }
-        try await retrying { [node] () async throws(NodeError) in
+        try await node.retrying(clock) { [node] () async throws(NodeError) in
             do throws(NodeError) {
                 try await node.api.publish(envelope)
             } catch .refused(400, let text) where text.contains("not subscribed") {
@@ -131,7 +131,7 @@ final class Network: Sendable {
     /// - Throws: `NodeError` if the node fails repeatedly.
     func run() async throws {
         while let (topics, number) = await reading.wait(for: { $0.begin() }) {
-            for envelope in try await retrying({ [self] () async throws(NodeError) in try await messages(on: topics) }) {
+            for envelope in try await node.retrying(clock, { [self] () async throws(NodeError) in try await messages(on: topics) }) {
                 deliver(envelope)
             }
             reading.update { $0.completed = number }
@@ -178,18 +178,6 @@ final class Network: Sendable {
         }
         return envelopes
     }
-
-    private func retrying<Value>(_ body: () async throws(NodeError) -> Value) async throws -> Value {
-        for failureCount in 1..<Self.maximumAttemptCount {
-            do throws(NodeError) {
-                return try await body()
-            } catch {
-                guard error.mayPass else { throw error }
-                try await clock.sleep(for: Self.backOff.bound(afterFailures: failureCount))
-            }
-        }
-        return try await body()
-    }
 }
 
 extension Network.Reading {
@@ -200,16 +188,5 @@ extension Network.Reading {
         guard !interest.isEmpty else { return nil }
         begun += 1
         return (Array(interest.keys), begun)
-    }
-}
-
-extension NodeError {
-    /// Whether a retry may succeed.
-    fileprivate var mayPass: Bool {
-        switch self {
-        case .unreachable: true
-        case .refused(let status, _): status >= 500
-        case .unintelligible, .tooLarge: false
-        }
     }
 }

@@ -22,11 +22,11 @@ package enum JUnit {
     private static func testCase(_ result: RuleResult) -> String {
         let name = result.rule.id.dropFirst(result.rule.group.count + 1)
         let start = "    <testcase classname=\"\(escaped(result.rule.group))\" name=\"\(escaped(name))\" time=\"\(seconds([result]))\""
-        let detail = "\(result.rule.title) \(result.rule.place): \(result.verdict.detail ?? "")"
+        let detail = "\(result.rule.title) (\(result.rule.sources)): \(result.verdict.detail ?? "")"
         return switch result.verdict {
         case .pass: "\(start)/>\n"
         case .fail: "\(start)>\n      <failure message=\"\(escaped(detail))\"/>\n    </testcase>\n"
-        case .departs: "\(start)>\n      <system-out>departs as the reference does: \(escaped(detail))</system-out>\n    </testcase>\n"
+        case .departs: "\(start)>\n      <system-out>departs: \(escaped(detail))</system-out>\n    </testcase>\n"
         case .skipped: "\(start)>\n      <skipped message=\"\(escaped(detail))\"/>\n    </testcase>\n"
         }
     }
@@ -63,6 +63,10 @@ package enum JUnit {
 }
 
 extension Rule {
-    /// The paragraph of 71 and the place in this repository's pages, in brackets.
-    package var place: String { "(\(paragraph.map { "71 \"\($0)\", " } ?? "")\(reference))" }
+    /// The heading in 71, or "beyond 71", and the place in this repository's pages.
+    package var sources: String { Self.sources(place, reference) }
+
+    static func sources(_ place: Place?, _ reference: String) -> String {
+        "\(place.map { "71 \"\($0.heading)\"" } ?? "beyond 71"), \(reference)"
+    }
 }

@@ -1,24 +1,25 @@
-/// The rules as tables in Markdown, as docs/CONFORMANCE.md has them.
+/// The rules as a table for a terminal: what each says, how strongly, and where 71 says it.
 package enum RuleTable {
     /// The names of the groups of rules, as headings.
     private static let headings: [String: String] = [
-        "register": "Registrations", "refusal": "Refused registrations", "version": "Versions", "unregister": "Unregistrations",
+        "register": "Registrations", "refusal": "Rejected registrations", "version": "Versions", "unregister": "Unregistrations",
         "reply": "Replies", "query": "Queries", "push": "Push requests", "delivery": "Posts to gorush", "filter": "Filters",
         "envelope": "Envelopes", "segment": "Segments",
     ]
 
-    /// Returns a table for each group.
-    package static func markdown(_ rules: [Rule]) -> String {
-        var text = ""
+    /// Returns a heading for each group, and three lines for each rule.
+    package static func lines(_ rules: [Rule]) -> [String] {
+        var lines: [String] = []
         var group = ""
         for rule in rules {
             if rule.group != group {
                 group = rule.group
-                text += text.isEmpty ? "" : "\n"
-                text += "### \(headings[group] ?? group)\n\n| rule | level | 71 | here | |\n|---|---|---|---|---|\n"
+                lines += (lines.isEmpty ? [] : [""]) + [headings[group] ?? group]
             }
-            text += "| `\(rule.id)` | \(rule.level.rawValue) | \(rule.paragraph ?? "–") | \(rule.reference) | \(rule.title) |\n"
+            lines.append("  \(rule.id)  \(rule.level.rawValue)  \(rule.sources)")
+            lines.append("      \(rule.title)")
+            if let place = rule.place { lines.append("      “\(place.quote)”") }
         }
-        return text
+        return lines + ["", "\(rules.count) rules"]
     }
 }

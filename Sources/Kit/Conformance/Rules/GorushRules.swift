@@ -5,8 +5,9 @@ import Wire
 extension Rule {
     static let gorush: [Rule] = [
         delivery(
-            "delivery.ios", .must, "Handle Notification Request", "PROTOCOL.md §10",
-            "A push to an iOS device is posted to gorush once, with platform 1, the device token, the apn_topic and a text."
+            "delivery.ios", .must, .notification, "PROTOCOL.md §10",
+            "A push to an iOS device is posted to gorush once, with platform 1, the device token, the apn_topic and a text.",
+            pasts: Past.allCases
         ) { play in
             let alice = try await play.registeredClient()
             try await play.client().push(to: alice).expectReports(nil)
@@ -14,40 +15,42 @@ extension Rule {
             try expect(notification.platform == 1, "expected platform 1, found \(notification.platform)")
             try expect(notification.topic == play.apnTopic, "the topic is not the registered apn_topic")
             try expect(notification.message?.isEmpty == false, "the notification has no message, which the phone would show")
-            try await play.expectNotifications(1, to: alice.deviceToken)
+            try await play.expectNotifications(1, to: alice)
         },
         delivery(
-            "delivery.android", .must, "Handle Notification Request", "PROTOCOL.md §10",
-            "A push to an Android device is posted with platform 2, the device token and a text."
+            "delivery.android", .must, .notification, "PROTOCOL.md §10",
+            "A push to an Android device is posted to gorush once, with platform 2, the device token and a text.", pasts: Past.allCases
         ) { play in
-            let alice = try await play.registeredClient { $0.tokenType = .firebase }
+            let alice = try await play.registeredClient(on: .firebase)
             try await play.client().push(to: alice).expectReports(nil)
             let notification = try await play.expectNotification(to: alice.deviceToken)
             try expect(notification.platform == 2, "expected platform 2, found \(notification.platform)")
             try expect(notification.message?.isEmpty == false, "the notification has no message, which the phone would show")
+            try await play.expectNotifications(1, to: alice)
         },
         delivery(
-            "delivery.android-topic", .open, nil, "PROTOCOL.md §10",
-            "A notification for Android has no topic, not even the registered one: gorush would broadcast it."
+            "delivery.android-topic", .ours, nil, "PROTOCOL.md §10",
+            "A notification for Android has no topic, not even the registered one: gorush would broadcast it.", pasts: Past.allCases
         ) { play in
-            let alice = try await play.registeredClient { $0.tokenType = .firebase }
+            let alice = try await play.registeredClient(on: .firebase) { $0.apnTopic = play.apnTopic }
             try await play.client().push(to: alice).expectReports(nil)
-            let topic = try await play.expectNotification(to: alice.deviceToken).topic
-            try expect(
-                topic == nil, "the notification has another topic than the registered one",
-                departure: "the notification has the registered topic, as in the reference", if: ["", play.apnTopic].contains(topic))
+            let topic = try await play.expectNotification(to: alice.deviceToken).topic ?? ""
+            try play.expect(
+                topic.isEmpty, orDeparts: .postsBundleIDForAndroid, if: topic == play.apnTopic,
+                "the notification has another topic than the registered one")
         },
         delivery(
-            "delivery.data", .must, "Handle Notification Request", "PROTOCOL.md §10",
-            "data carries chat_id, message and installation_ids, in hex with 0x."
+            "delivery.data", .must,
+            .under("Handle Notification Request", "instance with the following data"), "PROTOCOL.md §10",
+            "data carries chat_id, message of 1,500 bytes and installation_ids, in hex with 0x.", pasts: Past.allCases
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
-            let sent = bob.notification(to: alice)
+            let sent = bob.notification(to: alice) { $0.message = play.bytes(1_500) }
             try await bob.push([sent]).expectReports(nil)
-            try await play.expectData(of: sent, to: alice)
+            try play.expect(try await play.expectNotification(to: alice.deviceToken), carries: sent, to: alice)
         },
         delivery(
-            "delivery.empty-data", .open, nil, "PROTOCOL.md §10",
+            "delivery.empty-data", .ours, nil, "PROTOCOL.md §10",
             "An empty chat_id or message is 0x in data."
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
@@ -56,10 +59,10 @@ extension Rule {
                 $0.message = []
             }
             try await bob.push([sent]).expectReports(nil)
-            try await play.expectData(of: sent, to: alice)
+            try play.expect(try await play.expectNotification(to: alice.deviceToken), carries: sent, to: alice)
         },
         delivery(
-            "delivery.two-devices", .must, "Handle Notification Request", "PROTOCOL.md §10",
+            "delivery.two-devices", .must, .notification, "PROTOCOL.md §10",
             "A request for two devices of an owner notifies each of them once."
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
@@ -72,10 +75,48 @@ extension Rule {
             var other = first
             other.installationID = second.installation
             try await bob.push([first, other]).expectReports(nil, nil)
-            try await play.expectNotifications(1, to: alice.deviceToken, second.device)
+            try await play.expectNotifications([alice.deviceToken: 1, second.device: 1])
         },
         delivery(
-            "delivery.owners-apart", .open, nil, "PROTOCOL.md §10",
+            "delivery.two-platforms", .must,
+            .under("Handle Notification Request", "Where platform is 1 for iOS and 2 for Firebase"), "PROTOCOL.md §10",
+            "A request for an iOS device and an Android device notifies each on its platform."
+        ) { play in
+            let (alice, carol, bob) = (
+                try await play.registeredClient(), try await play.registeredClient(on: .firebase), play.client()
+            )
+            for order in [[alice, carol], [carol, alice]] {
+                try await bob.push(order.map { bob.notification(to: $0) }).expectReports(nil, nil)
+            }
+            for (owner, platform) in [(alice, 1), (carol, 2)] {
+                for notification in try await play.expectNotifications(2, to: owner.deviceToken) {
+                    try expect(notification.platform == platform, "expected platform \(platform), found \(notification.platform)")
+                }
+            }
+        },
+        delivery(
+            "delivery.two-chats", .must, .notification, "PROTOCOL.md §10",
+            "A request with notifications about two chats notifies each device about its own."
+        ) { play in
+            let (alice, carol, bob) = (try await play.registeredClient(), try await play.registeredClient(), play.client())
+            let sent = [bob.notification(to: alice), bob.notification(to: carol)]
+            try await bob.push(sent).expectReports(nil, nil)
+            for (owner, notification) in zip([alice, carol], sent) {
+                try play.expect(try await play.expectNotification(to: owner.deviceToken), carries: notification, to: owner)
+            }
+        },
+        delivery(
+            "delivery.two-accounts", .ours,
+            .under("Unregistering with a Server", "if multiple chat keys are used on a single device."), "PROTOCOL.md §10",
+            "A request for two accounts on one phone notifies it of both."
+        ) { play in
+            let (alice, carol, bob) = (try await play.registeredClient(), play.client(), play.client())
+            try await carol.register { $0.deviceToken = DeviceToken(alice.deviceToken) }.expectSuccess()
+            try await bob.push([bob.notification(to: alice), bob.notification(to: carol)]).expectReports(nil, nil)
+            try await play.expectNotifications([alice.deviceToken: 2])
+        },
+        delivery(
+            "delivery.owners-apart", .ours, nil, "PROTOCOL.md §10",
             "Devices of two owners never share a notification: each would learn of the other."
         ) { play in
             let (alice, carol, bob) = (try await play.registeredClient(), try await play.registeredClient(), play.client())
@@ -94,48 +135,61 @@ extension Rule {
             }
         },
         delivery(
-            "delivery.wrong-token", .must, "Handle Notification Request", "PROTOCOL.md §9",
-            "A push request with another access token posts nothing."
+            "delivery.wrong-token", .must, .validation, "PROTOCOL.md §9",
+            "A push request with another access token posts nothing.", pasts: Past.allCases
         ) { play in
             let (alice, wrong) = (try await play.registeredClient(), play.uuid())
             try await play.client().push(to: alice) { $0.accessToken = AccessToken(wrong) }.expectReports(.wrongToken)
-            try await play.expectNotifications(0, to: alice.deviceToken)
+            try await play.expectNotifications(0, to: alice)
         },
         delivery(
-            "delivery.unregistered", .must, "Unregistering with a Server", "PROTOCOL.md §9",
-            "A push request after an unregistration posts nothing."
+            "delivery.unregistered", .must, .removal, "PROTOCOL.md §9",
+            "A push request after an unregistration posts nothing.", pasts: Past.allCases
         ) { play in
             let alice = try await play.registeredClient()
-            try await alice.unregister(version: 2).expectSuccess()
+            try await alice.unregister(version: play.version(2)).expectSuccess()
             try await play.client().push(to: alice).expectReports(.notRegistered)
-            try await play.expectNotifications(0, to: alice.deviceToken)
+            try await play.expectNotifications(0, to: alice)
         },
         delivery(
-            "delivery.new-device-token", .must, "Re-registering with a Server", "PROTOCOL.md §9",
-            "After a registration with a new device token pushes go to that one alone."
+            "delivery.new-device-token", .must,
+            .field("PushNotificationRegistration", "`device_token`: the actual push notification token"), "PROTOCOL.md §9",
+            "After a registration with a new device token pushes go to that one alone.", pasts: Past.allCases
         ) { play in
             let alice = try await play.registeredClient()
             let device = Hex.encode(play.bytes(32))
             try await alice.register {
-                $0.version = 2
+                $0.version = play.version(2)
                 $0.deviceToken = DeviceToken(device)
             }.expectSuccess()
             try await play.client().push(to: alice).expectReports(nil)
-            try await play.expectNotifications(1, to: device)
-            try await play.expectNotifications(0, to: alice.deviceToken)
+            try await play.expectNotifications([device: 1, alice.deviceToken: 0, alice.former.deviceToken: 0])
         },
         delivery(
-            "delivery.repeated-request", .must, "Handle Notification Request", "PROTOCOL.md §9",
+            "delivery.new-bundle-id", .must,
+            .field("PushNotificationRegistration", "`apn_topic`: the APN topic for the push notification."), "PROTOCOL.md §10",
+            "After a registration with a new apn_topic pushes have that one."
+        ) { play in
+            let alice = play.client()
+            // A server for certain apps rejects the other topic, and has nothing to show here.
+            guard try await alice.register({ $0.apnTopic = play.apnTopic + ".other" }).payload.success else { return }
+            try await alice.register { $0.version = 2 }.expectSuccess()
+            try await play.client().push(to: alice).expectReports(nil)
+            let topic = try await play.expectNotification(to: alice.deviceToken).topic
+            try expect(topic == play.apnTopic, "the topic is not the registered apn_topic")
+        },
+        delivery(
+            "delivery.repeated-request", .must, .notification, "PROTOCOL.md §9",
             "A push request that is sent again notifies the device once."
         ) { play in
             let (alice, bob, messageID) = (try await play.registeredClient(), play.client(), play.bytes(32))
             let data = bob.signed(bob.request([bob.notification(to: alice)], messageID), .pushNotificationRequest)
             try await bob.pushResponse(to: messageID) { try await bob.send(data: data) }.expectReports(nil)
             try await bob.send(data: data)
-            try await play.expectNotifications(1, to: alice.deviceToken)
+            try await play.expectNotifications(1, to: alice)
         },
         delivery(
-            "delivery.repeated-message", .open, nil, "PROTOCOL.md §9",
+            "delivery.repeated-message", .ours, nil, "PROTOCOL.md §9",
             "Two senders that request a push for the same message_id notify the device once."
         ) { play in
             let (alice, messageID) = (try await play.registeredClient(), play.bytes(32))
@@ -143,18 +197,18 @@ extension Rule {
                 let sender = play.client()
                 try await sender.push([sender.notification(to: alice)], messageID: messageID).expectReports(nil)
             }
-            try await play.expectNotifications(1, to: alice.deviceToken)
+            try await play.expectOneNotification(ofTwoTo: alice)
         },
         delivery(
-            "delivery.named-twice", .open, nil, "PROTOCOL.md §9",
+            "delivery.named-twice", .ours, nil, "PROTOCOL.md §9",
             "A device that a request names twice is notified once."
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
             try await bob.push([bob.notification(to: alice), bob.notification(to: alice)]).expectReports(nil, nil)
-            try await play.expectNotifications(1, to: alice.deviceToken)
+            try await play.expectOneNotification(ofTwoTo: alice)
         },
         delivery(
-            "delivery.corrected", .must, "Handle Notification Response", "PROTOCOL.md §9",
+            "delivery.corrected", .must, .notification, "PROTOCOL.md §9",
             "After WRONG_TOKEN the same message_id with the right token notifies the device."
         ) { play in
             let (alice, bob, messageID, wrong) = (try await play.registeredClient(), play.client(), play.bytes(32), play.uuid())
@@ -163,41 +217,49 @@ extension Rule {
             // Another throw-away key, so that no late echo of the first response counts as the second one.
             let carol = play.client()
             try await carol.push([carol.notification(to: alice)], messageID: messageID).expectReports(nil)
-            try await play.expectNotifications(1, to: alice.deviceToken)
+            try await play.expectNotifications(1, to: alice)
         },
         delivery(
-            "delivery.other-message", .must, "Handle Notification Request", "PROTOCOL.md §9",
-            "Two requests with different message_ids notify the device twice."
+            "delivery.other-message", .must, .notification, "PROTOCOL.md §9",
+            "Two requests with different message_ids notify the device twice.", pasts: Past.allCases
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
             try await bob.push(to: alice).expectReports(nil)
             try await bob.push(to: alice).expectReports(nil)
-            try await play.expectNotifications(2, to: alice.deviceToken)
+            try await play.expectNotifications(2, to: alice)
         },
     ]
 
     /// Creates a rule about what the server posts to gorush.
     static func delivery(
-        _ id: String, _ level: Level, _ paragraph: String?, _ reference: String, _ title: String,
+        _ id: String, _ level: Level, _ place: Place?, _ reference: String, _ title: String, pasts: [Past] = [.first],
         scenario: @escaping @Sendable (Play) async throws -> Void
     ) -> Rule {
-        Rule(id, level, paragraph, reference, title, needsGorush: true, scenario: scenario)
+        Rule(id, level, place, reference, title, needsGorush: true, pasts: pasts, scenario: scenario)
     }
 }
 
 extension Play {
     /// Expects the content of a notification in `data`, in the shape of 71; that of the reference is a departure.
-    fileprivate func expectData(of sent: PushNotification, to owner: Client) async throws {
-        let notification = try await expectNotification(to: owner.deviceToken)
+    fileprivate func expect(_ notification: GorushNotification, carries sent: PushNotification, to owner: Client) throws {
         guard let data = notification.data else { throw Finding.fails("the notification has no data") }
         if data.chatID == nil, data.referenceChatID != nil {
-            try expect(data.referenceChatID == sent.chatID.gorushText, "chatId is not that of the request")
-            try expect(data.encryptedMessage == sent.message.gorushText, "encryptedMessage is not that of the request")
-            try expect(data.publicKey == owner.hash.bytes.gorushText, "publicKey is not the hash of the owner's key")
-            throw Finding.departs("data has the fields of the reference: encryptedMessage, chatId and publicKey")
+            try Conformance.expect(data.referenceChatID == sent.chatID.gorushText, "chatId is not that of the request")
+            try Conformance.expect(data.encryptedMessage == sent.message.gorushText, "encryptedMessage is not that of the request")
+            try Conformance.expect(data.publicKey == owner.hash.bytes.gorushText, "publicKey is not the hash of the owner's key")
+            return try expect(false, orDeparts: .postsOwnData, if: true, "")
         }
-        try expect(data.chatID == sent.chatID.gorushText, "chat_id is not that of the request")
-        try expect(data.message == sent.message.gorushText, "message is not that of the request")
-        try expect(data.installationIDs == [owner.installationID], "installation_ids is not the installation of the device")
+        try Conformance.expect(data.chatID == sent.chatID.gorushText, "chat_id is not that of the request")
+        try Conformance.expect(data.message == sent.message.gorushText, "message is not that of the request")
+        try Conformance.expect(data.installationIDs == [owner.installationID], "installation_ids is not the installation of the device")
+        try expect(true, orDeparts: .postsOwnData, if: false, "")
+    }
+
+    /// Expects one notification after two requests for the same message.
+    fileprivate func expectOneNotification(ofTwoTo owner: Client) async throws {
+        var found = 1
+        try await expectNotifications([owner.deviceToken: 1]) { count, _ in found = count }
+        try expect(
+            found == 1, orDeparts: .deduplicatesRequests, if: found == 2, "expected 1 notification to a device at gorush, found \(found)")
     }
 }

@@ -6,95 +6,109 @@ import Wire
 extension Rule {
     static let queries: [Rule] = [
         Rule(
-            "query.info", .must, "Handle Query Response", "PROTOCOL.md §8",
-            "The response to a query carries installation_id, public_key, grant and version as they were registered."
+            "query.info", .must, .field("PushNotificationQueryInfo", "`grant`: the grant used to register with this server."),
+            "PROTOCOL.md §8", "The response to a query carries installation_id, public_key, grant and version as they were registered.",
+            pasts: Past.allCases
         ) { play in
-            let alice = play.client()
+            let alice = try await play.owner()
             let registration = alice.registration { $0.version = 42 }
             try await alice.register(registration).expectSuccess()
-            let info = try await play.client().query(alice).onlyInfo()
-            try expect(info.installationID == alice.installationID, "another installation_id than the registered one")
+            let info = try await play.client().query(alice).info(of: alice)
             try expect(info.publicKey == alice.hash.bytes, "public_key is not the SHAKE-256 of the compressed key")
             try expect(info.version == 42, "expected version 42, received \(info.version)")
             let digest = Grant.digest(client: alice.key.publicKey, server: play.server, accessToken: registration.accessToken)
             try expect(Signature(info.grant)?.isBy(alice.key.publicKey, digest) == true, "the grant does not verify")
         },
         Rule(
-            "query.access-token", .must, "Handle Query Response", "PROTOCOL.md §8",
-            "Without allowed_key_list the response carries the access token, and no list."
+            "query.access-token", .must, .shownToken, "PROTOCOL.md §8",
+            "Without allowed_key_list the response carries the access token, and no list.", pasts: Past.allCases
         ) { play in
             let alice = try await play.registeredClient()
-            let info = try await play.client().query(alice).onlyInfo()
+            let info = try await play.client().query(alice).info(of: alice)
             try expect(info.accessToken.text == alice.accessToken, "the access token is not the registered one")
             try expect(info.allowedKeyList.isEmpty, "allowed_key_list is set though none was registered")
         },
         Rule(
-            "query.allowed-keys", .must, "Handle Query Response", "PROTOCOL.md §8",
-            "With allowed_key_list the response carries the list as registered, and never the access token."
+            "query.allowed-keys", .must, .hiddenToken, "PROTOCOL.md §8",
+            "With allowed_key_list the response carries the list as registered, and never the access token.", pasts: Past.allCases
         ) { play in
-            let (alice, bob) = (play.client(), play.client())
-            let list = [alice.tokenFor(bob), play.bytes(64), alice.tokenFor(play.client())]
+            let (alice, bob) = (try await play.owner(before: { $0.allowFromContactsOnly = false }), play.client())
+            let list = play.list(endingWith: alice.tokenFor(bob))
             try await alice.register { $0.allowedKeyList = list }.expectSuccess()
-            let info = try await bob.query(alice).onlyInfo()
-            try expect(info.accessToken.isEmpty, "the server sends the access token to every sender although a list was registered")
-            try expect(info.allowedKeyList == list, "allowed_key_list is not the registered one")
-            try expect(
-                info.allowedKeyList.contains { bob.tokenFrom(alice, $0) == alice.accessToken }, "the contact cannot decrypt its token")
+            let info = try await bob.query(alice).info(of: alice)
+            try play.expect(
+                info.accessToken.isEmpty, orDeparts: .hidesTokenByFlagOnly,
+                if: info.accessToken.text == alice.accessToken && info.allowedKeyList.isEmpty,
+                "the server sends the access token to every sender although a list was registered")
+            if info.accessToken.isEmpty { try info.expectList(list, of: alice, for: bob) }
         },
         Rule(
-            "query.contacts-only", .open, "Protobuf Description", "PROTOCOL.md §8",
-            "With allow_from_contacts_only and no list the response carries neither token nor list."
+            "query.contacts-only", .ours, .shownToken, "PROTOCOL.md §8",
+            "With allow_from_contacts_only and no list the response carries neither token nor list.", pasts: Past.allCases
         ) { play in
-            let alice = try await play.registeredClient { $0.allowFromContactsOnly = true }
-            let info = try await play.client().query(alice).onlyInfo()
+            let alice = try await play.registeredClient {
+                $0.allowFromContactsOnly = true
+            } before: {
+                $0.allowFromContactsOnly = false
+            }
+            let info = try await play.client().query(alice).info(of: alice)
             try expect(info.accessToken.isEmpty && info.allowedKeyList.isEmpty, "untrusted senders get the token of a contacts-only device")
         },
         Rule(
-            "query.contacts-only-list", .must, "Protobuf Description", "PROTOCOL.md §8",
-            "With allow_from_contacts_only and a list the response carries the list alone."
+            "query.contacts-only-list", .must, .hiddenToken, "PROTOCOL.md §8",
+            "With allow_from_contacts_only and a list the response carries the list alone.", pasts: Past.allCases
         ) { play in
-            let alice = play.client()
-            let list = [alice.tokenFor(play.client())]
+            let (alice, bob) = (
+                try await play.owner {
+                    $0.allowFromContactsOnly = false
+                    $0.allowedKeyList = []
+                }, play.client()
+            )
+            let list = play.list(endingWith: alice.tokenFor(bob))
             try await alice.register {
                 $0.allowFromContactsOnly = true
                 $0.allowedKeyList = list
             }.expectSuccess()
-            let info = try await play.client().query(alice).onlyInfo()
+            let info = try await bob.query(alice).info(of: alice)
             try expect(info.accessToken.isEmpty, "untrusted senders get the token of a contacts-only device")
-            try expect(info.allowedKeyList == list, "allowed_key_list is not the registered one")
+            try info.expectList(list, of: alice, for: bob)
         },
         Rule(
-            "query.server-key", .must, "Protobuf Description", "PROTOCOL.md §8",
-            "server_public_key is the compressed key of the server."
+            "query.server-key", .must,
+            .field("PushNotificationQueryInfo", "`server_public_key`: the compressed public key of the server."), "PROTOCOL.md §8",
+            "server_public_key is the compressed key of the server.", pasts: Past.allCases
         ) { play in
-            let key = try await play.client().query(play.registeredClient()).onlyInfo().serverPublicKey
-            try expect(
-                key == play.server.compressed.bytes, "server_public_key is not the server's key",
-                departure: "server_public_key is empty, as in the reference", if: key.isEmpty)
+            let alice = try await play.registeredClient()
+            let key = try await play.client().query(alice).info(of: alice).serverPublicKey
+            try play.expect(
+                key == play.server.compressed.bytes, orDeparts: .omitsServerKey, if: key.isEmpty,
+                "server_public_key is not the server's key")
         },
         Rule(
-            "query.topic", .must, "Query Topic", "PROTOCOL.md §2",
-            "The server reads queries on the topic of 0x and the hash of the owner's key."
+            "query.topic", .must,
+            .under("Query Topic", "On successful registration the server MUST be listening to the topic derived from"),
+            "PROTOCOL.md §2", "The server reads queries on the topic of 0x and the hash of the owner's key.", pasts: Past.allCases
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
             let data = bob.signedQuery([alice.hash.bytes])
-            do {
-                _ = try await bob.queryResponse(to: data) { try await bob.send(query: data, about: alice, forms: [.prefixed]) }
-            } catch is Finding {
+            let reply = try? await bob.queryResponse(to: data) { try await bob.send(query: data, about: alice, forms: [.prefixed]) }
+            try Task.checkCancellation()
+            if reply == nil {
                 _ = try await bob.queryResponse(to: data) { try await bob.send(query: data, about: alice, forms: [.plain]) }
-                throw Finding.departs("the topic's name has no 0x, as in the reference")
             }
+            try play.expect(reply != nil, orDeparts: .listensWithoutPrefix, if: true, "")
         },
         Rule(
-            "query.reference-topic", .open, nil, "PROTOCOL.md §2",
-            "The server also reads queries on the topic of the hash without 0x, where clients of the reference send them."
+            "query.reference-topic", .ours, nil, "PROTOCOL.md §2",
+            "The server also reads queries on the topic of the hash without 0x, where clients of the reference send them.",
+            pasts: Past.allCases
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
             let data = bob.signedQuery([alice.hash.bytes])
             _ = try await bob.queryResponse(to: data) { try await bob.send(query: data, about: alice, forms: [.plain]) }
         },
         Rule(
-            "query.own-topic", .open, nil, "PROTOCOL.md §2",
+            "query.own-topic", .ours, nil, "PROTOCOL.md §2",
             "The server also replies to queries that arrive on the topics of its own key."
         ) { play in
             let alice = try await play.registeredClient()
@@ -105,29 +119,37 @@ extension Rule {
             }
         },
         Rule(
-            "query.unknown", .must, "Handle Query Message", "PROTOCOL.md §8",
+            "query.unknown", .ours, .knownClient, "PROTOCOL.md §8",
             "A query about keys that the server does not know gets no reply."
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
-            try await play.expectSilence(toward: bob, departure: emptyQueryResponse) {
+            try await play.expectSilence(toward: bob, departure: (.repliesWithEmptyList, isEmptyList)) {
                 // On a topic that the server reads.
                 try await bob.send(query: bob.signedQuery([play.client().hash.bytes]), about: alice)
                 try await bob.send(bob.signedQuery([]), .pushNotificationQuery)
             }
         },
         Rule(
-            "query.several-keys", .must, "Handle Query Message", "PROTOCOL.md §8",
+            "query.several-keys", .must, .knownClient, "PROTOCOL.md §8",
             "A query about several keys gets the infos of those that are registered."
         ) { play in
-            let (alice, carol, bob) = (try await play.registeredClient(), try await play.registeredClient(), play.client())
-            let data = bob.signedQuery([alice.hash.bytes, play.client().hash.bytes, carol.hash.bytes])
-            let response = try await bob.queryResponse(to: data) { try await bob.send(query: data, about: alice) }.payload
-            try expect(
-                response.info.count == 2 && Set(response.info.map(\.publicKey)) == [alice.hash.bytes, carol.hash.bytes],
-                "expected the infos of two keys, received \(response.info.count) infos")
+            let (alice, carol) = (try await play.registeredClient(), try await play.registeredClient())
+            try await expectInfos(of: [alice, carol], among: [alice.hash.bytes, play.client().hash.bytes, carol.hash.bytes], play)
         },
         Rule(
-            "query.installations", .must, "Handle Query Message", "PROTOCOL.md §8",
+            "query.many-keys", .ours, .knownClient, "PROTOCOL.md §8",
+            "Queries of 1, 3 and 100 keys get the infos of all of them that are registered."
+        ) { play in
+            let owners = try await [play.registeredClient(), play.registeredClient(), play.registeredClient(), play.registeredClient()]
+            let hashes = owners.map { $0.hash.bytes }
+            try await expectInfos(of: [owners[0]], among: [hashes[0]], play)
+            try await expectInfos(of: Array(owners.prefix(3)), among: Array(hashes.prefix(3)), play)
+            let unknown = (0..<96).map { _ in play.bytes(64) }
+            try await expectInfos(
+                of: owners, among: [hashes[0]] + unknown.prefix(50) + hashes[1...2] + unknown.dropFirst(50) + [hashes[3]], play)
+        },
+        Rule(
+            "query.installations", .must, .knownClient, "PROTOCOL.md §8",
             "A query gets one info for each installation of a key, with its own token and version."
         ) { play in
             let alice = try await play.registeredClient()
@@ -139,41 +161,69 @@ extension Rule {
             }.expectSuccess()
             let infos = try await play.client().query(alice).payload.info
             try expect(infos.count == 2, "expected 2 infos, received \(infos.count)")
-            let found = infos.first { $0.installationID == second.installation }
-            try expect(
-                found?.accessToken.text == second.token && found?.version == 8, "the info of an installation mixes two registrations")
+            for (installation, token, version) in [
+                (alice.installationID, alice.accessToken, 1 as UInt64), (second.installation, second.token, 8),
+            ] {
+                let found = infos.first { $0.installationID == installation }
+                try expect(
+                    found?.accessToken.text == token && found?.version == version, "the info of an installation mixes two registrations")
+            }
         },
         Rule(
-            "query.malformed-keys", .open, "Handle Query Message", "PROTOCOL.md §8",
+            "query.malformed-keys", .ours, .knownClient, "PROTOCOL.md §8",
             "Entries of a query that are no hash of 64 bytes are ignored, and the response is about the others."
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
             let compressed = alice.key.publicKey.compressed.bytes
             let data = bob.signedQuery([[], compressed, Array(alice.hash.bytes.prefix(32)), alice.hash.bytes, alice.hash.bytes + [0]])
-            let info = try await bob.queryResponse(to: data) { try await bob.send(query: data, about: alice) }.onlyInfo()
+            let info = try await bob.queryResponse(to: data) { try await bob.send(query: data, about: alice) }.info(of: alice)
             try expect(info.publicKey == alice.hash.bytes, "the info is about another key")
         },
         Rule(
-            "query.repeated", .open, "Handle Query Message", "PROTOCOL.md §8",
+            "query.repeated", .ours, .knownClient, "PROTOCOL.md §8",
             "A query with the same bytes, sent again after a change, gets the new state: clients reuse ephemeral keys."
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
             let data = bob.signedQuery([alice.hash.bytes])
-            _ = try await bob.queryResponse(to: data) { try await bob.send(query: data, about: alice) }.onlyInfo()
+            _ = try await bob.queryResponse(to: data) { try await bob.send(query: data, about: alice) }.info(of: alice)
             try await alice.register { $0.version = 2 }.expectSuccess()
             _ = try await bob.queryResponse(to: data, where: { $0.info.first?.version == 2 }) {
                 try await bob.send(query: data, about: alice)
             }
         },
         Rule(
-            "query.disabled", .open, "Protobuf Description", "PROTOCOL.md §8",
-            "A device that is not enabled is registered all the same, and found by queries."
+            "query.disabled", .ours, .enabled, "PROTOCOL.md §8",
+            "A device that is not enabled is registered all the same, and found by queries.", pasts: Past.allCases
         ) { play in
-            let alice = try await play.registeredClient { $0.enabled = false }
-            let info = try await play.client().query(alice).onlyInfo()
+            let alice = try await play.registeredClient {
+                $0.enabled = false
+            } before: {
+                $0.enabled = true
+            }
+            let info = try await play.client().query(alice).info(of: alice)
             try expect(info.accessToken.text == alice.accessToken, "the access token is not the registered one")
         },
     ]
+
+    /// Expects the infos of owners, and no others, in the response to a query for hashes.
+    private static func expectInfos(of owners: [Client], among hashes: [[UInt8]], _ play: Play) async throws {
+        let bob = play.client()
+        let data = bob.signedQuery(hashes)
+        let response = try await bob.queryResponse(to: data) { try await bob.send(query: data, about: owners[0]) }.payload
+        try expect(
+            response.success && response.info.count == owners.count
+                && Set(response.info.map(\.publicKey)) == Set(owners.map { $0.hash.bytes }),
+            "expected the infos of \(owners.count) of \(hashes.count) keys, received \(response.info.count)")
+    }
+}
+
+extension PushNotificationQueryInfo {
+    /// Expects a list of allowed keys in which a contact finds its token.
+    fileprivate func expectList(_ list: [[UInt8]], of owner: Client, for contact: Client) throws {
+        try expect(allowedKeyList == list, "allowed_key_list is not the registered one")
+        try expect(
+            allowedKeyList.contains { contact.tokenFrom(owner, $0) == owner.accessToken }, "the contact cannot decrypt its token")
+    }
 }
 
 extension Client {

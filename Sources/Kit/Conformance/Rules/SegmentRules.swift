@@ -18,7 +18,7 @@ extension Rule {
             Array(segments.prefix(2) + segments.prefix(2) + segments.dropFirst(2))
         },
         Rule(
-            "segment.incomplete", .open, nil, "PROTOCOL.md §5.1",
+            "segment.incomplete", .ours, nil, "PROTOCOL.md §5.1",
             "An incomplete message gets no reply until its last segment arrives."
         ) { play in
             let alice = play.client()
@@ -32,7 +32,7 @@ extension Rule {
             }.expectSuccess()
         },
         Rule(
-            "segment.hash", .open, nil, "PROTOCOL.md §5.1",
+            "segment.hash", .ours, nil, "PROTOCOL.md §5.1",
             "Segments that do not add up to the message with their hash are discarded."
         ) { play in
             let alice = play.client()
@@ -46,7 +46,7 @@ extension Rule {
             }
         },
         Rule(
-            "segment.signers-apart", .open, nil, "PROTOCOL.md §5.1",
+            "segment.signers-apart", .ours, nil, "PROTOCOL.md §5.1",
             "A segment of another signer does not spoil a message: sets belong to the signer of their frames."
         ) { play in
             let (alice, mallory) = (play.client(), play.client())
@@ -60,7 +60,7 @@ extension Rule {
             }.expectSuccess()
         },
         Rule(
-            "segment.invalid", .open, nil, "PROTOCOL.md §5.1",
+            "segment.invalid", .ours, nil, "PROTOCOL.md §5.1",
             "Segments with an index beyond their count or a hash of another length are discarded, and the server goes on."
         ) { play in
             let alice = play.client()
@@ -76,7 +76,7 @@ extension Rule {
             }
         },
         Rule(
-            "segment.query", .open, nil, "PROTOCOL.md §5.1",
+            "segment.query", .ours, nil, "PROTOCOL.md §5.1",
             "Queries in segments are read on a query topic, too."
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
@@ -86,7 +86,7 @@ extension Rule {
                     try await bob.send(query: segment, about: alice)
                 }
             }
-            try expect(try reply.onlyInfo().publicKey == alice.hash.bytes, "the info is about another key")
+            try expect(try reply.info(of: alice).publicKey == alice.hash.bytes, "the info is about another key")
         },
     ]
 
@@ -96,14 +96,14 @@ extension Rule {
     private static func segmented(
         _ id: String, _ title: String, arrange: @escaping @Sendable ([[UInt8]]) -> [[UInt8]]
     ) -> Rule {
-        Rule(id, .open, nil, "PROTOCOL.md §5.1", title) { play in
+        Rule(id, .ours, nil, "PROTOCOL.md §5.1", title) { play in
             let alice = play.client()
             let long = alice.longRegistration(entryCount: 17)
             let segments = Segmenter(segmentByteCount: Client.segmentByteCount).segment(long.data)
             try await alice.registrationResponse(to: long.payload) {
                 for segment in arrange(segments) { try await alice.send(data: segment) }
             }.expectSuccess()
-            let list = try await play.client().query(alice).onlyInfo().allowedKeyList
+            let list = try await play.client().query(alice).info(of: alice).allowedKeyList
             try expect(list == long.list, "the list of a registration in segments is not stored as it was sent")
         }
     }
@@ -116,7 +116,12 @@ extension Client {
     /// Returns a registration whose list has entries of 900 bytes, encrypted, and as signed data to cut into segments.
     fileprivate func longRegistration(entryCount: Int) -> (list: [[UInt8]], payload: [UInt8], data: [UInt8]) {
         let list = (0..<entryCount).map { _ in play.bytes(900) }
-        let payload = encrypted(registration { $0.allowedKeyList = list }.encoded())
+        let payload = encrypted(
+            registration {
+                // The reference shows a list only with this flag.
+                $0.allowFromContactsOnly = true
+                $0.allowedKeyList = list
+            }.encoded())
         return (list, payload, signed(payload, .pushNotificationRegistration))
     }
 }

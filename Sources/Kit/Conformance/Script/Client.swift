@@ -6,14 +6,16 @@ import Wire
 /// A client of the tested server under a throw-away key: an owner with one device, or a sender.
 struct Client: Sendable {
     let key: PrivateKey
-    let installationID: String
-    let accessToken: String
-    /// 64 hex digits, as Apple's are; Google's tokens may look like this too.
-    let deviceToken: String
+    let device: Device
+    /// The device of the client's past: an earlier state of its installation, or another installation.
+    let former: Device
     let play: Play
     let mailbox: Mailbox
 
     var hash: Digest64 { key.publicKey.hash }
+    var installationID: String { device.installationID }
+    var accessToken: String { device.accessToken }
+    var deviceToken: String { device.deviceToken }
 
     // MARK: Registrations
 
@@ -21,14 +23,37 @@ struct Client: Sendable {
     ///
     /// - Parameter change: Changes it before the grant is signed for its access token.
     func registration(_ change: (inout PushNotificationRegistration) -> Void = { _ in }) -> PushNotificationRegistration {
+        registration(of: device) {
+            $0.enabled = true
+            $0.version = play.version(1)
+            change(&$0)
+        }
+    }
+
+    /// Composes the registration of the client's past. Everything differs from the usual registration, also the lists.
+    func formerRegistration(_ change: (inout PushNotificationRegistration) -> Void) -> PushNotificationRegistration {
+        registration(of: former) {
+            // The versions of two installations have nothing to do with each other.
+            $0.version = play.past == .second ? 7 : 1
+            $0.allowFromContactsOnly = true
+            $0.allowedKeyList = [play.bytes(64)]
+            $0.blockedChatList = [play.bytes(64)]
+            $0.mutedChatList = [play.bytes(64)]
+            $0.blockMentions = true
+            $0.allowedMentionsChatList = [play.bytes(64)]
+            change(&$0)
+        }
+    }
+
+    private func registration(
+        of device: Device, _ change: (inout PushNotificationRegistration) -> Void
+    ) -> PushNotificationRegistration {
         var registration = PushNotificationRegistration()
-        registration.tokenType = .apn
-        registration.deviceToken = DeviceToken(deviceToken)
-        registration.apnTopic = play.apnTopic
-        registration.installationID = installationID
-        registration.accessToken = AccessToken(accessToken)
-        registration.enabled = true
-        registration.version = 1
+        registration.tokenType = device.platform
+        registration.deviceToken = DeviceToken(device.deviceToken)
+        registration.apnTopic = device.platform == .apn ? play.apnTopic : ""
+        registration.installationID = device.installationID
+        registration.accessToken = AccessToken(device.accessToken)
         change(&registration)
         registration.grant = grant(registration.accessToken.text)
         return registration
@@ -66,6 +91,14 @@ struct Client: Sendable {
         encrypted payload: [UInt8], on topic: TopicName? = nil
     ) async throws -> ServerReply<PushNotificationRegistrationResponse> {
         try await registrationResponse(to: payload) { try await send(payload, .pushNotificationRegistration, on: topic) }
+    }
+
+    /// Unregisters the installation and waits for the response.
+    func unregister(version: UInt64) async throws -> ServerReply<PushNotificationRegistrationResponse> {
+        try await register {
+            $0.version = version
+            $0.unregister = true
+        }
     }
 
     /// Waits for the response to an encrypted registration that the body sends.
@@ -202,6 +235,7 @@ struct Client: Sendable {
     ) async throws -> ServerReply<Payload> {
         let earlier = mailbox.begin(requestID: requestID)
         let mark = mailbox.count
+        let sentAt = play.network.now
         try await send()
         let received = await play.network.first(in: mailbox, after: mark, within: play.limits.timeout) { [server = play.server] received in
             guard received.message?.sender == server, let payload = received.decoded(as: type, Payload.self) else { return false }
@@ -210,7 +244,7 @@ struct Client: Sendable {
         guard let received, let payload = received.decoded(as: type, Payload.self) else {
             throw Finding.fails("expected \(type.name), none arrived within \(play.limits.timeout.text)")
         }
-        return ServerReply(payload: payload, received: received, requestID: requestID)
+        return ServerReply(payload: payload, received: received, requestID: requestID, sentAt: sentAt, play: play)
     }
 }
 

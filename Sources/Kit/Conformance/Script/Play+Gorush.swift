@@ -1,4 +1,5 @@
 import Bytes
+import StatusCrypto
 import Tasks
 import Wire
 
@@ -9,28 +10,50 @@ extension Play {
     /// - Parameter time: The maximum time; nil means the time for a reply.
     @discardableResult
     func expectNotification(to deviceToken: String, within time: Duration? = nil) async throws -> GorushNotification {
-        guard let gorush else { throw Finding.fails("the kit's stub of gorush does not run") }
-        let time = time ?? limits.timeout
-        let notifications = await withTimeout(time, clock: limits.clock) { await gorush.wait(for: 1, to: deviceToken) } ?? nil
-        guard let notification = notifications?.first else {
-            let refusal = gorush.refusal.map { "; gorush would reject a POST of the server: \($0)" } ?? ""
-            throw Finding.fails("expected a notification at gorush, none arrived within \(time.text)\(refusal)")
-        }
-        return notification
+        try await expectNotifications(1, to: deviceToken, within: time)[0]
     }
 
-    /// Proves that a number of notifications go to devices and no more: after the requests another push arrives, and nothing follows within
-    /// a grace period.
-    func expectNotifications(_ count: Int, to deviceTokens: String...) async throws {
+    /// Waits for at least a number of notifications to a device.
+    @discardableResult
+    func expectNotifications(
+        _ count: Int, to deviceToken: String, within time: Duration? = nil
+    ) async throws -> [GorushNotification] {
         guard let gorush else { throw Finding.fails("the kit's stub of gorush does not run") }
-        if count > 0 {
-            for deviceToken in deviceTokens { try await expectNotification(to: deviceToken) }
+        let time = time ?? limits.timeout
+        if let notifications = await withTimeout(time, clock: limits.clock, { await gorush.wait(for: count, to: deviceToken) }) ?? nil {
+            return notifications
         }
+        let foundCount = gorush.notifications(to: deviceToken).count
+        let expected = count == 1 ? "a notification at gorush" : "\(count) notifications to a device at gorush"
+        let refusal = gorush.refusal.map { "; gorush would reject a POST of the server: \($0)" } ?? ""
+        throw Finding.fails(
+            "expected \(expected), \(foundCount == 0 ? "none" : "\(foundCount)") arrived within \(time.text)\(refusal)")
+    }
+
+    /// Proves that a number of notifications go to each owner's device and no more, and none to the devices of their past: after the
+    /// requests another push arrives, and nothing follows within a grace period.
+    func expectNotifications(_ count: Int, to owners: Client...) async throws {
+        try await expectNotifications(
+            Dictionary(
+                owners.flatMap { [($0.deviceToken, count)] + (past == .first ? [] : [($0.former.deviceToken, 0)]) },
+                uniquingKeysWith: max))
+    }
+
+    /// - Parameter counts: The expected number for each device token.
+    /// - Returns: How many were found, if it differs from the expected number.
+    func expectNotifications(
+        _ counts: [String: Int],
+        otherwise judge: (_ found: Int, _ expected: Int) throws -> Void = { found, expected in
+            throw Finding.fails("expected \(expected) notifications to a device at gorush, found \(found)")
+        }
+    ) async throws {
+        guard let gorush else { throw Finding.fails("the kit's stub of gorush does not run") }
+        for (deviceToken, count) in counts where count > 0 { try await expectNotifications(count, to: deviceToken) }
         try await pushControl()
-        for deviceToken in deviceTokens {
-            _ = await withTimeout(limits.gracePeriod, clock: limits.clock) { await gorush.wait(for: count + 1, to: deviceToken) }
+        _ = await withTimeout(limits.gracePeriod, clock: limits.clock) { await gorush.waitForMore(than: counts) }
+        for (deviceToken, count) in counts {
             let found = gorush.notifications(to: deviceToken).count
-            try expect(found == count, "expected \(count) notifications to a device at gorush, found \(found)")
+            if found != count { try judge(found, count) }
         }
     }
 
@@ -38,7 +61,7 @@ extension Play {
     ///
     /// - Parameter time: The maximum time; nil means the time for a reply.
     func pushControl(within time: Duration? = nil) async throws {
-        let owner = try await registeredClient()
+        let owner = try await fresh.registeredClient()
         try await client().push(to: owner).expectReports(nil)
         try await expectNotification(to: owner.deviceToken, within: time)
     }

@@ -12,22 +12,58 @@ struct Play: Sendable {
     let limits: ConformanceRun.Limits
     /// The bundle id of the kit's iOS devices.
     let apnTopic: String
+    /// The id of the rule.
+    let rule: String
+    /// What the owners of the scenario have registered before.
+    let past: Past
+    let observations: Observations
     let random: SeededRandom
 
-    /// Creates a client under a throw-away key.
-    func client() -> Client {
+    // MARK: Clients
+
+    /// Creates a client under a throw-away key that has not registered anything.
+    ///
+    /// - Parameter platform: The platform of its device. The device of its past has the other one.
+    func client(on platform: TokenType = .apn) -> Client {
         var random = random.generator
         let key = PrivateKey.generate(using: &random)
-        return Client(
-            key: key, installationID: UniversallyUniqueID.random(using: &random), accessToken: UniversallyUniqueID.random(using: &random),
-            deviceToken: Hex.encode(random.bytes(32)), play: self, mailbox: network.open(key))
+        let device = Device(on: platform, using: &random)
+        var former = Device(on: platform == .apn ? .firebase : .apn, using: &random)
+        if past != .second { former.installationID = device.installationID }
+        return Client(key: key, device: device, former: former, play: self, mailbox: network.open(key))
     }
 
-    /// Creates a client and registers its device.
-    func registeredClient(_ change: (inout PushNotificationRegistration) -> Void = { _ in }) async throws -> Client {
-        let client = client()
+    /// Creates a client with the past of the scenario.
+    ///
+    /// - Parameter before: Changes the registration of its past, of which everything differs from the usual registration.
+    func owner(
+        on platform: TokenType = .apn, before: (inout PushNotificationRegistration) -> Void = { _ in }
+    ) async throws -> Client {
+        let client = client(on: platform)
+        guard past != .first else { return client }
+        try await client.register(client.formerRegistration(before)).expectSuccess()
+        if past == .returned { try await client.unregister(version: 2).expectSuccess() }
+        return client
+    }
+
+    /// Creates a client with the past of the scenario and registers its device.
+    func registeredClient(
+        on platform: TokenType = .apn, _ change: (inout PushNotificationRegistration) -> Void = { _ in },
+        before: (inout PushNotificationRegistration) -> Void = { _ in }
+    ) async throws -> Client {
+        let client = try await owner(on: platform, before: before)
         try await client.register(change).expectSuccess()
         return client
+    }
+
+    /// The version of an owner's registration in the scenario, counted from 1: the past has used lower ones.
+    func version(_ number: UInt64) -> UInt64 { [.replaced, .returned].contains(past) ? number + 2 : number }
+
+    /// The same scenario for clients without a past.
+    var fresh: Play {
+        Play(
+            server: server, network: network, gorush: gorush, limits: limits, apnTopic: apnTopic, rule: rule, past: .first,
+            observations: observations, random: random)
     }
 
     /// Returns random bytes.
@@ -36,10 +72,27 @@ struct Play: Sendable {
         return random.bytes(count)
     }
 
+    /// Returns a list of 200 entries, as long as that of an owner with many contacts or chats. Its last entry is the given one.
+    func list(endingWith entry: [UInt8]) -> [[UInt8]] { (0..<199).map { _ in bytes(entry.count) } + [entry] }
+
     /// Returns a random UUID.
     func uuid() -> String {
         var random = random.generator
         return UniversallyUniqueID.random(using: &random)
+    }
+
+    // MARK: Expectations
+
+    /// Expects a behaviour in which the reference departs from the rule.
+    ///
+    /// - Parameters:
+    ///   - isSo: Whether the server follows the rule.
+    ///   - isDeparture: Whether it does exactly what the reference does.
+    func expect(
+        _ isSo: Bool, orDeparts departure: Departure, if isDeparture: @autoclosure () -> Bool, _ sentence: @autoclosure () -> String
+    ) throws {
+        guard isSo || isDeparture() else { throw Finding.fails(sentence()) }
+        observations.record(departure, departs: !isSo, in: rule)
     }
 
     // MARK: Envelopes
@@ -60,15 +113,13 @@ struct Play: Sendable {
     // MARK: Silence
 
     /// Proves that requests get no reply: the server replies to a later request, and no message for their senders arrives within a grace
-    /// period after that.
+    /// period after that. A copy of an earlier message does not count.
     ///
     /// - Parameters:
-    ///   - senders: Fresh clients: a late reply to an earlier request would count.
-    ///   - departure: Returns a sentence if a message that arrives is what the reference sends.
+    ///   - departure: What the reference does instead, and whether a message is that.
     ///   - send: Sends the requests.
     func expectSilence(
-        toward senders: Client..., departure: @escaping @Sendable (Mailbox.Received) -> String? = { _ in nil },
-        after send: () async throws -> Void
+        toward senders: Client..., departure: (Departure, @Sendable (Mailbox.Received) -> Bool)? = nil, after send: () async throws -> Void
     ) async throws {
         let marks = senders.map(\.mailbox.count)
         try await send()
@@ -76,12 +127,16 @@ struct Play: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (sender, mark) in zip(senders, marks) {
                 group.addTask {
-                    guard
-                        let received = await network.first(
-                            in: sender.mailbox, after: mark, within: limits.gracePeriod, where: { _ in true })
-                    else { return }
-                    if let departure = departure(received) { throw Finding.departs(departure) }
-                    throw Finding.fails("expected silence, received \(received.name)")
+                    let earlier = sender.mailbox.messages(until: mark).map(\.message)
+                    let received = await network.first(in: sender.mailbox, after: mark, within: limits.gracePeriod) { received in
+                        received.message == nil || !earlier.contains(received.message)
+                    }
+                    guard let (departure, isDeparture) = departure else {
+                        return try Conformance.expect(received == nil, "expected silence, received \(received?.name ?? "")")
+                    }
+                    try expect(
+                        received == nil, orDeparts: departure, if: received.map(isDeparture) ?? false,
+                        "expected silence, received \(received?.name ?? "")")
                 }
             }
             try await group.waitForAll()
@@ -90,7 +145,7 @@ struct Play: Sendable {
 
     /// Registers another device: the server is alive, and has read what was sent before.
     func expectControlReply() async throws {
-        _ = try await client().register()
+        _ = try await fresh.client().register()
     }
 }
 

@@ -1,4 +1,6 @@
 import Bytes
+import Envelope
+import StatusCrypto
 import Wire
 
 /// A reply to a request, decoded, with the message in which it arrived.
@@ -7,13 +9,14 @@ struct ServerReply<Payload: WireMessage>: Sendable {
     let received: Mailbox.Received
     /// The id by which the reply should name its request.
     let requestID: [UInt8]
+    /// The time before the request was sent.
+    let sentAt: Timestamp
+    let play: Play
 }
 
-/// A failed expectation, unless it is what the reference does.
-func expect(_ isSo: Bool, _ sentence: @autoclosure () -> String, departure: String? = nil, if isDeparture: Bool = false) throws {
-    guard !isSo else { return }
-    if isDeparture, let departure { throw Finding.departs(departure) }
-    throw Finding.fails(sentence())
+/// A failed expectation is a finding.
+func expect(_ isSo: Bool, _ sentence: @autoclosure () -> String) throws {
+    guard isSo else { throw Finding.fails(sentence()) }
 }
 
 // MARK: - Registrations
@@ -26,19 +29,16 @@ extension ServerReply<PushNotificationRegistrationResponse> {
 
     /// - Parameters:
     ///   - errors: The accepted errors.
-    ///   - referenceError: The error of the reference, where it differs.
-    ///   - acceptedByReference: Whether the reference accepts the registration.
+    ///   - departure: What the reference does instead.
+    ///   - referenceError: The error of the reference; nil if it accepts the registration.
     func expectRefusal(
-        _ errors: RegistrationError..., referenceError: RegistrationError? = nil, acceptedByReference: Bool = false
+        _ errors: RegistrationError..., orDeparts departure: Departure? = nil, referenceError: RegistrationError? = nil
     ) throws {
-        let expected = errors.map(\.name).joined(separator: " or ")
-        guard !payload.success else {
-            return try expect(
-                false, "expected \(expected), received success", departure: "accepted, as by the reference", if: acceptedByReference)
-        }
-        try expect(
-            errors.contains(payload.error), "expected \(expected), received \(payload.error.name)",
-            departure: "rejected with \(payload.error.name), as by the reference", if: payload.error == referenceError)
+        let isSo = !payload.success && errors.contains(payload.error)
+        let sentence = "expected \(errors.map(\.name).joined(separator: " or ")), received \(outcome)"
+        guard let departure else { return try expect(isSo, sentence) }
+        try play.expect(
+            isSo, orDeparts: departure, if: referenceError.map { !payload.success && payload.error == $0 } ?? payload.success, sentence)
     }
 
     private var outcome: String { payload.success ? "success" : payload.error.name }
@@ -60,11 +60,17 @@ extension RegistrationError {
 // MARK: - Queries
 
 extension ServerReply<PushNotificationQueryResponse> {
-    /// Returns the only info of the response.
-    func onlyInfo() throws -> PushNotificationQueryInfo {
+    /// Returns the info of an owner's device. Only the devices that the owner's past has left have an info as well.
+    func info(of owner: Client) throws -> PushNotificationQueryInfo {
         try expect(payload.success, "expected a query response with success, received one without")
-        guard payload.info.count == 1 else { throw Finding.fails("expected 1 info, received \(payload.info.count)") }
-        return payload.info[0]
+        let expected = [owner.installationID] + (owner.play.past == .second ? [owner.former.installationID] : [])
+        try expect(
+            payload.info.count == expected.count,
+            "expected \(expected.count) \(expected.count == 1 ? "info" : "infos"), received \(payload.info.count)")
+        guard let info = payload.info.first(where: { $0.installationID == owner.installationID }) else {
+            throw Finding.fails("another installation_id than the registered one")
+        }
+        return info
     }
 }
 
@@ -72,12 +78,12 @@ extension ServerReply<PushNotificationQueryResponse> {
 
 extension ServerReply<PushNotificationResponse> {
     /// Expects one report for each notification, in order; nil is a success.
-    func expectReports(_ errors: ReportError?..., departure: String? = nil, if isDeparture: Bool = false) throws {
-        let reported = payload.reports.map { $0.success ? nil : Optional($0.error) }
-        try expect(
-            reported == errors, "expected the reports \(Self.names(errors)), received \(Self.names(reported))", departure: departure,
-            if: isDeparture)
+    func expectReports(_ errors: ReportError?...) throws {
+        try expect(reported == errors, "expected the reports \(Self.names(errors)), received \(Self.names(reported))")
     }
+
+    /// The errors of the reports; nil is a success.
+    var reported: [ReportError?] { payload.reports.map { $0.success ? nil : Optional($0.error) } }
 
     private static func names(_ errors: [ReportError?]) -> String {
         "[" + errors.map { $0.map(\.name) ?? "success" }.joined(separator: ", ") + "]"

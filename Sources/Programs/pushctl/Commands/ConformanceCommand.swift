@@ -7,14 +7,21 @@ import PushClientREST
 import Settings
 import Synchronization
 
-struct ConformanceCommand: AsyncParsableCommand {
+struct ConformanceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conformance",
-        abstract: "Play the rules of the protocol against a server and report which ones hold.",
+        abstract: "Test a server against the rules of the protocol, or judge what a client sends.",
+        subcommands: [ConformanceServerCommand.self, ConformanceClientCommand.self], defaultSubcommand: ConformanceServerCommand.self)
+}
+
+struct ConformanceServerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "server",
+        abstract: "Test a server against the rules of the protocol and report which ones hold.",
         discussion: """
             Tests any server of 71/STATUS-PUSH-NOTIFICATION-SERVER from outside, with throw-away keys. A rule passes, fails, or departs as \
             the reference implementation does. Rules about pushes need --gorush-stub. Use a test server: the run leaves registrations \
-            behind. docs/CONFORMANCE.md lists the rules. Exit codes: 0 no rule failed; 1 a rule failed; 69 the node cannot be used.
+            behind. --list prints the rules. Exit codes: 0 no rule failed; 1 a rule failed; 69 the node cannot be used.
             """)
 
     @OptionGroup var server: ServerOptions
@@ -31,7 +38,7 @@ struct ConformanceCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The seed of keys and tokens, to repeat a run; default: a random one. A server plays a seed once: it remembers versions.",
+            "The seed of keys and tokens, to repeat a run; default: a random one. A server takes a seed once: it remembers versions.",
             valueName: "number"))
     var seed: UInt64?
 
@@ -41,27 +48,30 @@ struct ConformanceCommand: AsyncParsableCommand {
         transform: TimeArgument.duration)
     var gracePeriod = Duration.seconds(1)
 
-    @Option(help: "The weakest rules to play: must, should, or open, which 71 leaves to its makers.")
-    var level = Rule.Level.open
+    @Option(help: "Rules to run: must, should (adds recommendations) or ours (adds what the specification leaves open).")
+    var level = Rule.Level.ours
 
-    @Option(help: ArgumentHelp("Play only this rule, or the rules of this group; may be given several times.", valueName: "rule"))
+    @Option(help: ArgumentHelp("Run only this rule, or the rules of this group; may be given several times.", valueName: "rule"))
     var only: [String] = []
 
     @Option(help: ArgumentHelp("The bundle id of the kit's iOS devices, one that the server serves.", valueName: "bundle"))
     var bundleID = "im.status.ethereum"
 
-    @Flag(help: "Print the rules as tables in Markdown, and play none.")
+    @Flag(help: "Print the rules with their places in 71, and run none.")
     var list = false
 
     func validate() throws {
         for name in only where !Rule.all.contains(where: { $0.isNamed(name) }) {
-            throw ValidationError("There is no rule and no group “\(name)”; docs/CONFORMANCE.md lists them.")
+            throw ValidationError("There is no rule and no group “\(name)”; pushctl conformance --list prints them.")
         }
     }
 
     func run() async throws {
         let rules = Rule.all(upTo: level).filter { rule in only.isEmpty || only.contains { rule.isNamed($0) } }
-        if list { return print(RuleTable.markdown(rules), terminator: "") }
+        if list {
+            for line in RuleTable.lines(rules) { print(line) }
+            return
+        }
         let key = try server.serverKey()
         let access = try server.node.access()
         let node = ConformanceNode(
@@ -79,7 +89,7 @@ struct ConformanceCommand: AsyncParsableCommand {
                             count += 1
                             return count
                         }
-                        report(Operator.Progress(step: "playing", done: done, total: rules.count, unit: .rules))
+                        report(Operator.Progress(step: "testing", done: done, total: rules.count, unit: .rules))
                     }
                 }
             } catch let failure as ConformanceRun.Failure {

@@ -126,7 +126,11 @@ final class CommitStage: Sendable {
 
     /// Counts decisions, spends their credits, and wakes the delivery if they added pushes to the outbox.
     private func account(for outcomes: [Decider.Outcome]) {
-        for outcome in outcomes { context.metrics.count(outcome.category) }
+        for outcome in outcomes {
+            context.metrics.count(outcome.category)
+            // The author of a client learns only MALFORMED_MESSAGE from the reply.
+            if let rejection = outcome.rejection { context.logger.debug("registration rejected", metadata: ["check": "\(rejection)"]) }
+        }
         allowances.withLock { allowances in
             for spending in outcomes.lazy.flatMap(\.spendings) { allowances.spend(spending) }
         }
