@@ -10,8 +10,11 @@ import Wire
 /// replies from there and opens them. A stub of gorush receives the pushes.
 @Suite(.fewAtATime)
 struct GoldenFlowTests {
-    @Test(arguments: TestDatabase.allCases)
-    func `a reference client cannot distinguish the server from the reference's`(database: TestDatabase) async throws {
+    /// - Parameter label: The version of the client's messages, which each reply leaves at 1.
+    @Test(arguments: TestDatabase.allCases, [0, 1] as [UInt32])
+    func `a reference client of either version cannot distinguish the server from the reference's`(
+        database: TestDatabase, label: UInt32
+    ) async throws {
         let flow = try GoldenFlow.load()
         let world = flow.mainFlow
         let keys = try Dictionary(
@@ -32,7 +35,9 @@ struct GoldenFlowTests {
 
             for (number, step) in world.steps.enumerated() {
                 let context: Comment = "step \(number): \(step.note)"
-                try await network.publish(step.in.wakuEnvelope)
+                var envelope = step.in.wakuEnvelope
+                envelope.message.version = label
+                try await network.publish(envelope)
                 guard let expected = try expectation(of: number, in: world, serverKey: serverKey) else { continue }
 
                 let client = try #require(keys[expected.encryptedTo])

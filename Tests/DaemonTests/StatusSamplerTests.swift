@@ -67,6 +67,7 @@ struct StatusSamplerTests {
         (.node("a"), "node", "Start the node", "pushserver check-config --probe"),
         (.network("a"), "network", "same shard", "pushserver check-config --probe"),
         (.store("a"), "store", "Free disk space", "df -h"), (.overload("a"), "overload", "Wait", "pushctl top"),
+        (.clients("a"), "clients", "Update this server", "pushserver --version"),
         (.gorush("a"), "gorush", "Start gorush", "pushserver check-config --probe"),
         (.provider("a"), "provider", "credentials", "pushserver check-config --probe"),
         (.route("a"), "route", "Config/gorush.yml", "pushserver check-config --probe"),

@@ -26,6 +26,7 @@ final class FakeServer: FakeNode {
     let key: PrivateKey
     private let wallClock: WallClock
     private let segmenter: Segmenter
+    private let label: UInt32
     private let state: Mutex<State>
     private let acceptedPushes = Mutex<[AcceptedPush]>([])
 
@@ -54,9 +55,13 @@ final class FakeServer: FakeNode {
         }
     }
 
-    init(key: PrivateKey = .test(1), fault: Fault? = nil, segmenter: Segmenter = Segmenter(), wallClock: WallClock = WallClock { testTime })
-    {
+    /// - Parameter label: The version of its replies.
+    init(
+        key: PrivateKey = .test(1), fault: Fault? = nil, segmenter: Segmenter = Segmenter(), label: UInt32 = RFC26.messageVersion,
+        wallClock: WallClock = WallClock { testTime }
+    ) {
         self.segmenter = segmenter
+        self.label = label
         self.key = key
         state = Mutex(State(fault: fault))
         self.wallClock = wallClock
@@ -97,7 +102,7 @@ final class FakeServer: FakeNode {
 
     /// Returns the replies to a message: none, an envelope, or one for each segment of a long reply.
     func replies(to envelope: WakuEnvelope) -> [WakuEnvelope] {
-        guard envelope.pubsubTopic == Self.pubsubTopic, envelope.message.version == RFC26.messageVersion,
+        guard envelope.pubsubTopic == Self.pubsubTopic, envelope.isReadable,
             let topic = Topic(contentTopic: envelope.message.contentTopic), let request = open(envelope.message.payload, on: topic)
         else { return [] }
         state.withLock { $0.requests.append(request) }
@@ -251,7 +256,7 @@ final class FakeServer: FakeNode {
             message.payload = sealed
             message.contentTopic =
                 (fault == .answersOnAnotherTopic ? TopicName.personal(client) : .partitioned(client)).topic.contentTopic
-            message.version = fault == .answersInAnotherVersion ? 0 : RFC26.messageVersion
+            message.version = fault == .answersInAnotherVersion ? 2 : label
             message.timestamp = wallClock.now().nanoseconds
             return WakuEnvelope(pubsubTopic: Self.pubsubTopic, message: message)
         }

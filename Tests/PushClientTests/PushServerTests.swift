@@ -21,6 +21,17 @@ struct PushServerTests {
         Device(deviceToken: String(repeating: "ab", count: 32), service: .apn(bundleID: "im.status.ethereum"))
     }
 
+    @Test("replies of version 0 and 1 are read alike", arguments: [0, 1] as [UInt32])
+    func versions(label: UInt32) async throws {
+        let client = client(of: FakeServer(label: label))
+        let receipt = try await client.register(device, installationID: "phone", as: identity)
+        let answer = try await client.query(.key(identity.publicKey))
+        #expect(answer.devices.map(\.accessToken) == [receipt.accessToken])
+        let target = PushDevice(owner: .key(identity.publicKey), installationID: "phone", accessToken: receipt.accessToken ?? "")
+        let reports = try await client.push(PushMessage(kind: .message, messageID: [1]), to: [target])
+        #expect(reports.map(\.outcome) == [.accepted])
+    }
+
     // MARK: Registering
 
     @Test("a registration arrives as requested, and the receipt has the generated values")

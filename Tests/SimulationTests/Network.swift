@@ -62,7 +62,7 @@ struct Network {
         message.timestamp = now.nanoseconds
         if twin {
             var other = message
-            other.version = 0
+            other.version = 2
             enter(other)
         }
         enter(message)
@@ -92,7 +92,7 @@ struct Network {
     }
 
     private mutating func archive(_ envelope: WakuEnvelope) {
-        let row = Row(envelope: envelope, hash: envelope.hash, isTwin: envelope.message.version != RFC26.messageVersion)
+        let row = Row(envelope: envelope, hash: envelope.hash, isTwin: !envelope.isReadable)
         guard archived.insert(ArchiveKey(hash: row.hash, isTwin: row.isTwin)).inserted else { return }
         let index = store.lastIndex { $0.envelope.message.timestamp ?? 0 <= envelope.message.timestamp ?? 0 }
         store.insert(row, at: index.map { $0 + 1 } ?? 0)

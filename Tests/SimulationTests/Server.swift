@@ -117,7 +117,7 @@ struct Server {
     /// Returns the envelopes of a GET as a batch, as the transport does.
     private func batch(_ envelopes: [WakuEnvelope]) -> LiveBatch {
         let wants = Self.wants(directory)
-        let readable = envelopes.filter { LiveBatch.isReadable($0) || !wants($0.message.contentTopic) }
+        let readable = envelopes.filter { $0.isReadable || !wants($0.message.contentTopic) }
         var seen: Set<Digest32> = []
         let wanted = readable.filter { envelope in
             wants(envelope.message.contentTopic) && !known.contains(envelope.hash) && seen.insert(envelope.hash).inserted
@@ -146,8 +146,8 @@ struct Server {
     }
 
     private mutating func record(_ envelopes: [WakuEnvelope], at now: Timestamp) async throws {
-        // The engine records only messages of its own version, and so does this.
-        let readable = envelopes.filter { $0.message.version == RFC26.messageVersion }
+        // The engine records only messages of the versions that it reads, and so does this.
+        let readable = envelopes.filter(\.isReadable)
         let rows = try await store.record(readable.map { ($0.hash, $0) }, at: now)
         for case (let row?, let envelope) in zip(rows, readable) {
             undecided.append(Undecided(row: row, testMessage: Network.testMessage(envelope)))

@@ -100,7 +100,8 @@ struct SeveralNodesTests {
         try await world.whileRunning(transport, dueIn: Self.idle) { () async throws in
             #expect(world.receiver.numbers.sorted() == [1, 2])
             // Each node has its own checkpoint.
-            #expect(world.checkpoints.condition.value.keys.count { world.checkpoints.checkpoint(of: $0) != nil } == 3)
+            let names = world.checkpoints.condition.value.keys.filter { world.checkpoints.checkpoint(of: $0) != nil }
+            #expect(names.count { !$0.hasSuffix(", versions 0 and 1") } == 3)
         }
         await first.kill()
         await second.kill()

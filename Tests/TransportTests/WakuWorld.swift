@@ -3,13 +3,16 @@ import HTTPClient
 import Relay
 import Synchronization
 import TestSupport
-import Transport
 import WakuREST
 import Wire
+
+@testable import Transport
 
 /// A receiver interested in topics that begin with `/wanted`. The receiver accepts each message once, as the engine does, or rejects all.
 final class Receiver: EnvelopeReceiver {
     struct DiskFull: Error {}
+    /// The messages of unsupported versions.
+    let unreadable = Recorder<WakuEnvelope>()
     /// The topics that become of interest later.
     let lateTopics = Condition<Set<String>>([])
 
@@ -36,6 +39,10 @@ final class Receiver: EnvelopeReceiver {
 
     func isInterested(in contentTopic: String) -> Bool {
         contentTopic.hasPrefix("/wanted") || lateTopics.read { $0.contains(contentTopic) }
+    }
+
+    func countUnreadable(_ envelopes: [WakuEnvelope]) {
+        for envelope in envelopes { unreadable.append(envelope) }
     }
 
     func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
@@ -65,8 +72,10 @@ final class Receiver: EnvelopeReceiver {
 final class MemoryCheckpoints: CheckpointKeeper {
     let condition = Condition([String: [Timestamp]]())
 
-    init(_ checkpoint: Timestamp? = nil, of topic: String = TestNode.topic) {
+    /// - Parameter readBothVersions: Whether the server of the checkpoint read messages of version 0.
+    init(_ checkpoint: Timestamp? = nil, of topic: String = TestNode.topic, readBothVersions: Bool = true) {
         condition.change { $0[topic] = checkpoint.map { [$0] } }
+        if readBothVersions { condition.change { $0[WakuNodeLink.markOfBothVersions(of: topic)] = checkpoint.map { [$0] } } }
     }
 
     func checkpoint(of pubsubTopic: String) -> Timestamp? { condition.value[pubsubTopic]?.last }
@@ -99,8 +108,8 @@ struct WakuWorld: ManuallyClocked {
     let control = RelayControl()
     let checkpoints: MemoryCheckpoints
 
-    init(checkpoint: Timestamp? = TestNode.start) {
-        checkpoints = MemoryCheckpoints(checkpoint)
+    init(checkpoint: Timestamp? = TestNode.start, readBothVersions: Bool = true) {
+        checkpoints = MemoryCheckpoints(checkpoint, readBothVersions: readBothVersions)
         peer = bus.attach(listener: peers)
     }
 

@@ -42,6 +42,10 @@ package protocol EnvelopeReceiver: Sendable {
     /// - Returns: False if they could not be looked up. The messages then have to be offered to ``receive(_:origin:)``, which tries again.
     func discover(_ contentTopics: () -> Set<String>) async -> Bool
 
+    /// Counts messages of interest that have an unsupported version. A transport drops them instead of offering them to
+    /// ``receive(_:origin:)``.
+    func countUnreadable(_ envelopes: [WakuEnvelope])
+
     /// Returns when each envelope is recorded durably, was already known, or is not for the server.
     ///
     /// A transport continues only after this function has returned: a node's GET is destructive, and an embedded POST answered with 200
@@ -52,6 +56,7 @@ package protocol EnvelopeReceiver: Sendable {
 
 extension EnvelopeReceiver {
     package func discover(_ contentTopics: () -> Set<String>) async -> Bool { true }
+    package func countUnreadable(_ envelopes: [WakuEnvelope]) {}
 }
 
 /// The reason why the intake is full: a fixed set, for the metrics. The server rejects such messages before recording them; their sender or

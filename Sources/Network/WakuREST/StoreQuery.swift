@@ -64,6 +64,9 @@ package struct StorePage: Sendable {
         /// The time of the message, or nil if the query excludes data.
         package var timestamp: Timestamp? { message?.timestamp.map { Timestamp(nanoseconds: $0) } }
 
+        /// Whether the message has a supported version, or the query excludes data.
+        package var isReadable: Bool { message.map { RFC26.isReadable(version: $0.version ?? 0) } ?? true }
+
         /// The message, decoded at each call because most messages are not wanted; nil if the query excludes data, or the base64 is broken.
         package var envelope: WakuEnvelope? {
             message?.decoded().map { WakuEnvelope(pubsubTopic: pubsubTopic, message: $0) }

@@ -83,6 +83,7 @@ struct Composition {
         }
         let warnings: @Sendable () -> [Condition] = {
             time.warnings.map(Condition.clock) + transport.warnings.map(Condition.network) + engine.warnings.map(Condition.overload)
+                + (engine.versionWarning.map { [Condition.clients($0)] } ?? [])
                 + (delivery?.warnings.map(Condition.route) ?? [.dryRun]) + (proxyDelivery?.warnings ?? []).map(Condition.pushProxy)
                 + (canary?.warnings ?? []).map(Condition.canary) + (backup?.warnings ?? []).map(Condition.backup)
         }

@@ -11,6 +11,8 @@ enum Condition: Sendable, Equatable {
     case store(String)
     /// The server rejects messages because it has no capacity for them.
     case overload(String)
+    /// Clients send messages that this version of the server cannot read.
+    case clients(String)
     /// gorush itself takes no pushes.
     case gorush(String)
     /// Apple or Google delivers nothing, or refuses gorush.
@@ -31,8 +33,8 @@ enum Condition: Sendable, Equatable {
     /// The text in `GET /health/ready`, in logs and on the status page.
     var text: String {
         switch self {
-        case .node(let text), .network(let text), .store(let text), .overload(let text), .gorush(let text), .provider(let text),
-            .route(let text), .clock(let text), .canary(let text), .backup(let text), .pushProxy(let text):
+        case .node(let text), .network(let text), .store(let text), .overload(let text), .clients(let text), .gorush(let text),
+            .provider(let text), .route(let text), .clock(let text), .canary(let text), .backup(let text), .pushProxy(let text):
             text
         case .dryRun: "dry run: no gorush.url is set, and no push leaves this machine"
         }
@@ -45,6 +47,7 @@ enum Condition: Sendable, Equatable {
         case .network: "network"
         case .store: "store"
         case .overload: "overload"
+        case .clients: "clients"
         case .gorush: "gorush"
         case .provider: "provider"
         case .route: "route"
@@ -63,6 +66,7 @@ enum Condition: Sendable, Equatable {
         case .network: "Check that apps, node and server use the same shard, and that no other program reads from the node."
         case .store: "Free disk space, or check the disk. The server tries again each second and has lost no accepted message."
         case .overload: "Wait if it passes: the node's store keeps the rejected messages. Otherwise find the sender or a faster machine."
+        case .clients: "Update this server: newer apps label their messages with a version that it does not know."
         case .gorush: "Start gorush, or correct gorush.url. Accepted pushes wait for up to 24 hours."
         case .provider: "Correct the credentials, the bundle id or the environment in gorush's configuration. Accepted pushes wait."
         case .route: "Compare gorush's configuration with Config/gorush.yml, and its keys with the app."
@@ -81,6 +85,7 @@ enum Condition: Sendable, Equatable {
         case .backup: "df -h; journalctl --unit pushserver --lines 50"
         case .store: "df -h; dmesg | tail; journalctl --unit pushserver --lines 50"
         case .overload: "pushctl top"
+        case .clients: "pushserver --version"
         case .clock: "timedatectl"
         case .canary: "pushctl doctor"
         case .pushProxy: "journalctl --unit pushserver --lines 50"

@@ -1,13 +1,17 @@
 package import Bytes
 package import StatusCrypto
 
-/// 26/WAKU2-PAYLOAD: the encrypted `payload` of a Waku message of version 1 (PROTOCOL.md §3).
+/// 26/WAKU2-PAYLOAD: the encrypted `payload` of a Waku message (PROTOCOL.md §3).
 ///
 /// An opened frame does not identify the sender; `ApplicationMetadata` does. A frame with a segment of a longer message belongs to the set
 /// of its outer signer, which `Frame.signer()` recovers.
 package enum RFC26 {
-    /// The `version` of a Waku message with such a payload. The server ignores any other version, and messages without one.
+    /// The `version` of the messages that we send. Apps before Status 2.38 read no other one.
     package static let messageVersion: UInt32 = 1
+
+    /// Whether a message of this `version` has such a payload. Status labels its messages with 0 since version 2.40, and with 1 before:
+    /// the payload is the same.
+    package static func isReadable(version: UInt32) -> Bool { version <= 1 }
 
     /// The reason why a payload cannot be opened.
     package enum OpenError: Error, Equatable {

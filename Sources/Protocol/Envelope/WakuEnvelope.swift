@@ -24,4 +24,7 @@ package struct WakuEnvelope: Sendable, Equatable {
         hash.update([UInt8]((0..<8).map { UInt8(truncatingIfNeeded: timestamp >> (56 - 8 * $0)) }).span)
         return hash.finalize()
     }
+
+    /// Whether the message has a version whose payload the server and its clients read.
+    package var isReadable: Bool { RFC26.isReadable(version: message.version) }
 }

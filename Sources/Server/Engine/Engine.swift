@@ -34,6 +34,7 @@ package final class Engine: Service, EnvelopeReceiver {
     private let lastOverload = Mutex<(time: Duration, reason: Overload)?>(nil)
     /// The time at which the engine last recorded a new message; nil before the first one.
     private let lastRecordedAt = Mutex<Timestamp?>(nil)
+    private let unreadableShare = Mutex(UnreadableShare())
     private let topicKeys: TopicKeys
     private let admission: Admission
     private let openStage: OpenStage
@@ -157,11 +158,18 @@ package final class Engine: Service, EnvelopeReceiver {
         directory.add(try await cluster.registrations(on: unknown.map(\.rawValue)))
     }
 
+    package func countUnreadable(_ envelopes: [WakuEnvelope]) {
+        let hashes = envelopes.filter { !$0.isReadable && isInterested(in: $0.message.contentTopic) }.map(\.hash)
+        guard !hashes.isEmpty else { return }
+        context.metrics.count(.unsupportedVersion, unreadableShare.withLock { $0.countUnreadable(hashes, at: context.time.elapsed()) })
+    }
+
     package func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
         try await context.storeHealth.observingFailure { try await lookUp { Set(envelopes.lazy.map(\.message.contentTopic)) } }
+        countUnreadable(envelopes)
         let wanted = envelopes.compactMap { envelope -> (envelope: WakuEnvelope, addressees: TopicDirectory.Addressees)? in
             let message = envelope.message
-            guard message.version == RFC26.messageVersion, message.payload.count <= Self.maximumPayloadByteCount else { return nil }
+            guard envelope.isReadable, message.payload.count <= Self.maximumPayloadByteCount else { return nil }
             return directory.addressees(of: message.contentTopic).map { (envelope, $0) }
         }
         guard !wanted.isEmpty else { return }
@@ -187,7 +195,10 @@ package final class Engine: Service, EnvelopeReceiver {
             }
         }
         context.metrics.count(.recorded, new.count)
-        if !new.isEmpty { lastRecordedAt.withLock { $0 = now } }
+        if !new.isEmpty {
+            lastRecordedAt.withLock { $0 = now }
+            unreadableShare.withLock { $0.countReadable(new.count, at: context.time.elapsed()) }
+        }
         context.metrics.count(.duplicate, wanted.count - new.count)
         admission.enter(new, spending: permit)
     }
@@ -253,6 +264,27 @@ package final class Engine: Service, EnvelopeReceiver {
     package var warnings: [String] {
         guard let (time, reason) = lastOverload.withLock(\.self), context.time.elapsed() - time < Self.overloadMemory else { return [] }
         return ["messages were rejected in the last minute: \(reason) (\(reason.rawValue))"]
+    }
+
+    /// The warning about clients whose messages the server cannot read; nil without such.
+    package var versionWarning: String? {
+        unreadableShare.withLock { $0.excess(at: context.time.elapsed()) }.map { unreadable, readable in
+            """
+            clients use a newer protocol: in the last hour, \(unreadable) messages had a version that this server cannot read, and \
+            \(readable) had one that it can
+            """
+        }
+    }
+
+    /// Logs the start and the end of the condition of ``versionWarning``.
+    private func logVersions(_ hadExcess: inout Bool) {
+        let excess = unreadableShare.withLock { $0.excess(at: context.time.elapsed()) }
+        guard hadExcess != (excess != nil) else { return }
+        hadExcess.toggle()
+        guard let excess else { return context.logger.warning("no longer ignoring messages of unsupported versions") }
+        context.logger.warning(
+            "ignoring messages of unsupported versions",
+            metadata: ["unsupported": "\(excess.unreadableCount)", "supported": "\(excess.readableCount)"])
     }
 
     // MARK: Start and end
@@ -343,8 +375,10 @@ package final class Engine: Service, EnvelopeReceiver {
 
     private func prune() async {
         var lastRow: Int64 = 0
+        var hadUnsupportedVersions = false
         while (try? await context.clock.sleep(for: Self.pruneInterval)) != nil {
             openStage.expireSegments(at: context.wallClock.now())
+            logVersions(&hadUnsupportedVersions)
             do {
                 while try await context.store.prune(at: context.wallClock.now()).isBounded {}
                 if confirmsDelivery() { lastRow = try await unregisterUnused(after: lastRow) }

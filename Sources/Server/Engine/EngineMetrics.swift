@@ -37,6 +37,8 @@ enum EnvelopeResult: String, MetricLabels {
     case shedMessageCount = "shed_message_count"
     case shedByteCount = "shed_byte_count"
     case shedHistory = "shed_history"
+    /// The envelope's version is not one that the server reads.
+    case unsupportedVersion = "unsupported_version"
 
     static let labelNames = ["result"]
 
@@ -143,7 +145,7 @@ extension EngineMetrics {
 
     private static let envelopes = Metric(
         .counter, "pushserver_envelopes_total", by: EnvelopeResult.self,
-        help: "Envelopes on subscribed topics, by the result of recording them; shed ones were rejected because the intake is full.")
+        help: "Envelopes on subscribed topics, by result; shed ones found a full intake, and those of an unsupported version are ignored.")
     private static let messages = Metric(
         .counter, "pushserver_messages_total", by: MessageOutcome.self, help: "Decided messages, by kind and result.")
     private static let replies = Metric(

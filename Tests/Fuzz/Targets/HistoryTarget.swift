@@ -136,7 +136,7 @@
                 message.timestamp = state.now.advanced(by: .zero - .seconds(Int64(choice >> 4))).nanoseconds
                 let digest = WakuEnvelope(pubsubTopic: pubsubTopic, message: message).hash
                 var twin = message
-                twin.version = 0
+                twin.version = 2
                 let isWanted = message.contentTopic == Self.wanted || state.wantsAll
                 var rows = [Row(message: message, digest: digest, isWanted: isWanted)]
                 if choice & 2 != 0 { rows.insert(Row(message: twin, digest: digest, isWanted: false), at: choice & 4 == 0 ? 0 : 1) }
@@ -155,7 +155,7 @@
             case .offer(let envelopes, let hashes):
                 state.withLock { state in
                     for envelope in envelopes {
-                        if envelope.message.version != 1 { state.acceptsTwin = true }
+                        if !envelope.isReadable { state.acceptsTwin = true }
                         state.accepted.insert(envelope.hash)
                     }
                     state.known.formUnion(hashes)

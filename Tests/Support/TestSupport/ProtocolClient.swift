@@ -9,6 +9,8 @@ package struct ProtocolClient: Sendable {
     package let key: PrivateKey
     package let server: PublicKey
     package var pubsubTopic = "/waku/2/rs/16/32"
+    /// The version of its envelopes: clients since Status 2.40 send 0.
+    package var label = RFC26.messageVersion
 
     /// The counter that gives each envelope its own timestamp, so that no two have equal message hashes.
     private let timestamps: EnvelopeCounter
@@ -119,7 +121,7 @@ package struct ProtocolClient: Sendable {
         var message = WakuMessage()
         message.payload = payload
         message.contentTopic = topic.contentTopic
-        message.version = RFC26.messageVersion
+        message.version = label
         message.timestamp = timestamps.next()
         return WakuEnvelope(pubsubTopic: pubsubTopic, message: message)
     }

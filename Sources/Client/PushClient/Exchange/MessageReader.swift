@@ -35,9 +35,9 @@ package struct MessageReader: Sendable {
 
     /// - Parameter now: The time at which the envelope was received.
     /// - Returns: The message that the envelope contains or completes. Nil if the envelope was read before, is encrypted with another key,
-    ///   has another version or an unsigned frame, is one of several segments, or contains no message.
+    ///   has an unsupported version or an unsigned frame, is one of several segments, or contains no message.
     package mutating func read(_ envelope: WakuEnvelope, now: Timestamp) -> OpenedMessage? {
-        guard isNew(envelope), envelope.message.version == RFC26.messageVersion,
+        guard isNew(envelope), envelope.isReadable,
             let frame = try? open(envelope.message.payload),
             // Reference clients drop unsigned frames, so they would never see a reply in one (PROTOCOL.md §3).
             frame.signature != nil,

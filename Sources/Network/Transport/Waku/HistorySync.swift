@@ -382,7 +382,7 @@ struct HistorySync {
             guard let contentTopic = row.contentTopic else { continue }
             let isWanted = wants(contentTopic)
             let envelope = isWanted ? row.envelope : nil
-            if let envelope, !LiveBatch.isReadable(envelope) { continue }  // the hash may belong to another message
+            if let envelope, !envelope.isReadable { continue }  // the hash may belong to another message
             if let digest = row.digest { hashes.append(digest) }
             if isWanted {
                 if let envelope { wanted.append(envelope) }

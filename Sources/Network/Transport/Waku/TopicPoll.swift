@@ -3,7 +3,6 @@ import Envelope
 import MetricDeclarations
 import StatusCrypto
 import Tasks
-import Wire
 
 /// The messages of one GET.
 struct LiveBatch: Equatable {
@@ -11,17 +10,14 @@ struct LiveBatch: Equatable {
     var wanted: [WakuEnvelope] = []
     /// The hashes of all messages, including unwanted ones: the comparison with the node's store needs them to find missed messages.
     var hashes: [Digest32] = []
-    /// The number of messages of an unsupported version, which are neither offered nor remembered.
+    /// The number of messages of an unsupported version, which are neither offered nor remembered: the hash does not cover the version, so
+    /// a remembered one would suppress its valid twin.
     var unreadableCount = 0
     /// The number of messages of an earlier batch that have become of interest since.
     var reconsideredCount = 0
 
     /// The number of messages that the node's cache held.
     var count: Int { hashes.count - reconsideredCount + unreadableCount }
-
-    /// Whether the message has the supported version. The hash does not cover the version, so a message dropped for its version must not
-    /// enter the seen cache: it would suppress its valid twin.
-    static func isReadable(_ envelope: WakuEnvelope) -> Bool { envelope.message.version == RFC26.messageVersion }
 }
 
 /// The reason why live messages may have been missed.

@@ -49,10 +49,27 @@ extension WakuNodeLink {
         """
 
     /// Returns the node's own checkpoint or, until it has one, the checkpoint of a transport with a single node.
+    ///
+    /// The checkpoint of a server that ignored messages of version 0 moves back by a day, once and durably: they lie before it.
     private func checkpoint(of topic: String) async throws -> Timestamp? {
-        if let checkpoint = try await base.checkpoints.checkpoint(of: checkpointName(of: topic)) { return checkpoint }
-        return try await base.checkpoints.checkpoint(of: topic)
+        let (checkpoints, name) = (base.checkpoints, checkpointName(of: topic))
+        let own = try await checkpoints.checkpoint(of: name)
+        let source = own == nil ? topic : name
+        var checkpoint = own
+        if own == nil { checkpoint = try await checkpoints.checkpoint(of: topic) }
+        let now = base.wallClock.now()
+        if let former = checkpoint, try await checkpoints.checkpoint(of: Self.markOfBothVersions(of: source)) == nil {
+            let start = min(former, now.advanced(by: .zero - HistorySync.firstLookBack))
+            try await checkpoints.saveCheckpoint(start, of: name)
+            checkpoint = start
+        }
+        let mark = Self.markOfBothVersions(of: name)
+        if try await checkpoints.checkpoint(of: mark) == nil { try await checkpoints.saveCheckpoint(now, of: mark) }
+        return checkpoint
     }
+
+    /// Returns the name under which the server keeps, among the checkpoints, the time of its first start that reads version 0.
+    static func markOfBothVersions(of checkpointName: String) -> String { "\(checkpointName), versions 0 and 1" }
 
     private func carryOut(_ work: HistorySync.Work, _ receiver: any EnvelopeReceiver, _ topic: String) async -> HistorySync.Event {
         do {
@@ -67,6 +84,8 @@ extension WakuNodeLink {
                 guard await receiver.discover({ Set(page.rows.compactMap(\.contentTopic)) }) else {
                     return .failed(.other, "topics could not be looked up in the database")
                 }
+                let unreadable = page.rows.filter { !$0.isReadable && receiver.isInterested(in: $0.contentTopic ?? "") }
+                receiver.countUnreadable(unreadable.compactMap(\.envelope))
                 return .page(page)
             case .offer(let envelopes, let hashes):
                 try await offer(envelopes, hashes: hashes, to: receiver, origin: .backfilled)

@@ -121,7 +121,8 @@ final class WakuNodeLink: Sendable {
         status.polled(topic, messageCount: envelopes.count, at: base.wallClock.now())
         let isDiscovered = await receiver.discover { Set(envelopes.map(\.message.contentTopic)).union(foreign.withLock(\.contentTopics)) }
         let isWanted = { (envelope: WakuEnvelope) in !isDiscovered || receiver.isInterested(in: envelope.message.contentTopic) }
-        let readable = envelopes.filter { LiveBatch.isReadable($0) || !isWanted($0) }
+        let readable = envelopes.filter { $0.isReadable || !isWanted($0) }
+        if readable.count < envelopes.count { receiver.countUnreadable(envelopes.filter { !$0.isReadable }) }
         // Unwanted messages are hashed too: reading them from the store later to learn their hashes would cost more.
         let hashes = readable.map(\.hash)
         signals.watchStore { $0.polled(readable, hashes: hashes, from: start, to: end) }

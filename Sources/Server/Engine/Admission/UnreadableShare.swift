@@ -1,0 +1,64 @@
+import Bytes
+
+/// The messages of the last hour that the server cannot read because of their version, next to those that it can.
+///
+/// A large share means that newer clients have changed the label of their messages (PROTOCOL.md §3). A value without a clock.
+struct UnreadableShare {
+    /// Fewer may be the tests of one developer.
+    static let tolerableCount = 20
+    /// A smaller share is not a release of an app.
+    static let tolerablePercentage = 1
+    private static let period = 60
+    /// Nodes repeat messages: other nodes deliver them too, and the comparison with a store reads the last 70 minutes.
+    private static let memory = 90
+    /// About 1 MB. Beyond it, repeated messages count again.
+    private static let maximumHashCount = 16_384
+
+    private struct Minute {
+        let number: Int64
+        var readableCount = 0
+        var unreadableCount = 0
+        var hashes: Set<Digest32> = []
+    }
+
+    /// The minutes of ``memory`` in which messages came, in order.
+    private var minutes: [Minute] = []
+
+    mutating func countReadable(_ count: Int, at now: Duration) {
+        advance(to: now)
+        minutes[minutes.endIndex - 1].readableCount += count
+    }
+
+    /// - Returns: The number of messages that were not counted before.
+    mutating func countUnreadable(_ hashes: [Digest32], at now: Duration) -> Int {
+        advance(to: now)
+        let last = minutes.endIndex - 1
+        var rememberedCount = minutes.reduce(0) { $0 + $1.hashes.count }
+        var newCount = 0
+        for hash in hashes where !minutes.contains(where: { $0.hashes.contains(hash) }) {
+            newCount += 1
+            guard rememberedCount < Self.maximumHashCount else { continue }
+            minutes[last].hashes.insert(hash)
+            rememberedCount += 1
+        }
+        minutes[last].unreadableCount += newCount
+        return newCount
+    }
+
+    /// Returns the numbers of the last hour if so many messages cannot be read that an operator should know; else nil.
+    func excess(at now: Duration) -> (unreadableCount: Int, readableCount: Int)? {
+        let start = now.components.seconds / 60 - Int64(Self.period)
+        let hour = minutes.filter { $0.number > start }
+        let (unreadable, readable) = hour.reduce((0, 0)) { ($0.0 + $1.unreadableCount, $0.1 + $1.readableCount) }
+        guard unreadable > Self.tolerableCount, unreadable * 100 > readable * Self.tolerablePercentage else { return nil }
+        return (unreadable, readable)
+    }
+
+    /// Begins a new minute if one has passed, and forgets old ones.
+    private mutating func advance(to now: Duration) {
+        let number = now.components.seconds / 60
+        guard minutes.last?.number != number else { return }
+        minutes.removeAll { $0.number <= number - Int64(Self.memory) }
+        minutes.append(Minute(number: number))
+    }
+}
