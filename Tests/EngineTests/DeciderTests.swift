@@ -244,7 +244,7 @@ struct DeciderTests {
 
     @Test func `pushes beyond a target's bucket are coalesced by type, due with the next credits, and reported as successes`() throws {
         let later = PushNotificationType(rawValue: 99)
-        let requests = pushes(2...101) + pushes(102...110, type: .requestToJoinCommunity, chat: [7]) + pushes(111...120, type: later)
+        let requests = pushes(2...101) + pushes(102...110, type: .contactRequest, chat: [7]) + pushes(111...120, type: later)
         let (batch, outcomes) = decide([registration(1, version: 1)] + requests)
         #expect(batch.pushes.prefix(30).allSatisfy { $0.due == nil })
         #expect(batch.pushes.dropFirst(30).map(\.due) == [5, 10].map { Timestamp(nanoseconds: $0 * 1_000_000_000) })

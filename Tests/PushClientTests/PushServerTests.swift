@@ -210,11 +210,15 @@ struct PushServerTests {
 
     // MARK: Pushing
 
-    @Test("a push arrives as requested")
-    func push() async throws {
+    private static let kinds: [(PushMessage.Kind, Int32)] = [
+        (.message, 1), (.mention, 2), (.requestToJoinCommunity, 3), (.contactRequest, 4),
+    ]
+
+    @Test("a push arrives as requested", arguments: kinds)
+    func push(kind: PushMessage.Kind, type: Int32) async throws {
         let server = FakeServer()
         let receipt = try await client(of: server).register(device, installationID: "phone", as: identity)
-        var message = PushMessage(kind: .requestToJoinCommunity, messageID: [1, 2, 3])
+        var message = PushMessage(kind: kind, messageID: [1, 2, 3])
         message.chat = ChatID("status")
         message.author = PushClient.PublicKey(PrivateKey.test(5).publicKey)
         message.ciphertext = [9, 9]
@@ -226,7 +230,7 @@ struct PushServerTests {
         let request = try PushNotificationRequest.decode(try #require(server.requests.last).payload)
         #expect(request.messageID == [1, 2, 3])
         let notification = try #require(request.requests.first)
-        #expect(notification.type == .requestToJoinCommunity && notification.message == [9, 9])
+        #expect(notification.type.rawValue == type && notification.message == [9, 9])
         #expect(notification.chatID == Keccak.shake256(Array("status".utf8)).bytes)
         #expect(notification.author == Keccak.shake256(Array("0x\(PrivateKey.test(5).publicKey.uncompressed)".utf8)).bytes)
     }

@@ -63,8 +63,8 @@ import Wire
         #expect(PushContent(chatID: older, message: [7]).coalesced(with: PushContent(chatID: newer, message: [8])) == expected)
     }
 
-    @Test(arguments: [(1, 1), (2, 2), (3, 3), (4, 1), (-1, 1), (.max, 1)] as [(Int32, Int32)])
-    func `unknown types share the slot of MESSAGE`(type: Int32, slot: Int32) {
+    @Test(arguments: [(1, 1), (2, 2), (3, 3), (4, 4), (5, 1), (-1, 1), (.max, 1)] as [(Int32, Int32)])
+    func `each type has a slot, and unknown ones share that of MESSAGE`(type: Int32, slot: Int32) {
         let target = Installation(keyHash: Fixture.keyHash, installationID: "a")
         #expect(PushSlot(target: target, type: .init(rawValue: type)).type == .init(rawValue: slot))
     }

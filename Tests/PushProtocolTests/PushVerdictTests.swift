@@ -7,7 +7,7 @@ import Wire
 /// The order of PROTOCOL.md §9's checks, and each filter.
 @Suite(.safetyNet) struct PushVerdictTests {
     private static let laterType = PushNotificationType(rawValue: 77)
-    private static let sendableTypes: [PushNotificationType] = [.message, .mention, .requestToJoinCommunity, laterType]
+    private static let sendableTypes: [PushNotificationType] = [.message, .mention, .requestToJoinCommunity, .contactRequest, laterType]
 
     @Test(arguments: sendableTypes)
     func `a push that no filter matches is accepted`(type: PushNotificationType) {
@@ -58,8 +58,9 @@ import Wire
 
         var filteredTypes: [PushNotificationType] {
             switch self {
-            case .blockedChat, .mutedChat: [.message, laterType]
-            case .blockedAuthor: [.message, .mention, .requestToJoinCommunity, laterType]
+            case .blockedChat: [.message, .contactRequest, laterType]
+            case .mutedChat: [.message, laterType]
+            case .blockedAuthor: [.message, .mention, .requestToJoinCommunity, .contactRequest, laterType]
             case .mutedAuthor: []
             case .blockedMentions, .mentionsNotAllowed: [.mention]
             }

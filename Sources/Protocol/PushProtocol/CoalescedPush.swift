@@ -8,7 +8,7 @@ package struct PushSlot: Hashable, Sendable {
     /// Creates the slot of a push. Unknown types count as MESSAGE, whose text they have: a sender cannot gain slots by inventing types.
     package init(target: Installation, type: PushNotificationType) {
         self.target = target
-        self.type = [.mention, .requestToJoinCommunity].contains(type) ? type : .message
+        self.type = PushKind(type).type
     }
 }
 

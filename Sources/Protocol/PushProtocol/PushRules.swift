@@ -25,14 +25,16 @@ package enum PushRules {
     private static func isFiltered(_ notification: PushNotification, by target: PushTarget) -> Bool {
         guard target.enabled else { return true }
         let authorIsBlocked = target.blockedChatList.contains(notification.author)
-        switch notification.type {
+        let chatIsBlocked = target.blockedChatList.contains(notification.chatID)
+        switch PushKind(notification.type) {
         case .mention:
             return target.blockMentions || !target.allowedMentionsChatList.contains(notification.chatID) || authorIsBlocked
         case .requestToJoinCommunity:
             return authorIsBlocked
-        default:  // MESSAGE, and types of later clients
-            return authorIsBlocked || target.blockedChatList.contains(notification.chatID)
-                || target.mutedChatList.contains(notification.chatID)
+        case .contactRequest:
+            return authorIsBlocked || chatIsBlocked
+        case .message:
+            return authorIsBlocked || chatIsBlocked || target.mutedChatList.contains(notification.chatID)
         }
     }
 }

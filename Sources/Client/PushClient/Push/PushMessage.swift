@@ -16,6 +16,8 @@ public struct PushMessage: Hashable, Sendable {
         public static let mention = Kind(type: .mention, description: "mention")
         /// A request to join a community whose admin is the receiver.
         public static let requestToJoinCommunity = Kind(type: .requestToJoinCommunity, description: "request to join a community")
+        /// A contact request to the receiver. Servers of before 2026 notify of it as of a message.
+        public static let contactRequest = Kind(type: .contactRequest, description: "contact request")
     }
 
     /// The kind of event.

@@ -65,11 +65,15 @@ extension Rule {
             $0.blockedChatList = $2.list(endingWith: $1.author)
         },
         filter(
-            "filter.contact-request", .ours, nil, "A CONTACT_REQUEST is posted whatever chats are listed.", type: contactRequest,
-            stops: false, setUp: listChat),
+            "filter.contact-request", .ours, nil, "A CONTACT_REQUEST is posted whatever chats are muted.", type: .contactRequest,
+            stops: false
+        ) { registration, notification, _ in
+            registration.mutedChatList = [notification.chatID]
+            registration.blockMentions = true
+        },
         filter(
             "filter.contact-request-author", .ours, nil, "A CONTACT_REQUEST of an author in blocked_chat_list posts nothing.",
-            type: contactRequest, stops: true
+            type: .contactRequest, stops: true
         ) {
             $0.blockedChatList = $2.list(endingWith: $1.author)
         },
@@ -79,7 +83,7 @@ extension Rule {
         ) { play in
             let bob = play.client()
             var tokens: [String: Int] = [:]
-            for type: PushNotificationType in [.message, .mention, .requestToJoinCommunity, contactRequest] {
+            for type: PushNotificationType in [.message, .mention, .requestToJoinCommunity, .contactRequest] {
                 let chat = play.bytes(64)
                 let alice = try await play.registeredClient {
                     $0.enabled = false
@@ -102,9 +106,6 @@ extension Rule {
                 "\(postedCount) of \(tokens.count) pushes to devices that are not enabled were posted")
         },
     ]
-
-    /// The type of contact requests, which clients of 2026 send (PROTOCOL.md §9).
-    private static let contactRequest = PushNotificationType(rawValue: 4)
 
     /// Lists a notification's chat wherever a chat that may not notify can be listed.
     private static let listChat: @Sendable (inout PushNotificationRegistration, PushNotification, Play) -> Void = {

@@ -20,6 +20,7 @@ struct Push: AsyncParsableCommand {
         case message
         case mention
         case requestToJoin = "request-to-join"
+        case contactRequest = "contact-request"
     }
 
     @OptionGroup var server: ServerOptions
@@ -111,6 +112,7 @@ struct Push: AsyncParsableCommand {
             case .message: .message
             case .mention: .mention
             case .requestToJoin: .requestToJoinCommunity
+            case .contactRequest: .contactRequest
             }
         var message = PushMessage(kind: kind, messageID: messageID)
         message.chat = chat.map(ChatID.init)

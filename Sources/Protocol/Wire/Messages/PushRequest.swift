@@ -10,6 +10,8 @@ package struct PushNotificationType: RawRepresentable, Hashable, Sendable {
     package static let message = PushNotificationType(rawValue: 1)
     package static let mention = PushNotificationType(rawValue: 2)
     package static let requestToJoinCommunity = PushNotificationType(rawValue: 3)
+    /// Of clients since 2026.
+    package static let contactRequest = PushNotificationType(rawValue: 4)
 }
 
 package struct PushNotification: WireMessage, HoldsSecret {
