@@ -124,10 +124,19 @@ struct CommandTests {
     @Test(arguments: ["null", "NULL", "~", "-", "...", "a\nb", "tab\t", "\"\\", "a: b # c", "\u{85}\u{2028}\u{FEFF}"])
     func `any text in the printed configuration reads back to the same`(text: String) async throws {
         let folder = try TemporaryFolder()
-        let first = try await ChildProcess.run("pushserver", ["check-config", "--set", "gorush.texts.message=\(text)"])
+        let first = try await ChildProcess.run("pushserver", ["check-config", "--set", "gorush.types.message.text=\(text)"])
         try folder.write(first.output, to: "shown.yaml")
         let again = try await ChildProcess.run("pushserver", ["check-config", "--config", folder.path("shown.yaml")])
         #expect(again.exitCode == 0 && again.output == first.output, "\(again.error)")
+    }
+
+    @Test func `check-config names the replacement of a former setting, and its output reads back to the same`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("gorush: { texts: { message: M }, locKeys: { mention: K } }\n", to: "a.yaml")
+        let result = try await ChildProcess.run("pushserver", ["check-config", "--config", folder.path("a.yaml")])
+        #expect(result.exitCode == 0 && result.error.contains("deprecated: gorush.texts: gorush.types.TYPE.text replaces it"))
+        try folder.write(result.output, to: "b.yaml")
+        #expect(try await ChildProcess.run("pushserver", ["check-config", "--config", folder.path("b.yaml")]).output == result.output)
     }
 
     @Test(arguments: [("log.level=info", true), ("registration.apnTopics=org.example.app", false)])

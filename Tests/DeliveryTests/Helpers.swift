@@ -59,3 +59,14 @@ extension HTTPResponse {
         self.init(status: status, headers: HTTPHeaders(headers), body: Array(body.utf8))
     }
 }
+
+extension NotificationTemplates {
+    /// Returns the templates of an operator whose settings change those of each type alike.
+    static func all(_ change: (inout NotificationTemplate) -> Void) -> NotificationTemplates {
+        NotificationTemplates { kind in
+            var template = NotificationTemplates()[kind]
+            change(&template)
+            return template
+        }
+    }
+}

@@ -82,8 +82,27 @@ import Testing
                 """
                 {"platform":1,"topic":"im.status.ethereum","push_type":"background","content_available":true,"priority":"normal",\(iosData)}
                 """),
+            ios("types: { message: { text: M } }", #"{\#(NotificationTemplateTests.ios),"message":"M"}"#),
+            ios("types: { message: { locKey: K } }", #"{\#(NotificationTemplateTests.ios),"alert":{"loc-key":"K"}}"#),
+            // The names of 0.1.0.
             ios("texts: { message: M }", #"{\#(NotificationTemplateTests.ios),"message":"M"}"#),
             ios("locKeys: { message: K }", #"{\#(NotificationTemplateTests.ios),"alert":{"loc-key":"K"}}"#),
+            // A field of the type adds to those of all types, and wins over them. Those of another type do not count.
+            ios(
+                """
+                ios: { sound: a, badge: 1, data: { kind: push, screen: all } }
+                types: { message: { ios: { sound: b, category: C, data: { screen: chats } } }, mention: { ios: { badge: 9 } } }
+                """,
+                """
+                {\(NotificationTemplateTests.ios),\(message),"sound":"b","badge":1,"category":"C"}
+                """.replacing(#""data":{"#, with: #""data":{"kind":"push","screen":"chats","#)),
+            android(
+                """
+                android: { priority: normal, android: { ttl: 90s } }
+                types: { message: { android: { dataOnly: true, priority: high, android: { ttl: 60s }, data: { screen: chats } } } }
+                """,
+                #"{"platform":2,"priority":"high","android":{"ttl":"60s"},\#(androidData)}"#
+                    .replacing(#""data":{"#, with: #""data":{"screen":"chats","#)),
             android(
                 """
                 android: { title: T, priority: high, android: { collapse_key: K, restricted_package_name: p.q, ttl: 90s, notification: {
@@ -104,9 +123,20 @@ import Testing
             ios(
                 """
                 ios: { sound: a, badge: 1 }
+                types: { mention: { text: X } }
+                routes: { app: { apnTopics: [im.status.ethereum], ios: { sound: b }, types: { message: { text: M } } } }
+                """, #"{\#(NotificationTemplateTests.ios),"message":"M","sound":"b","badge":1}"#),
+            ios(
+                """
                 texts: { mention: X }
                 routes: { app: { apnTopics: [im.status.ethereum], ios: { sound: b }, texts: { message: M } } }
-                """, #"{\#(NotificationTemplateTests.ios),"message":"M","sound":"b","badge":1}"#),
+                """, #"{\#(NotificationTemplateTests.ios),"message":"M","sound":"b"}"#),
+            // A route's field of the type wins over the general one, and either over a route's field of all types.
+            ios(
+                """
+                types: { message: { ios: { sound: a, badge: 1 } } }
+                routes: { app: { apnTopics: [im.status.ethereum], ios: { badge: 2 }, types: { message: { ios: { sound: b } } } } }
+                """, #"{\#(NotificationTemplateTests.ios),\#(message),"sound":"b","badge":1}"#),
             android(
                 """
                 android: { priority: high }
@@ -165,6 +195,27 @@ import Testing
             ),
             ("android: { data: { google_x: y } }", "gorush.android.data.google_x:"),
             ("android: { data: { gcm: y } }", "gorush.android.data.gcm:"),
+            ("types: { message: { ios: { badge: x } } }", "gorush.types.message.ios.badge:"),
+            ("types: { message: { badge: 1 } }", "gorush.types.message.badge:"),
+            ("types: { messages: { text: x } }", "gorush.types.messages.text:"),
+            ("types: { mention: { ios: { data: { chatId: x } } } }", "gorush.types.mention.ios.data.chatId:"),
+            (
+                "ios: { sound: x }\ntypes: { mention: { ios: { push_type: background, content_available: true, priority: normal } } }",
+                "gorush.ios.sound:"
+            ),
+            ("types: { mention: { ios: { push_type: background, content_available: true } } }", "gorush.types.mention.ios.priority:"),
+            ("android: { dataOnly: true }\ntypes: { message: { android: { title: x } } }", "gorush.types.message.android.title:"),
+            ("texts: { message: x }\ntypes: { mention: { text: x } }", "gorush.texts: conflicts with gorush.types;"),
+            ("locKeys: { message: x }\ntypes: { message: { locKey: x } }", "gorush.locKeys: conflicts with gorush.types;"),
+            ("texts: { contactRequest: x }", "gorush.texts.contactRequest:"),
+            (
+                "routes: { a: { apnTopics: [x], texts: { message: x }, types: { message: { text: x } } } }",
+                "gorush.routes.a.texts: conflicts with gorush.routes.a.types;"
+            ),
+            (
+                "routes: { a: { apnTopics: [x], types: { message: { android: { title: x } } } } }",
+                "gorush.routes.a.types.message.android.title:"
+            ),
             ("routes: { a: { apnTopics: [x], android: { title: x } } }", "gorush.routes.a.android.title:"),
             ("routes: { a: { apnTopics: [x], ios: { badge: x } } }", "gorush.routes.a.ios.badge:"),
             ("routes: { a: { apnTopics: [x], apnsEnvironment: sandbox } }", "gorush.routes.a.apnsEnvironment:"),
@@ -173,6 +224,17 @@ import Testing
     func refused(yaml: String, place: String) {
         let error = #expect(throws: SettingsError.self) { try configuration(yaml) }
         #expect(error?.problems.count == 1 && error?.description.contains(place) == true, "\(error?.description ?? "")")
+    }
+
+    @Test func `the former names of texts are warnings that name the new ones, and the new names none`() throws {
+        func deprecations(_ yaml: String) throws -> [String] {
+            let text = "gorush: { url: 'http://gorush', \(yaml) }"
+            return try Settings(SettingsSource(yaml: text, environment: [:], flags: [:]), environment: [:]).deprecations
+        }
+        #expect(try deprecations("types: { message: { text: M, locKey: K } }").isEmpty)
+        #expect(try deprecations("texts: { message: M }, locKeys: { mention: K }").count == 2)
+        let route = try deprecations("routes: { a: { apnTopics: [x], texts: { message: M } } }")
+        #expect(route.map { $0.hasPrefix("gorush.routes.a.texts: gorush.routes.a.types.TYPE.text replaces it") } == [true])
     }
 
     @Test func `another environment of Apple's has a gorush of its own`() throws {

@@ -84,7 +84,7 @@ extension Server {
             routes[index].handle(.woken, at: elapsed)
             return .busy
         }
-        let planner = BatchPlanner(dataFormat: .rfc71, template: NotificationTemplate(), lifetime: configuration.lifetime)
+        let planner = BatchPlanner(dataFormat: .rfc71, templates: NotificationTemplates(), lifetime: configuration.lifetime)
         var state = routes[index]
         let plan = planner.plan(
             look.due, batch: look.batch, limit: look.requestCount * (look.batch ?? 1), at: now, using: &random

@@ -21,6 +21,7 @@ package enum Server {
                 "storage": "\(settings.storage.name)", "transport": "\(settings.transportKind.rawValue)",
                 "pubsubTopics": "\(settings.pubsubTopics.joined(separator: ","))", "openFiles": "\(openFileLimit)",
             ])
+        for deprecation in settings.deprecations { logger.warning("deprecated setting", metadata: ["setting": "\(deprecation)"]) }
         let metrics = PrometheusRegistry(ServerMetrics.declarations)
         MetricsSystem.bootstrap(metrics)
         let process = ProcessMetrics(registry: metrics)

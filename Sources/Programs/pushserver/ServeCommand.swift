@@ -40,6 +40,9 @@ struct CheckConfigCommand: AsyncParsableCommand {
             let settings = try options.settings()
             print(settings.effectiveYAML)
             print(settings.openFileSummary)
+            for deprecation in settings.deprecations {
+                StandardError.print("deprecated: \(deprecation)")
+            }
             for recommendation in settings.recommendations {
                 StandardError.print("recommended: \(recommendation)")
             }

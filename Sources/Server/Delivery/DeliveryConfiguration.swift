@@ -55,14 +55,14 @@ package struct DeliveryConfiguration: Sendable {
         package var pushes: Pushes
         /// The gorush of the route; nil means the default one.
         package var endpoint: Endpoint?
-        /// The template of its notifications; nil means the platform's.
-        package var template: NotificationTemplate?
+        /// The templates of its notifications; nil means the platform's.
+        package var templates: NotificationTemplates?
 
-        package init(name: String, pushes: Pushes, endpoint: Endpoint? = nil, template: NotificationTemplate? = nil) {
+        package init(name: String, pushes: Pushes, endpoint: Endpoint? = nil, templates: NotificationTemplates? = nil) {
             self.name = name
             self.pushes = pushes
             self.endpoint = endpoint
-            self.template = template
+            self.templates = templates
         }
 
         package var platform: GorushPlatform {
@@ -88,8 +88,8 @@ package struct DeliveryConfiguration: Sendable {
     /// The routes in addition to `ios` and `android`, which always exist for the remaining pushes of each platform.
     package var routes: [Route] = []
     package var dataFormat = GorushDataFormat.rfc71
-    package var ios = NotificationTemplate()
-    package var android = NotificationTemplate()
+    package var ios = NotificationTemplates()
+    package var android = NotificationTemplates()
     package var batchMode = BatchMode.automatic
     /// The number of bytes of which each payload for Apple or Google is a multiple, so that they do not see how long a message is; 0 for no
     /// padding.
@@ -125,8 +125,8 @@ extension DeliveryConfiguration {
         if case .apnTopics(let topics) = route.pushes { knownBundleIDs.union(topics) } else { knownBundleIDs }
     }
 
-    func template(of route: Route) -> NotificationTemplate {
-        if let template = route.template { return template }
+    func templates(of route: Route) -> NotificationTemplates {
+        if let templates = route.templates { return templates }
         return switch route.platform {
         case .ios: ios
         case .android: android

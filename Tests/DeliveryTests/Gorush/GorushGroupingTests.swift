@@ -13,10 +13,10 @@ import Wire
 /// The grouping of devices into notifications, and their content (PROTOCOL.md §10).
 @Suite(.safetyNet) struct GorushGroupingTests {
     private func make(
-        _ pushes: [AcceptedPush], _ format: GorushDataFormat = .rfc71, template: NotificationTemplate = NotificationTemplate(),
+        _ pushes: [AcceptedPush], _ format: GorushDataFormat = .rfc71, templates: NotificationTemplates = NotificationTemplates(),
         oneTokenEach: Bool = false
     ) -> [GorushGroup] {
-        GorushGroup.make(from: queued(pushes), format: format, template: template, oneTokenEach: oneTokenEach)
+        GorushGroup.make(from: queued(pushes), format: format, templates: templates, oneTokenEach: oneTokenEach)
     }
 
     private func push(_ name: String, _ change: (inout AcceptedPush) -> Void = { _ in }) -> AcceptedPush {
@@ -106,19 +106,24 @@ import Wire
     @Test(arguments: [
         (PushNotificationType.message, "You have a new message"), (.mention, "Someone mentioned you"),
         (.requestToJoinCommunity, "Someone requested to join a community you are an admin of"),
-        (PushNotificationType(rawValue: 77), "You have a new message"),
+        (.contactRequest, "Someone sent you a contact request"), (PushNotificationType(rawValue: 77), "You have a new message"),
     ])
     func `each type has its text, and an unknown type has that of a message`(type: PushNotificationType, text: String) {
         #expect(make([push("a") { $0.type = type }])[0].notification.text == .literal(text))
     }
 
-    @Test func `texts are settings, and types with one text are grouped`() {
-        var template = NotificationTemplate()
-        template.texts = PushTexts(message: "m", mention: "m", requestToJoinCommunity: "r")
-        let groups = make(
-            [push("a"), push("b") { $0.type = .requestToJoinCommunity }, push("c") { $0.type = .mention }], template: template)
-        #expect(groups.map(\.notification.text) == ["m", "r"])
-        #expect(groups.map(\.indexes) == [[0, 2], [1]])
+    @Test func `each type has its template, and types with equal ones are grouped`() {
+        let templates = NotificationTemplates { kind in
+            var template = NotificationTemplate()
+            template.text = kind == .requestToJoinCommunity ? "r" : "m"
+            if kind == .contactRequest { template.addData("d", named: "n") }
+            return template
+        }
+        let types: [PushNotificationType] = [.message, .requestToJoinCommunity, .mention, .contactRequest]
+        let groups = make(types.enumerated().map { number, type in push("\(number)") { $0.type = type } }, templates: templates)
+        #expect(groups.map(\.notification.text) == ["m", "r", "m"])
+        #expect(groups.map(\.indexes) == [[0, 2], [1], [3]])
+        #expect(groups.map(\.notification.template.data) == [[:], [:], ["n": "d"]])
     }
 
     @Test func `an empty batch has no notification`() {
@@ -156,12 +161,13 @@ import Wire
 
     @Test(arguments: GorushDataFormat.allCases)
     func `merged fields count towards the size, beyond which the ciphertext is dropped`(format: GorushDataFormat) throws {
-        var template = NotificationTemplate()
-        template.addData(String(repeating: "<", count: 100), named: "custom")
-        template.fields.set(.text(String(repeating: "é", count: 200)), at: "title")
-        template.threadsByChat = true
+        let templates = NotificationTemplates.all { template in
+            template.addData(String(repeating: "<", count: 100), named: "custom")
+            template.fields.set(.text(String(repeating: "é", count: 200)), at: "title")
+            template.threadsByChat = true
+        }
         for byteCount in stride(from: 1_000, to: 2_000, by: 100) {
-            let group = make([push("a") { $0.message = [UInt8](repeating: 1, count: byteCount) }], format, template: template)[0]
+            let group = make([push("a") { $0.message = [UInt8](repeating: 1, count: byteCount) }], format, templates: templates)[0]
             #expect(try payloadByteCount(group) <= 4_096)
             let isLeftOut = group.notification.data.ciphertext == "0x"
             #expect(isLeftOut == (byteCount > 1_300))
@@ -256,7 +262,7 @@ private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> Acce
                 $0.chatID = [UInt8](repeating: 1, count: chatByteCount)
                 $0.message = [UInt8](repeating: 2, count: messageByteCount)
             }
-            let made = GorushGroup.make(from: queued([push]), format: format, template: NotificationTemplate(), oneTokenEach: true)
+            let made = GorushGroup.make(from: queued([push]), format: format, templates: NotificationTemplates(), oneTokenEach: true)
             let notification = try #require(made.first?.notification)
             var bytes: [UInt8] = []
             JSON.object(notification.members).write(to: &bytes)
@@ -268,7 +274,7 @@ private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> Acce
 
     @Test(arguments: GorushDataFormat.allCases)
     func `no key is one that Apple or Google reserves`(format: GorushDataFormat) throws {
-        let made = GorushGroup.make(from: queued([somePush()]), format: format, template: NotificationTemplate(), oneTokenEach: true)
+        let made = GorushGroup.make(from: queued([somePush()]), format: format, templates: NotificationTemplates(), oneTokenEach: true)
         guard case .object(let data)? = made[0].notification.members["data"] else {
             Issue.record()
             return

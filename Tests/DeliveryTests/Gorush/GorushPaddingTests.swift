@@ -14,7 +14,7 @@ import Testing
         push.message = Array(repeating: 7, count: messageByteCount)
         var random = SplitMix64(seed: UInt64(messageByteCount))
         let planner = BatchPlanner(
-            dataFormat: .rfc71, template: NotificationTemplate(), lifetime: .seconds(86_400), padPayload: multiple)
+            dataFormat: .rfc71, templates: NotificationTemplates(), lifetime: .seconds(86_400), padPayload: multiple)
         let plan = planner.plan(
             [QueuedPush(id: 1, message: 1, push: push, acceptedAt: World.start)], batch: nil, limit: 1, at: World.start, using: &random
         ) { Set($0.map(\.id)) }

@@ -23,16 +23,10 @@ import Wire
         var platform = TokenType.apn
         var format = GorushDataFormat.rfc71
         var installationID = identifier
-        var template = NotificationTemplate()
+        var templates = NotificationTemplates()
         /// The payload with an empty ciphertext.
         var payload: String
         var testDescription: String { name }
-    }
-
-    private static func template(_ change: (inout NotificationTemplate) -> Void) -> NotificationTemplate {
-        var template = NotificationTemplate()
-        change(&template)
-        return template
     }
 
     private static let rfc71 = #""chat_id":"\#(chat)","installation_ids":["\#(identifier)"],"message":"0x""#
@@ -51,7 +45,7 @@ import Wire
                 + #""chat_id":"\#(chat)","installation_ids":["\u003c\"é\n\u003e"],"message":"0x"}"#),
         Example(
             name: "iOS with all settings of an operator",
-            template: template { template in
+            templates: .all { template in
                 template.fields.set(.text("T & Co"), at: "title")
                 template.fields.set(.text("S"), at: "alert", "subtitle")
                 template.fields.set(.text("K"), at: "alert", "title-loc-key")
@@ -71,7 +65,7 @@ import Wire
                 + #""sound":"default","thread-id":"\#(digest)"},"kind":"v",\#(rfc71)}"#),
         Example(
             name: "iOS with the name of a text",
-            template: template { $0.texts.message = .localizationKey("NEW_MESSAGE") },
+            templates: .all { $0.text = .localizationKey("NEW_MESSAGE") },
             payload: #"{"aps":{"alert":{"loc-key":"NEW_MESSAGE"}},\#(rfc71)}"#),
         Example(
             name: "Android", platform: .firebase,
@@ -81,7 +75,7 @@ import Wire
             payload: #"{"android":{"notification":{"tag":"\#(digest)"},"ttl":"86400s"},"#
                 + #""data":{"chat_id":"\#(chat)","installation_ids":"[\"\\u003c\\\"\"]","message":"0x"},\#(shown)}"#),
         Example(
-            name: "Android, data only", platform: .firebase, template: template { $0.isSilent = true },
+            name: "Android, data only", platform: .firebase, templates: .all { $0.isSilent = true },
             payload: #"{"android":{"ttl":"86400s"},\#(androidData)}"#),
     ]
 
@@ -94,7 +88,7 @@ import Wire
                 apnTopic: example.platform == .apn ? "im.status.ethereum" : "", type: .message, chatID: Self.chatID,
                 message: [UInt8](repeating: 0xEE, count: byteCount))
             let made = GorushGroup.make(
-                from: queued([push]), format: example.format, template: example.template, oneTokenEach: true)
+                from: queued([push]), format: example.format, templates: example.templates, oneTokenEach: true)
             return switch made[0].notification.data {
             case .rfc71(_, let message, _), .statusGo(let message, _, _): message
             case .plain: ""
@@ -115,7 +109,7 @@ import Wire
                 deduplicationKey: Digest32(repeating: 9), tokenType: platform, deviceToken: DeviceToken(iosToken(number)),
                 apnTopic: platform == .apn ? "im.status.ethereum" : "", type: .message, chatID: Self.chatID, message: [])
         }
-        let groups = GorushGroup.make(from: queued(pushes), format: .rfc71, template: NotificationTemplate(), oneTokenEach: false)
+        let groups = GorushGroup.make(from: queued(pushes), format: .rfc71, templates: NotificationTemplates(), oneTokenEach: false)
         let own = platform == .apn ? #""\#(Self.identifier)""# : #"\"\#(Self.identifier)\""#
         let example = try #require(Self.examples.first { $0.platform == platform })
         let each = (platform == .apn ? 2 : 4) + "installation-100".utf8.count

@@ -24,8 +24,8 @@ extension Settings {
 
         var notifications = NotificationSettings()
         notifications.read(below: "gorush", for: [.ios, .android], &reader)
-        delivery.ios = notifications.ios
-        delivery.android = notifications.android
+        delivery.ios = notifications.templates(for: .ios)
+        delivery.android = notifications.templates(for: .android)
 
         for name in reader.names(below: "gorush.routes") {
             guard let route = route(named: name, beside: delivery.endpoint, notifications, &reader) else { continue }
@@ -89,7 +89,7 @@ extension Settings {
             })
         var notifications = notifications
         notifications.read(below: key, for: [route.platform], &reader)
-        route.template = notifications.template(for: route.platform)
+        route.templates = notifications.templates(for: route.platform)
         return route
     }
 

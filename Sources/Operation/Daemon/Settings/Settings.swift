@@ -58,6 +58,8 @@ package struct Settings: HoldsSecret, Sendable {
 
     /// The sources of settings other than the defaults: the file, and the names of variables and flags.
     package private(set) var origins: [String] = []
+    /// The settings that a later version no longer reads, each with the one that replaces it.
+    package private(set) var deprecations: [String] = []
     /// The effective configuration as YAML, secrets redacted.
     package private(set) var effectiveYAML = ""
 
@@ -137,6 +139,7 @@ package struct Settings: HoldsSecret, Sendable {
         reader.finish()
         guard reader.problems.isEmpty else { throw SettingsError(problems: reader.problems) }
         origins = source.origins
+        deprecations = reader.warnings
         effectiveYAML = Self.yaml(reader.effective)
     }
 

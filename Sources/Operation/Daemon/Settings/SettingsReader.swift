@@ -12,6 +12,8 @@ struct SettingsReader {
 
     private let source: SettingsSource
     private(set) var problems: [String]
+    /// The settings that work and will not for long.
+    private(set) var warnings: [String] = []
     private(set) var effective: [Effective] = []
 
     init(_ source: SettingsSource) {
@@ -136,6 +138,9 @@ struct SettingsReader {
 
     /// Adds a problem, for example one that concerns several settings together.
     mutating func report(_ problem: String) { problems.append(problem) }
+
+    /// Adds a warning about a setting that a later version no longer reads.
+    mutating func warn(_ warning: String) { warnings.append(warning) }
 
     /// Reports settings that exist in the source and were not read. Call this function after reading all settings.
     mutating func finish() { problems += source.unusable(besides: Set(effective.map(\.key))) }

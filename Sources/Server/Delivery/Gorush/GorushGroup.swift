@@ -16,20 +16,18 @@ struct GorushGroup: Sendable {
     static let maximumPushCount = 500
 
     private let format: GorushDataFormat
-    private let template: NotificationTemplate
     private let parts: SharedParts
     /// The pushes in the order of the notification's tokens.
     private(set) var pushes: [QueuedPush] = []
     private var payloadByteCount: Int
 
-    private init(_ parts: SharedParts, format: GorushDataFormat, template: NotificationTemplate) {
+    private init(_ parts: SharedParts, format: GorushDataFormat) {
         self.format = format
-        self.template = template
         self.parts = parts
         payloadByteCount = parts.payloadByteCount
     }
 
-    /// Groups the pushes of one request. In `rfc71`, devices that share owner, platform, bundle id, text, chat and ciphertext share a
+    /// Groups the pushes of one request. In `rfc71`, devices that share owner, platform, bundle id, template, chat and ciphertext share a
     /// notification. Devices of different owners never do, because `data` lists the installations.
     ///
     /// A group stays within ``maximumPushCount``, and within ``GorushPayload/maximumByteCount`` because each device gets all of `data`. A
@@ -39,13 +37,13 @@ struct GorushGroup: Sendable {
     /// - Parameter oneTokenEach: whether delivery must know about each device by itself (GORUSH.md §2.4 d); in `status-go` it always can.
     /// - Returns: in the order of each group's first push; every push is in exactly one.
     static func make(
-        from pushes: some Sequence<QueuedPush>, format: GorushDataFormat, template: NotificationTemplate, oneTokenEach: Bool
+        from pushes: some Sequence<QueuedPush>, format: GorushDataFormat, templates: NotificationTemplates, oneTokenEach: Bool
     ) -> [GorushGroup] {
         let sharesNotifications = format == .rfc71 && !oneTokenEach
         var groups: [GorushGroup] = []
         var openGroups: [SharedParts: Int] = [:]
         for push in pushes {
-            let parts = SharedParts(of: push.push, format: format, template: template)
+            let parts = SharedParts(of: push.push, format: format, template: templates[PushKind(push.push.type)])
             if sharesNotifications {
                 if let open = openGroups[parts], groups[open].hasRoom(for: push) {
                     groups[open].add(push)
@@ -53,7 +51,7 @@ struct GorushGroup: Sendable {
                 }
                 openGroups[parts] = groups.count
             }
-            var group = GorushGroup(parts, format: format, template: template)
+            var group = GorushGroup(parts, format: format)
             group.add(push)
             groups.append(group)
         }
@@ -77,13 +75,16 @@ struct GorushGroup: Sendable {
         return GorushPayload.byteCount(ofInstallationID: target.installationID, platform: parts.platform) + comma
     }
 
+    /// Whether the phone itself shows nothing.
+    var isSilent: Bool { parts.template.isSilent }
+
     /// The notification without identifier and expiry.
     var notification: GorushNotification {
         let data = GorushNotification.Content(
             format, chatID: parts.chatID, message: parts.message, targets: pushes.map(\.push.target))
         return GorushNotification(
-            tokens: pushes.map(\.push.deviceToken), platform: parts.platform, topic: parts.topic, text: parts.text,
-            threadIdentifier: template.threadsByChat ? ShortDigest.of(parts.chatID) : nil, data: data, template: template)
+            tokens: pushes.map(\.push.deviceToken), platform: parts.platform, topic: parts.topic, text: parts.template.shownText,
+            threadIdentifier: parts.template.threadsByChat ? ShortDigest.of(parts.chatID) : nil, data: data, template: parts.template)
     }
 }
 
@@ -104,7 +105,7 @@ private struct SharedParts: Hashable {
     let publicKeyHash: Digest64
     let platform: GorushPlatform
     let topic: String?
-    let text: PushText?
+    let template: NotificationTemplate
     let chatID: [UInt8]
     let message: [UInt8]
     /// The size of the payload without installation ids.
@@ -114,10 +115,10 @@ private struct SharedParts: Hashable {
         publicKeyHash = push.target.keyHash
         platform = push.tokenType == .apn ? .ios : .android  // no other is ever registered (PROTOCOL.md §7 row 10)
         topic = platform == .ios ? push.apnTopic : nil
-        text = template.isSilent ? nil : template.texts.text(for: push.type)
+        self.template = template
         let digest = String(repeating: "0", count: ShortDigest.byteCount)
         var empty = GorushNotification(
-            tokens: [], platform: platform, text: text, threadIdentifier: template.threadsByChat ? digest : nil,
+            tokens: [], platform: platform, text: template.shownText, threadIdentifier: template.threadsByChat ? digest : nil,
             data: GorushNotification.Content(format, chatID: [], message: [], targets: format == .rfc71 ? [] : [push.target]),
             template: template)
         // Placeholders of full length for the values that the delivery adds later.

@@ -1,8 +1,30 @@
 package import JSON
+package import PushProtocol
 
-/// The fields of every notification of a platform: the operator's settings `gorush.ios` and `gorush.android`.
+/// The templates of a platform, one for each kind of push: the settings `gorush.types`, `gorush.ios` and `gorush.android`.
+package struct NotificationTemplates: Sendable, Hashable {
+    private var templates: [PushKind: NotificationTemplate]
+
+    package init(_ template: (PushKind) -> NotificationTemplate) {
+        templates = Dictionary(uniqueKeysWithValues: PushKind.allCases.map { ($0, template($0)) })
+    }
+
+    /// Creates the templates of an operator who has set nothing.
+    package init() {
+        self.init { kind in
+            var template = NotificationTemplate()
+            template.text = .literal(kind.defaultText)
+            return template
+        }
+    }
+
+    package subscript(kind: PushKind) -> NotificationTemplate { templates[kind] ?? NotificationTemplate() }
+}
+
+/// The operator's part of a notification.
 package struct NotificationTemplate: Sendable, Hashable {
-    package var texts = PushTexts()
+    /// The displayed text; nil if the notification brings its own.
+    package var text: PushText?
     /// The fields under gorush's names (``GorushField``), including `data`. The delivery's own values take precedence.
     package var fields: [String: JSON] = [:]
     /// Whether the phone displays nothing itself: it wakes the app, which decides. Android calls that a data message, Apple a background
@@ -14,6 +36,9 @@ package struct NotificationTemplate: Sendable, Hashable {
     package var timeToLive: Duration?
 
     package init() {}
+
+    /// The text that the phone shows; nil if it shows nothing.
+    var shownText: PushText? { isSilent ? nil : text }
 
     /// Adds a member to `data`, in addition to the delivery's own.
     package mutating func addData(_ text: String, named name: String) {

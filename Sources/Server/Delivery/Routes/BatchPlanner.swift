@@ -49,7 +49,7 @@ struct DeliveryPlan: Sendable {
 /// Combines pushes into requests.
 struct BatchPlanner: Sendable {
     var dataFormat: GorushDataFormat
-    var template: NotificationTemplate
+    var templates: NotificationTemplates
     var lifetime: Duration
     /// ``DeliveryConfiguration/padPayload``.
     var padPayload = 0
@@ -93,7 +93,7 @@ struct BatchPlanner: Sendable {
         live.removeAll { $0.notification != nil }
         // Grouped by request: only devices of one request share a notification (PROTOCOL.md §10).
         for (_, pushes) in Dictionary(grouping: live, by: \.message).sorted(by: { $0.key < $1.key }) {
-            for group in GorushGroup.make(from: pushes, format: dataFormat, template: template, oneTokenEach: batch == nil) {
+            for group in GorushGroup.make(from: pushes, format: dataFormat, templates: templates, oneTokenEach: batch == nil) {
                 items.append(item(group, identifier: NotificationID(at: now, using: &random), at: now))
             }
         }
@@ -113,7 +113,7 @@ struct BatchPlanner: Sendable {
         guard let item = batch.first, item.pushes.count > 1 else { return nil }
         let middle = item.pushes.count / 2
         return [item.pushes[..<middle], item.pushes[middle...]].map { pushes in
-            GorushGroup.make(from: pushes, format: dataFormat, template: template, oneTokenEach: false).map { group in
+            GorushGroup.make(from: pushes, format: dataFormat, templates: templates, oneTokenEach: false).map { group in
                 self.item(group, identifier: item.identifier, at: now)
             }
         }
@@ -125,7 +125,7 @@ struct BatchPlanner: Sendable {
         let secondsLeft = max(1, (end.nanoseconds - now.nanoseconds) / 1_000_000_000)
         var notification = group.notification
         notification.identifier = Hex.encode(identifier.bytes)
-        if !template.isSilent { notification.collapseIdentifier = group.pushes.first.map(Self.collapseIdentifier) }
+        if !group.isSilent { notification.collapseIdentifier = group.pushes.first.map(Self.collapseIdentifier) }
         notification.expiry = .init(unixSeconds: end.nanoseconds / 1_000_000_000, secondsLeft: secondsLeft)
         notification.pad(toMultipleOf: padPayload)
         return DeliveryItem(identifier: identifier, notification: notification, pushes: group.pushes)

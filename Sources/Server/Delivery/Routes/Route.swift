@@ -58,7 +58,7 @@ final class Route: Sendable {
                 certificateAuthorityFile: endpoint.certificateAuthorityFile))
         gorush = GorushClient(http: http, endpoint: endpoint, probeTimeout: configuration.probeTimeout)
         planner = BatchPlanner(
-            dataFormat: configuration.dataFormat, template: configuration.template(of: route), lifetime: configuration.lifetime,
+            dataFormat: configuration.dataFormat, templates: configuration.templates(of: route), lifetime: configuration.lifetime,
             padPayload: configuration.padPayload)
         metrics = RouteMetrics(route: route.name, platform: route.platform)
         var logger = dependencies.logger
