@@ -153,13 +153,15 @@ struct ImportCommandTests {
         }
     }
 
-    @Test func `statusd's file is named after its key, and a database without any evidence is refused`() async throws {
+    /// - Parameter ending: The end of the file's name: that of statusd, or of push-notification-server.
+    @Test(arguments: [".db", "-app.db"])
+    func `a status-go server's file is named after its key, and a database without any evidence is refused`(ending: String) async throws {
         let world = try ImportWorld()
         let client = ProtocolClient(server: world.server)
         func name(of key: PublicKey) -> String {
             var name = Hex.encode(Array(key.compressed.bytes.prefix(16)))
             for place in [8, 13, 18, 23] { name.insert("-", at: name.index(name.startIndex, offsetBy: place)) }
-            return name + ".db"
+            return name + ending
         }
         for name in ["unnamed.db", name(of: world.server), name(of: client.key.publicKey)] {
             let fixture = try StatusGoFixture(at: world.folder.path(name))

@@ -16,19 +16,21 @@ struct IdentityEvidence: HoldsSecret, Sendable {
     ///
     /// - Parameters:
     ///   - keyFile: The path of the file with the key.
-    ///   - database: The original path of the database; statusd names the file after the key.
+    ///   - database: The original path of the database. Both server programs of status-go name the file after the key.
     /// - Throws: ``Failure`` when the key is another one, or when the database does not say.
     func check(_ key: PublicKey, of keyFile: String, for database: String) throws(Failure) {
         func require(_ agrees: Bool, _ place: String) throws(Failure) {
             guard agrees else {
                 throw .configuration(
                     """
-                    \(keyFile): the key with the public key 0x\(key) is not that of the server: \(place) names another one. The key of \
-                    statusd is NodeKey in its JSON configuration file.
+                    \(keyFile): the key with the public key 0x\(key) is not that of the server: \(place) names another one. \
+                    push-notification-server gets its key by -identity or STATUS_GO_NODE_KEY, statusd by NodeKey in its JSON \
+                    configuration file.
                     """)
             }
         }
-        let name = URL(filePath: database).deletingPathExtension().lastPathComponent
+        let fileName = URL(filePath: database).deletingPathExtension().lastPathComponent
+        let name = fileName.hasSuffix(Self.appSuffix) ? String(fileName.dropLast(Self.appSuffix.count)) : fileName
         let hasKeyName = UniversallyUniqueID.isText(name.utf8[...])
         if !bundleKeys.isEmpty { try require(bundleKeys.contains(key.compressed.bytes), "bundles.identity in \(database)") }
         if !contactCodes.isEmpty {
@@ -39,15 +41,18 @@ struct IdentityEvidence: HoldsSecret, Sendable {
         guard !storedKeys.isEmpty else {
             throw .configuration(
                 """
-                \(database) does not say whose database it is, so the key cannot be checked. statusd names the file after the key: give it \
-                the name \(Self.fileName(of: key)).db if it had that name.
+                \(database) does not say whose database it is, so the key cannot be checked. push-notification-server and statusd name the file \
+                after the key: give it the name \(Self.fileName(of: key))\(Self.appSuffix).db or \(Self.fileName(of: key)).db if it had it.
                 """)
         }
         let publicKeys = storedKeys.compactMap { FixedBytes<32>($0).flatMap { try? PrivateKey($0).publicKey } }
         try require(publicKeys.contains(key), "push_notification_server_identity in \(database)")
     }
 
-    /// Returns the name that statusd gives its database: the first 16 bytes of the compressed key, in groups.
+    /// The end of the name that push-notification-server gives its database.
+    private static let appSuffix = "-app"
+
+    /// Returns the name that statusd gives its database, and with which that of push-notification-server begins: the first 16 bytes of the compressed key, in groups.
     private static func fileName(of key: PublicKey) -> String {
         let bytes = key.compressed.bytes
         return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hex.encode(Array(bytes[$0])) }.joined(separator: "-")

@@ -14,12 +14,16 @@ struct ImportCommand: AsyncParsableCommand {
             discussion: """
                 Both servers must be stopped, and this one must have no database yet. The other database is only read, with the -wal file \
                 next to it. Registrations, tombstones, grants and the newest handled requests are taken. The private key is not in the \
-                database: name its file with --key-file. The key is checked, and installed as the server's if the server has none. A \
-                registration that this server cannot serve keeps its version as a tombstone. A killed import begins again.
+                database: name its file with --key-file. push-notification-server gets the key by its flag -identity or by \
+                STATUS_GO_NODE_KEY, statusd by NodeKey in its JSON configuration file. The key is checked, and installed as the server's \
+                if the server has none. A registration that this server cannot serve keeps its version as a tombstone. A killed import \
+                begins again.
                 """)
 
         @Argument(
-            help: ArgumentHelp("The database of the other server: UUID.db of statusd, or a decrypted one.", valueName: "source"),
+            help: ArgumentHelp(
+                "The other server's database: UUID-app.db of push-notification-server, UUID.db of statusd, or a decrypted one.",
+                valueName: "source"),
             completion: .file())
         var source: String
 
