@@ -215,6 +215,18 @@ struct CommandTests {
         }
     }
 
+    @Test("at go-waku, which has no store, the doctor names --own-node once, also as the advice in JSON")
+    func doctorAtGoWaku() async throws {
+        let node = try RawServer { connection in
+            while connection.readRequest() != nil { connection.respond(status: 500, body: "no suitable peers found") }
+        }
+        let arguments = ["doctor", "--node", node.url, "--server", server]
+        let refused = try await run(arguments)
+        #expect(refused.exitCode == 69 && refused.error.components(separatedBy: "add --own-node").count == 2, "\(refused.error)")
+        let json = try await run(arguments + ["--json"])
+        #expect(json.output.contains("add --own-node"), "\(json.output)")
+    }
+
     @Test("with --own-node, watch takes and shows all messages in the node's cache")
     func watchOwnNode() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in

@@ -57,6 +57,12 @@ extension Failure {
         the shard (--shard, go-waku: --pubsub-topic), and does it accept messages of this size (nwaku: --max-msg-size=1024KiB)?
         """
 
+    /// The next step at a node that does not respond from a store.
+    static let withoutStore = """
+        Does it have a store of version 3 (nwaku: --store=true)? pushctl reads replies from the node's store. If the node has none, like \
+        go-waku, and no other reader, add --own-node: pushctl then reads its relay cache.
+        """
+
     /// Creates the failure for an error of the client.
     ///
     /// - Parameter silence: The meaning of a missing reply.
@@ -76,8 +82,7 @@ extension Failure {
                 .unavailable(
                     """
                     \(error.description)
-                    Is \(node.url) a node's REST API, with a store of version 3 (--store=true)? pushctl reads replies from the node's \
-                    store. If the node has no store and no other reader, add --own-node: pushctl then reads its relay cache.
+                    Is \(node.url) a node's REST API? \(Self.withoutStore)
                     """)
             // The node rejected a message. go-waku gives no other reason (WAKU_REST.md §1.2).
             case .nodeRejected where error.status == 500: .unavailable("\(error.description)\n\(Self.unpublished)")

@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 package import PushClient
+import PushClientREST
 import PushProtocol
 import StatusCrypto
 
@@ -138,16 +139,18 @@ package struct Checkup {
 }
 
 extension Checkup.Step {
-    /// The next step for the operator.
-    var advice: String {
+    /// Returns the next step for the operator.
+    func advice(through access: NodeAccess) -> String {
         let error: PushClientError? = if case .failed(let error) = problem { error } else { nil }
         return switch (kind, problem, error?.code) {
         case (.admin, _, _):
             "Compare the key with `pushserver identity` on the server's machine, and name that server's admin endpoints with --admin."
         case (_, _, .some(.nodeUnreachable)):
             "nwaku has a REST API with --rest=true; `pushserver serve` has a node inside, unless it is set to use another one."
+        case (.node, _, .some(.nodeRejected)) where access.reception == .store:
+            Failure.withoutStore
         case (.node, _, .some(.nodeRejected)):
-            "nwaku has a store with --store=true. Check the shard too (--pubsub-topic)."
+            "Check the shard (--pubsub-topic), and that the node relays it (--relay=true)."
         case (_, _, .some(.nodeRejected)):
             Failure.unpublished
         case (.register, _, .some(.noReply)):

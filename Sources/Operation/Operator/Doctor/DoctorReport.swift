@@ -64,7 +64,7 @@ package struct DoctorReport: Report {
         self.steps = steps.map { step in
             Step(
                 name: step.kind.rawValue, isDone: step.problem == nil, milliseconds: step.milliseconds,
-                problem: step.problem?.description, advice: step.problem == nil ? nil : step.advice)
+                problem: step.problem?.description, advice: step.problem == nil ? nil : step.advice(through: access))
         }
         failure = steps.first { $0.problem != nil }.map { $0.failure(through: access) }
     }
@@ -85,6 +85,7 @@ package struct DoctorReport: Report {
 
 extension Checkup.Step {
     fileprivate func failure(through access: NodeAccess) -> Failure {
+        let advice = advice(through: access)
         if case .failed(let error) = problem {
             var failure = Failure(error, node: access, silence: "")
             if failure.kind != .failed {
