@@ -41,6 +41,8 @@ struct MistakeTests {
         Mistake("gorush.maximumNotifications=0", "gorush.maximumNotifications: expected a whole number from 1 to 10000, found 0", 78),
         Mistake("transport.kind=nwaku", "transport.kind: expected one of embedded, waku, found nwaku", 78),
         Mistake("transport.pubsubTopics=32", "transport.pubsubTopics: expected a list of topics like /waku/2/rs/16/32, found 32", 78),
+        Mistake(
+            "transport.quietTopics=/waku/2/rs/16/0", "transport.quietTopics: /waku/2/rs/16/0 is not in transport.pubsubTopics", 78),
         Mistake("transport.waku.url=127.0.0.1:8645", "transport.waku.url: expected an http or https URL", 78),
         Mistake("transport.waku.cacheCapacity=0", "transport.waku.cacheCapacity: expected a whole number from 1 to 1000000, found 0", 78),
         Mistake("transport.embedded.listen=8645", "transport.embedded.listen: expected a list of HOST:PORT, like 127.0.0.1:8645", 78),

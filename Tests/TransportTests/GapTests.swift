@@ -207,6 +207,18 @@ struct GapTests {
         }
     }
 
+    @Test func `a shard that may be silent is no warning`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            var configuration = WakuTransport.Configuration(pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval)
+            configuration.quietTopics = [TestNode.topic]
+            let transport = world.transport(node.url, configuration)
+            try await world.whileRunning(transport) { () async throws in
+                for _ in 1...61 { await world.pass(.seconds(60), dueIn: WakuWorld.idle) }
+                #expect(transport.warnings == [])
+            }
+        }
+    }
+
     @Test func `duplicates and another order change nothing`() async throws {
         world.control.faults.copies = 10
         world.control.faults.isReversed = true

@@ -28,7 +28,9 @@ final class WakuNodeLink: Sendable {
         self.node = node
         self.isOnly = isOnly
         self.base = base
-        status = WakuStatus(node: node.name, pubsubTopics: base.configuration.pubsubTopics, logger: base.logger)
+        status = WakuStatus(
+            node: node.name, pubsubTopics: base.configuration.pubsubTopics, quietTopics: base.configuration.quietTopics, logger: base.logger
+        )
     }
 
     func run(receiver: any EnvelopeReceiver) async {

@@ -31,12 +31,15 @@ final class WakuStatus: Sendable {
     static let lossLifetime = Duration.seconds(600)
 
     private let state: Mutex<State>
+    private let quietTopics: Set<String>
     private let logger: Logger
 
-    init(node: String, pubsubTopics: [String], logger: Logger) {
+    /// - Parameter quietTopics: The topics on which silence is no warning.
+    init(node: String, pubsubTopics: [String], quietTopics: Set<String> = [], logger: Logger) {
         var logger = logger
         logger[metadataKey: "node"] = "\(node)"
         self.logger = logger
+        self.quietTopics = quietTopics
         state = Mutex(State(healthIssues: Dictionary(pubsubTopics.map { ($0, Self.notPolledIssue) }) { first, _ in first }))
     }
 
@@ -63,7 +66,9 @@ final class WakuStatus: Sendable {
     /// Returns problems that leave the node usable.
     func warnings(at now: Timestamp) -> [String] {
         state.withLock { state in
-            let silent = state.messages.filter { $0.value <= now.advanced(by: .zero - Self.silenceLimit) }.map { topic, since in
+            let silent = state.messages.filter { topic, since in
+                since <= now.advanced(by: .zero - Self.silenceLimit) && !quietTopics.contains(topic)
+            }.map { topic, since in
                 let minutes = (now.nanoseconds - since.nanoseconds) / 60_000_000_000
                 return state.spokenOn.contains(topic)
                     ? "\(topic): no message for \(minutes) minutes"

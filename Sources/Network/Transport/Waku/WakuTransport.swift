@@ -11,6 +11,8 @@ import Wire
 package final class WakuTransport: MessageTransport {
     package struct Configuration: Sendable {
         package var pubsubTopics: [String]
+        /// Topics on which silence is no warning: a shard that few clients use yet, or not any more.
+        package var quietTopics: Set<String> = []
         /// The time between two GETs; at most half of the time in which the busiest traffic fills the node's cache (WAKU_REST.md §3).
         package var pollInterval: Duration
         /// The node's `--rest-relay-cache-capacity`.

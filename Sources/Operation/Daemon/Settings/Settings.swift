@@ -92,10 +92,15 @@ package struct Settings: HoldsSecret, Sendable {
 
         transportKind = reader.value("transport.kind", .choice, default: .embedded)
         pubsubTopics = reader.list("transport.pubsubTopics", of: .pubsubTopic, default: ["/waku/2/rs/16/32"], isSet: true)
+        let quietTopics = reader.list("transport.quietTopics", of: .pubsubTopic, isSet: true)
+        for topic in quietTopics where !pubsubTopics.contains(topic) {
+            reader.report("transport.quietTopics: \(topic) is not in transport.pubsubTopics; add it there, or remove it here")
+        }
         echoesReplies = reader.value("transport.replyEcho", .bool, default: true)
         embeddedListen = reader.list("transport.embedded.listen", of: .address, default: [ListenAddress(host: "127.0.0.1", port: 8645)])
         wakuURLs = Self.wakuURLs(&reader)
         waku = WakuTransport.Configuration(pubsubTopics: pubsubTopics)
+        waku.quietTopics = Set(quietTopics)
         reader.update(&waku.pollInterval, "transport.waku.pollInterval", .duration(from: .milliseconds(10), to: .seconds(60)))
         reader.update(&waku.cacheCapacity, "transport.waku.cacheCapacity", .integer(1...1_000_000))
         reader.update(&waku.usesHistory, "transport.waku.history", .bool)
