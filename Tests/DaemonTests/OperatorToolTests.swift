@@ -375,6 +375,15 @@ struct OperatorToolTests {
                 #expect(refused.exitCode == 1 && refused.output.contains(words) && refused.error.contains(remedy), "\(refused.error)")
                 #expect(!refused.output.contains(token) && !refused.error.contains(token))
             }
+            // It gives up at once, because nothing is delivered to any device.
+            world.gorush.fail(token: token, with: nil)
+            world.gorush.breakDown(.answer(status: 503))
+            #expect(try await world.request() == nil)
+            #expect(await world.server.log.wait { $0.contains("] pushes are not delivered ") })
+            let waiting = try await ChildProcess.run("pushctl", arguments, environment: [:])
+            #expect(waiting.exitCode == 1 && waiting.output.contains("a proxy answers 503 instead of gorush"), "\(waiting.output)")
+            #expect(waiting.error.contains("look at the proxy's log"), "\(waiting.error)")
+            world.gorush.breakDown(nil)
         }
     }
 

@@ -94,10 +94,11 @@ package struct AdminEndpoints {
     /// 2 min: gorush waits up to 60 s for Apple or Google, and a push may wait for its turn.
     private static let outcomeTimeout = Duration.seconds(120)
 
-    /// Waits for the result of the first attempt of a push.
+    /// Waits for the result of the first attempt of a push, unless no route of its platform delivers.
     ///
+    /// - Parameter platform: `ios` or `android`.
     /// - Returns: The problem; nil if the push was delivered.
-    func outcome(of push: Digest32) async -> Checkup.Problem? {
+    func outcome(of push: Digest32, on platform: String) async -> Checkup.Problem? {
         let http = HTTPClient(configuration: .init())
         defer { http.shutdown() }
         let end = ContinuousClock.now + Self.outcomeTimeout
@@ -108,12 +109,24 @@ package struct AdminEndpoints {
             switch (progress.state, progress.reason) {
             case ("sent", _): return nil
             case ("waiting", let reason?): return .wrong("The push is not delivered, and waits: \(reason)")
-            case ("waiting", nil): break
+            case ("waiting", nil):
+                if let reasons = await reasonsOfNoDelivery(on: platform, http) {
+                    return .wrong("The push waits, because nothing is delivered: \(reasons)")
+                }
             case (let state, let reason): return .wrong("The push was not delivered (\(state)): \(reason ?? "dry run")")
             }
             guard (try? await Task.sleep(for: .milliseconds(200))) != nil else { break }
         }
         return .wrong("gorush has not responded for \(Self.outcomeTimeout).")
+    }
+
+    /// Returns why no route of a platform delivers; nil if one does, or if the server does not say.
+    private func reasonsOfNoDelivery(on platform: String, _ http: HTTPClient) async -> String? {
+        guard let status = await get("/status.json", as: StatusSnapshot.self, http) else { return nil }
+        let routes = status.routes.filter { $0.platform == platform }
+        guard !routes.contains(where: \.isDelivering) else { return nil }
+        let reasons = status.issues.map(\.text).filter { text in routes.contains { text.hasPrefix("delivery \($0.name): ") } }
+        return reasons.isEmpty ? nil : reasons.joined(separator: "; ")
     }
 
     /// Returns the age in seconds of the newest automatic backup; nil if none exists, or the endpoints do not respond.

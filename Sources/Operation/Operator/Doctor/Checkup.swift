@@ -52,6 +52,8 @@ package struct Checkup {
     private let node: Node
     private let device: Device
     private let identity = Identity.generate()
+    /// The platform of the device, as routes name it.
+    var platform: String { device.service == .firebase ? "android" : "ios" }
     /// The installation id, a UUID: the reference's servers refuse other ids.
     private var installationID: String { identity.derivedInstallationID }
 
@@ -208,6 +210,14 @@ extension Checkup.Step {
         (
             ["suspected token"],
             "Apple or Google rejected the device less than 10 minutes ago. The server retries every 10 minutes: try again later."
+        ),
+        (
+            ["a proxy answers"],
+            "The proxy in front of gorush does not reach it, or limits requests: look at the proxy's log, and whether gorush runs."
+        ),
+        (
+            ["gorush is not reachable", "gorush cannot be used", "gorush runs in async mode", "gorush ignores core.sync", "does not show"],
+            "Start gorush, or correct its address or its configuration: `pushserver check-config --probe` says whether it is right."
         ),
         (["queue full"], "The queue of the route is full: look at the server's /health/ready."),
     ]

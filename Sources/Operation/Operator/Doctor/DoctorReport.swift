@@ -41,7 +41,9 @@ package struct DoctorReport: Report {
             report(steps[0].line)
         } else {
             if case .otherServer(let reason) = before { report("warning             \(reason)") }
-            steps = await checkup.run(outcome: before.isKnown ? { await endpoints.outcome(of: $0) } : nil) { report($0.line) }
+            steps = await checkup.run(outcome: before.isKnown ? { await endpoints.outcome(of: $0, on: checkup.platform) } : nil) {
+                report($0.line)
+            }
         }
         var delivery = AdminEndpoints.Delivery.unknown("no push was accepted")
         if before.isKnown || steps.contains(where: { $0.kind == .push && $0.problem == nil }) {
