@@ -105,16 +105,10 @@ struct KnownFacts {
     private mutating func readQueries(_ stored: [Digest64: [(row: Int64, byteCount: Int)]], _ transaction: WriteTransaction) throws {
         var chosen: [Digest64: [Int64]] = [:]
         for query in facts.lookups.queries {
-            var byteCount = 0
-            for keyHash in query where byteCount <= ProtocolLimits.maximumAnswerByteCount {
-                // Lists beyond the credits of their key are not read, because untrusted clients can send any number of queries.
-                var allowed = min(facts.lookups.allowances.answerByteCount(of: keyHash), ProtocolLimits.maximumAnswerByteCount)
-                var rows: [Int64] = []
-                for (row, size) in stored[keyHash] ?? [] where size <= allowed {
-                    allowed -= size
-                    byteCount += size
-                    rows.append(row)
-                }
+            var budget = QueryBudget()
+            for keyHash in query {
+                let credits = facts.lookups.allowances.answerByteCount(of: keyHash)
+                guard let rows = budget.choose(among: stored[keyHash] ?? [], credits: credits) else { break }
                 chosen[keyHash] = rows
             }
         }

@@ -39,22 +39,12 @@ extension WriteTransaction {
                 return nil
             }
         }
-        let notification = accepted.notification
-        let tokenType: TokenType = notification.platform == .ios ? .apn : .firebase
-        let topic = notification.topic ?? ""
-        // No registration has a key hash of zeros.
-        let owner = Digest64(accepted.owner) ?? Digest64()
-        let route = routes.route(of: tokenType, apnTopic: topic)
-        // The bundle ids of gateways are those of the settings.
-        let trust = PushTrust.unproven
-        // A gateway can report that the queue is full.
-        guard try content == nil || reserveSlot(in: route, trust: trust, at: now) else { throw StoreError.queueFull }
-        let target = Installation(keyHash: owner, installationID: notification.token.text)
-        let round = content == nil ? 0 : outbox.round(for: target, trust: trust, in: route)
-        let place = SealedPlace.push(to: Installation(keyHash: owner, installationID: ""), deduplicationKey: accepted.digest)
-        let secrets = try content.map {
-            try sealing.seal(PushSecrets(deviceToken: notification.token, notification: $0).fields, in: place)
+        let (target, topic) = (accepted.target, accepted.notification.topic ?? "")
+        let route = routes.route(of: accepted.tokenType, apnTopic: topic)
+        let new = try NewPush(accepted, content: content, route: route, outbox) {
+            try reserveSlot(in: route, trust: .unproven, at: now)
         }
+        let place = SealedPlace.push(to: target, deduplicationKey: accepted.digest)
         let id = try database.first(
             """
             INSERT INTO push (
@@ -62,10 +52,10 @@ extension WriteTransaction {
                 token_type, type, apn_topic, secrets, trust, server)
             VALUES (0, $1, $2, $3, $4, $5, 0, $6, $7, '', $8, 0, $9, $10, $11, $12) RETURNING id
             """,
-            content == nil ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue, route, now, round,
-            content == nil ? now : nil, accepted.digest, owner, tokenType, topic, secrets, trust, server
+            new.state, route, now, new.next, new.end == nil ? nil : now, accepted.digest, target.keyHash, accepted.tokenType, topic,
+            try new.secrets.map { try sealing.seal($0.fields, in: place) }, new.trust, server
         ) { try $0.next(Int64.self) }
-        if content == nil { count(.discarded) }
+        if let end = new.end { count(end.outcome.milestone) }
         return id
     }
 }

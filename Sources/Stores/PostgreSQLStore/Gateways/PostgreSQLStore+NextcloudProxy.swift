@@ -46,9 +46,6 @@ extension PostgreSQLStore: ProxyStore {
 }
 
 extension WriteTransaction {
-    /// 10 dead devices per hour. It limits the damage of a wrong gorush environment, in which every token looks dead.
-    private static let maximumDeathsPerHour = 10
-
     fileprivate func put(_ device: ProxyDevice) throws {
         let identifier = device.identifier.digest
         let secrets = try sealing.seal(
@@ -86,8 +83,8 @@ extension WriteTransaction {
             WHERE voip_token_code = $1 AND updated_at < $2 AND voip_topic = $3
             """,
             code, token.attemptedAt, token.apnTopic)
-        let hour = now.advanced(by: .seconds(-3_600))
-        let deaths = try database.count("SELECT count(*) FROM nextcloud_device WHERE removed_at > $1 AND is_dead", hour)
+        let budget = DeathBudget(at: now)
+        let deaths = try database.count("SELECT count(*) FROM nextcloud_device WHERE removed_at > $1 AND is_dead", budget.start)
         database.add(
             """
             UPDATE nextcloud_device SET removed_at = $1, is_dead = true, \(Self.eraseTokens) WHERE identifier IN (
@@ -95,7 +92,7 @@ extension WriteTransaction {
                 WHERE token_code = $2 AND removed_at IS NULL AND platform = $3 AND updated_at < $4 AND (topic = $5 OR platform <> 'ios')
                 LIMIT $6)
             """,
-            now, code, platform.rawValue, token.attemptedAt, token.apnTopic, max(0, Self.maximumDeathsPerHour - deaths))
+            now, code, platform.rawValue, token.attemptedAt, token.apnTopic, budget.remaining(after: deaths))
     }
 
     /// The SQL assignments that erase the tokens of a removed device.

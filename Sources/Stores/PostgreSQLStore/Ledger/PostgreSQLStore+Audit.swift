@@ -19,34 +19,18 @@ extension PostgreSQLStore {
             ])
             try facts.add(ledger: results[0])
             // Here states are read as numbers: one that does not exist is what the audit looks for.
-            let messages = try results[1].map { row in
+            for row in try results[1].map({ row in
                 (
-                    state: MessageState(rawValue: try row.next()), reason: try row.next(Int64?.self).flatMap(IgnoreReason.init),
-                    isUndecided: try row.next(Bool.self), count: try row.next(Int64.self)
+                    state: try row.next(Int64.self), reason: try row.next(Int64?.self), isUndecided: try row.next(Bool.self),
+                    count: try row.next(Int64.self)
                 )
+            }) {
+                facts.addMessages(state: row.state, reason: row.reason, isUndecided: row.isUndecided, count: row.count)
             }
-            for row in messages {
-                if row.state == .recorded, row.isUndecided {
-                    facts.undecidedCount += row.count
-                } else if let state = row.state, !row.isUndecided,
-                    let milestone = try? Milestone(messageState: state, ignoreReason: row.reason)
-                {
-                    facts.rowCounts[milestone, default: 0] += row.count
-                } else {
-                    facts.damagedRowCount += row.count
-                }
-            }
-            let pushes = try results[2].map {
+            for row in try results[2].map({
                 (state: try $0.next(Int64.self), isOpen: try $0.next(Bool.self), count: try $0.next(Int64.self))
-            }
-            for row in pushes {
-                if row.isOpen, OpenPushState(rawValue: row.state) != nil {
-                    facts.openCount += row.count
-                } else if !row.isOpen, let outcome = PushOutcome(rawValue: row.state) {
-                    facts.rowCounts[outcome.milestone, default: 0] += row.count
-                } else {
-                    facts.damagedRowCount += row.count
-                }
+            }) {
+                facts.addPushes(state: row.state, isOpen: row.isOpen, count: row.count)
             }
             facts.leakyRowCount = try results[3].map { try $0.next(Int64.self) }.first ?? 0
             // A server that has joined again has several rows.

@@ -7,14 +7,10 @@ extension PostgreSQLStore {
     private static let maximumPrunedRowCount = 1_000
     /// 2,000 rows, which one call of ``unregisterUnused(since:after:at:)`` examines.
     private static let maximumSweptRowCount = 2_000
-    /// 180 days since the last delivery, the default lifetime of an unused registration.
-    private static let provenTokenLifetime = Duration.seconds(180 * 86_400)
 
     package func prune(at now: Timestamp) async throws -> Pruned {
         let limit = Self.maximumPrunedRowCount
-        let oldestMessage = now.advanced(by: .zero - ProtocolLimits.decidedMessageLifetime)
-        let oldestPush = now.advanced(by: .zero - ProtocolLimits.finishedPushLifetime)
-        let oldestDead = now.advanced(by: .zero - DeadRegistration.lifetime)
+        let oldest = Retention(at: now)
         return try await write { transaction in
             guard try transaction.takeJob("prune") else { return Pruned(messageCount: 0, pushCount: 0) }
             let database = transaction.database
@@ -27,31 +23,31 @@ extension PostgreSQLStore {
                         SELECT id FROM message WHERE decided_at < $1 AND id < (SELECT max(id) FROM message)
                         ORDER BY decided_at LIMIT $2 FOR UPDATE SKIP LOCKED
                     ) RETURNING state, ignore_reason
-                    """, oldestMessage, limit),
+                    """, oldest.decidedMessages, limit),
                 Command(
                     """
                     DELETE FROM push WHERE id IN (
                         SELECT id FROM push WHERE finished_at < $1 AND id < (SELECT max(id) FROM push)
                         ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED
                     ) RETURNING state
-                    """, oldestPush, limit),
+                    """, oldest.finishedPushes, limit),
                 Command(
                     """
                     DELETE FROM suspect_token
                     WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE suspected_at < $1 LIMIT $2)
-                    """, oldestDead, limit),
+                    """, oldest.deadRegistrations, limit),
                 Command(
                     """
                     DELETE FROM proven_token WHERE token_digest IN (SELECT token_digest FROM proven_token WHERE delivered_at < $1 LIMIT $2)
-                    """, now.advanced(by: .zero - Self.provenTokenLifetime), limit),
+                    """, oldest.provenTokens, limit),
                 Command(
                     "DELETE FROM dead_registration WHERE id IN (SELECT id FROM dead_registration WHERE died_at < $1 LIMIT $2)",
-                    oldestDead, limit),
+                    oldest.deadRegistrations, limit),
                 Command(
                     """
                     DELETE FROM nextcloud_device WHERE identifier IN (
                         SELECT identifier FROM nextcloud_device WHERE removed_at < $1 LIMIT $2)
-                    """, now.advanced(by: .zero - ProxyDevice.removalMemory), limit),
+                    """, oldest.removedDevices, limit),
             ])
             let messages = try results[0].map { try Milestone(messageState: $0.next(), ignoreReason: $0.next()) }
             let pushes = try results[1].map { try $0.next(PushOutcome.self).milestone }

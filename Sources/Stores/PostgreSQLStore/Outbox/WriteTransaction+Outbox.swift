@@ -6,7 +6,7 @@ import Store
 import Wire
 
 extension WriteTransaction {
-    /// Adds pushes to the outbox, without texts that exceed `ProtocolLimits.maximumPushContentByteCount`: a peer may send a megabyte.
+    /// Adds pushes to the outbox.
     ///
     /// - Parameter loaded: The registrations that were loaded. The batch may have added others.
     func enqueue(_ accepted: [DecidedBatch.Push], loaded: [Installation: PushTargetRow], at now: Timestamp) throws {
@@ -14,24 +14,15 @@ extension WriteTransaction {
         let routes = try RouteTable(database)
         let proven = try provenTargets(of: accepted.map(\.push.target), loaded)
         var rows = PushRows()
-        for push in accepted {
-            let (target, route) = (push.push.target, routes.route(of: push.push.tokenType, apnTopic: push.push.apnTopic))
-            let trust = trust(
-                inTargetThatWorked: proven.contains(target), push.push.tokenType, apnTopic: push.push.apnTopic, in: route,
-                routes)
-            let end: (outcome: PushOutcome, reason: String?)? =
-                if let outcome = push.outcome {
-                    (outcome, nil)
-                } else if try !reserveSlot(in: route, trust: trust, at: now) {
-                    // The reply reports a success, as for a filtered push: its sender must not learn whether the target is proven.
-                    (.refused, "queue full")
-                } else {
-                    nil
-                }
-            let next = end == nil ? push.due?.nanoseconds ?? outbox.round(for: target, trust: trust, in: route) : 0
-            rows.append(push, route: route, trust: trust, next: next, end: end)
-            count(.accepted)
-            if let end { count(end.outcome.milestone) }
+        for accepted in accepted {
+            let push = accepted.push
+            let route = routes.route(of: push.tokenType, apnTopic: push.apnTopic)
+            let trust = PushTrust(
+                hasWorked: proven.contains(push.target), push.tokenType, apnTopic: push.apnTopic, namedBundleIDs: outbox.namedBundleIDs
+            ) { routes.isKnown(push.apnTopic, in: route) }
+            let new = try NewPush(accepted, route: route, trust: trust, outbox) { try reserveSlot(in: route, trust: trust, at: now) }
+            rows.append(accepted, new)
+            for milestone in new.milestones { count(milestone) }
         }
         database.add(try rows.insertion(of: server, at: now, sealing))
     }
@@ -53,25 +44,14 @@ extension WriteTransaction {
         return proven
     }
 
-    /// Returns the trust of a push.
-    ///
-    /// - Parameter hasWorked: Whether a push was delivered to the target before.
-    func trust(
-        inTargetThatWorked hasWorked: Bool, _ tokenType: TokenType, apnTopic: String, in route: String, _ routes: RouteTable
-    ) -> PushTrust {
-        if hasWorked { return .proven }
-        if tokenType != .apn || outbox.namedBundleIDs.contains(apnTopic) { return .unproven }
-        return routes.isKnown(apnTopic, in: route) ? .unproven : .unknownBundleID
-    }
-
     /// Reserves a slot in the queue of a route.
     ///
     /// - Returns: Whether a slot was free.
     func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool {
         try outbox.reserveSlot(in: route, trust: trust, at: now) {
-            let levels: [PushTrust] = OutboxCapacity.Slots(trust) == .unknownBundleIDs ? [.unknownBundleID] : [.proven, .unproven]
-            return try database.count(
-                "SELECT count(*) FROM push WHERE route = $1 AND trust = ANY($2) AND \(OpenPushes.due)", route, SQLArray(levels))
+            try database.count(
+                "SELECT count(*) FROM push WHERE route = $1 AND trust = ANY($2) AND \(OpenPushes.due)", route,
+                SQLArray(OutboxCapacity.Slots(trust).levels))
         }
     }
 
@@ -89,8 +69,8 @@ extension WriteTransaction {
     /// Writes the content of a deferred push with which others were coalesced. Finished pushes do not change.
     func rewrite(_ deferred: DeferredPush) throws {
         try rewrite(deferred.row) { secrets in
-            secrets.chatID = PushRows.sendable(deferred.content.chatID)
-            secrets.message = PushRows.sendable(deferred.content.message)
+            secrets.chatID = PushSecrets.sendable(deferred.content.chatID)
+            secrets.message = PushSecrets.sendable(deferred.content.message)
         }
     }
 
@@ -187,23 +167,19 @@ extension WriteTransaction {
 
 /// Rows of accepted pushes as the columns of one statement.
 private struct PushRows {
-    private var pushes: [(accepted: DecidedBatch.Push, route: String, trust: PushTrust, next: Int64, end: (PushOutcome, String?)?)] = []
+    private var pushes: [(accepted: DecidedBatch.Push, new: NewPush)] = []
 
-    mutating func append(
-        _ accepted: DecidedBatch.Push, route: String, trust: PushTrust, next: Int64, end: (outcome: PushOutcome, reason: String?)?
-    ) {
-        pushes.append((accepted, route, trust, next, end.map { ($0.outcome, $0.reason) }))
+    mutating func append(_ accepted: DecidedBatch.Push, _ new: NewPush) {
+        pushes.append((accepted, new))
     }
 
     /// The statement that inserts the rows.
     func insertion(of server: Int64, at now: Timestamp, _ sealing: RowSealing) throws -> Command {
         let contents = pushes.map(\.accepted.push)
-        let secrets = try pushes.map { push -> [UInt8]? in
+        let secrets = try pushes.map { push in
             let content = push.accepted.push
-            guard push.end == nil else { return nil }
-            let secrets = PushSecrets(
-                deviceToken: content.deviceToken, chatID: Self.sendable(content.chatID), message: Self.sendable(content.message))
-            return try sealing.seal(secrets.fields, in: .push(to: content.target, deduplicationKey: content.deduplicationKey))
+            let place = SealedPlace.push(to: content.target, deduplicationKey: content.deduplicationKey)
+            return try push.new.secrets.map { try sealing.seal($0.fields, in: place) }
         }
         return Command(
             """
@@ -224,14 +200,10 @@ private struct PushRows {
             ORDER BY new.number
             """,
             now, SQLArray(pushes.map(\.accepted.message)),
-            SQLArray(pushes.map { $0.end?.0.rawValue ?? OpenPushState.queued.rawValue }), SQLArray(pushes.map(\.route)),
-            SQLArray(pushes.map(\.trust)), SQLArray(pushes.map(\.next)), SQLArray(pushes.map { $0.end == nil ? nil : now }),
-            SQLArray(pushes.map { $0.end?.1 }), SQLArray(contents.map(\.deduplicationKey)), SQLArray(contents.map(\.target.keyHash)),
+            SQLArray(pushes.map(\.new.state)), SQLArray(pushes.map(\.new.route)), SQLArray(pushes.map(\.new.trust)),
+            SQLArray(pushes.map(\.new.next)), SQLArray(pushes.map { $0.new.end == nil ? nil : now }),
+            SQLArray(pushes.map(\.new.end?.reason)), SQLArray(contents.map(\.deduplicationKey)), SQLArray(contents.map(\.target.keyHash)),
             SQLArray(contents.map(\.target.installationID)), SQLArray(contents.map(\.tokenType)), SQLArray(contents.map(\.type)),
             SQLArray(contents.map(\.apnTopic)), SQLArray(secrets), server)
-    }
-
-    static func sendable(_ bytes: [UInt8]) -> [UInt8] {
-        bytes.count <= ProtocolLimits.maximumPushContentByteCount ? bytes : []
     }
 }

@@ -80,24 +80,14 @@ struct KnownFacts {
 
     /// Reads the registrations of the queried keys in order, until the response has no capacity for more.
     private mutating func read(_ query: [Digest64], from transaction: WriteTransaction) throws {
-        var byteCount = 0
+        var budget = QueryBudget()
         for keyHash in query {
-            guard byteCount <= ProtocolLimits.maximumAnswerByteCount else { return }
-            let registrations = try facts.queryable[keyHash] ?? queryable(keyHash, from: transaction)
-            facts.queryable[keyHash] = registrations
-            for registration in registrations { byteCount += registration.listByteCount }
-        }
-    }
-
-    /// Returns the registrations of a key whose lists fit into the response and the credits of the key. Reads no other lists, because
-    /// untrusted clients can send any number of queries.
-    private func queryable(_ keyHash: Digest64, from transaction: WriteTransaction) throws -> [QueryableRegistration] {
-        var allowed = min(facts.lookups.allowances.answerByteCount(of: keyHash), ProtocolLimits.maximumAnswerByteCount)
-        let database = transaction.database
-        return try database.allowedKeyByteCounts(of: keyHash).compactMap { row, byteCount in
-            guard byteCount <= allowed else { return nil }
-            allowed -= byteCount
-            return try database.queryableRegistration(row, of: keyHash, transaction.sealing)
+            let sizes = try transaction.database.allowedKeyByteCounts(of: keyHash)
+            guard let rows = budget.choose(among: sizes, credits: facts.lookups.allowances.answerByteCount(of: keyHash)) else { return }
+            guard facts.queryable[keyHash] == nil else { continue }
+            facts.queryable[keyHash] = try rows.compactMap {
+                try transaction.database.queryableRegistration($0, of: keyHash, transaction.sealing)
+            }
         }
     }
 }

@@ -34,28 +34,18 @@ extension WriteTransaction {
             count(.merged)
             return nil
         }
-        let notification = accepted.notification
-        let tokenType: TokenType = notification.platform == .ios ? .apn : .firebase
-        let topic = notification.topic ?? ""
-        // No registration has a key hash of zeros.
-        let owner = Digest64(accepted.owner) ?? Digest64()
-        let route = try route(of: tokenType, apnTopic: topic)
-        // The bundle ids of gateways are those of the settings.
-        let trust = PushTrust.unproven
-        // A gateway can report that the queue is full.
-        guard try content == nil || reserveSlot(in: route, trust: trust, at: now) else { throw StoreError.queueFull }
-        let target = Installation(keyHash: owner, installationID: notification.token.text)
-        let round = content == nil ? 0 : outbox.round(for: target, trust: trust, in: route)
-        let place = SealedPlace.push(to: Installation(keyHash: owner, installationID: ""), deduplicationKey: accepted.digest)
-        let secrets = try content.flatMap { content in
-            try sealing.seal(PushSecrets(deviceToken: notification.token, notification: content).fields, in: place)
+        let (target, topic) = (accepted.target, accepted.notification.topic ?? "")
+        let route = try route(of: accepted.tokenType, apnTopic: topic)
+        let new = try NewPush(accepted, content: content, route: route, outbox) {
+            try reserveSlot(in: route, trust: .unproven, at: now)
         }
+        let place = SealedPlace.push(to: target, deduplicationKey: accepted.digest)
         let id = try database.first(
-            Self.insertNotification, content == nil ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue,
-            route, now, round, content == nil ? now : nil, accepted.digest.prefix, accepted.digest, owner,
-            tokenType, topic, secrets, trust
+            Self.insertNotification, new.state, route, now, new.next, new.end == nil ? nil : now, accepted.digest.prefix,
+            accepted.digest, target.keyHash, accepted.tokenType, topic, try new.secrets.map { try sealing.seal($0.fields, in: place) },
+            new.trust
         ) { try $0.next(Int64.self) }
-        if content == nil { count(.discarded) }
+        if let end = new.end { count(end.outcome.milestone) }
         return id
     }
 

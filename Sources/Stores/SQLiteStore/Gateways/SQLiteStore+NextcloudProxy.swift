@@ -45,9 +45,6 @@ extension SQLiteStore: ProxyStore {
 }
 
 extension WriteTransaction {
-    /// 10 dead devices per hour. It limits the damage of a wrong gorush environment, in which every token looks dead.
-    private static let maximumDeathsPerHour = 10
-
     fileprivate func put(_ device: ProxyDevice) throws {
         try database.run(
             "DELETE FROM nextcloud_device WHERE identifier_prefix = ? AND identifier = ?", device.identifier.digest.prefix,
@@ -87,8 +84,8 @@ extension WriteTransaction {
             WHERE voip_token_code = ? AND updated_at < ? AND voip_topic = ?
             """,
             code, token.attemptedAt, token.apnTopic)
-        let hour = now.advanced(by: .seconds(-3_600))
-        let deaths = try database.count("SELECT count(*) FROM nextcloud_device WHERE removed_at > ? AND is_dead = 1", hour)
+        let budget = DeathBudget(at: now)
+        let deaths = try database.count("SELECT count(*) FROM nextcloud_device WHERE removed_at > ? AND is_dead = 1", budget.start)
         try database.run(
             """
             UPDATE nextcloud_device SET removed_at = ?1, is_dead = 1, \(Self.eraseTokens) WHERE id IN (
@@ -96,7 +93,7 @@ extension WriteTransaction {
                 WHERE token_code = ?2 AND removed_at IS NULL AND platform = ?3 AND updated_at < ?4 AND (topic = ?5 OR platform <> 'ios')
                 LIMIT ?6)
             """,
-            now, code, platform.rawValue, token.attemptedAt, token.apnTopic, max(0, Self.maximumDeathsPerHour - deaths))
+            now, code, platform.rawValue, token.attemptedAt, token.apnTopic, budget.remaining(after: deaths))
     }
 
     /// The SQL assignments that erase the tokens of a removed device.
@@ -122,13 +119,13 @@ extension WriteTransaction {
             now, oldest, limit)
     }
 
-    /// Deletes removed devices after ``ProxyDevice/removalMemory``.
+    /// Deletes devices that were removed before a time.
     ///
     /// - Returns: The number of deleted devices.
-    func forgetRemovedDevices(before now: Timestamp, limit: Int) throws -> Int {
+    func forgetRemovedDevices(before oldest: Timestamp, limit: Int) throws -> Int {
         try database.run(
             "DELETE FROM nextcloud_device WHERE id IN (SELECT id FROM nextcloud_device WHERE removed_at < ? LIMIT ?)",
-            now.advanced(by: .zero - ProxyDevice.removalMemory), limit)
+            oldest, limit)
     }
 }
 

@@ -29,16 +29,7 @@ extension SQLiteStore {
             "SELECT state, ignore_reason, decided_at IS NULL, count(*) FROM message WHERE id BETWEEN ? AND ? GROUP BY 1, 2, 3",
             rows.lowerBound, rows.upperBound
         ) { row in
-            let state = MessageState(rawValue: try row.next())
-            let reason = try row.next(Int64?.self).flatMap(IgnoreReason.init)
-            let (isUndecided, count): (Bool, Int64) = (try row.next(), try row.next())
-            if state == .recorded, isUndecided {
-                facts.undecidedCount += count
-            } else if let state, !isUndecided, let milestone = try? Milestone(messageState: state, ignoreReason: reason) {
-                facts.rowCounts[milestone, default: 0] += count
-            } else {
-                facts.damagedRowCount += count
-            }
+            try facts.addMessages(state: row.next(), reason: row.next(), isUndecided: row.next(), count: row.next())
         }
     }
 
@@ -46,14 +37,7 @@ extension SQLiteStore {
         try database.forEach(
             "SELECT state, finished_at IS NULL, count(*) FROM push WHERE id BETWEEN ? AND ? GROUP BY 1, 2", rows.lowerBound, rows.upperBound
         ) { row in
-            let (state, isOpen, count): (Int64, Bool, Int64) = (try row.next(), try row.next(), try row.next())
-            if isOpen, OpenPushState(rawValue: state) != nil {
-                facts.openCount += count
-            } else if !isOpen, let outcome = PushOutcome(rawValue: state) {
-                facts.rowCounts[outcome.milestone, default: 0] += count
-            } else {
-                facts.damagedRowCount += count
-            }
+            try facts.addPushes(state: row.next(), isOpen: row.next(), count: row.next())
         }
         facts.leakyRowCount += Int64(
             try database.count(

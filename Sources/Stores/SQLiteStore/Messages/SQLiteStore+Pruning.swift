@@ -7,21 +7,16 @@ extension SQLiteStore {
     /// 1,000 rows of each table, which one call of ``prune(at:)`` deletes at most: some milliseconds of the writer.
     static let maximumPrunedRowCount = 1_000
 
-    /// 180 days since the last delivery, the default lifetime of an unused registration.
-    private static let provenTokenLifetime = Duration.seconds(180 * 86_400)
-
     // The newest row of a table stays, because the audit reads the number of all rows ever inserted from its id.
     package func prune(at now: Timestamp) async throws -> Pruned {
         let limit = Self.maximumPrunedRowCount
-        let oldestMessage = now.advanced(by: .zero - ProtocolLimits.decidedMessageLifetime)
-        let oldestPush = now.advanced(by: .zero - ProtocolLimits.finishedPushLifetime)
-        let oldestDead = now.advanced(by: .zero - DeadRegistration.lifetime)
+        let oldest = Retention(at: now)
         return try await queue.perform { transaction in
             let database = transaction.database
             let decided = try database.oldest(
-                limit: limit, before: oldestMessage, at: now,
+                limit: limit, before: oldest.decidedMessages, at: now,
                 of: "SELECT id, received_at, decided_at FROM message WHERE id < (SELECT max(id) FROM message) ORDER BY id"
-            ) { row in try row.next(Timestamp?.self).map { $0 < oldestMessage } ?? false }
+            ) { row in try row.next(Timestamp?.self).map { $0 < oldest.decidedMessages } ?? false }
             // Replies that could not be published in the lifetime of their message are deleted with it.
             try transaction.markPublished(decided)
             var messages: [Milestone] = []
@@ -36,7 +31,7 @@ extension SQLiteStore {
                     SELECT id FROM push WHERE finished_at < ? AND id < (SELECT max(id) FROM push) LIMIT ?
                 ) RETURNING state
                 """,
-                oldestPush, limit
+                oldest.finishedPushes, limit
             ) { try $0.next(PushOutcome.self).milestone }
             let pruned = Dictionary((messages + pushes).map { ($0, 1) }, uniquingKeysWith: +)
             for (milestone, count) in pruned { transaction.ledger.add(milestone, pruned: count) }
@@ -44,16 +39,16 @@ extension SQLiteStore {
                 """
                 DELETE FROM suspect_token WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE suspected_at < ? LIMIT ?)
                 """,
-                oldestDead, limit)
+                oldest.deadRegistrations, limit)
             let provenCount = try database.run(
                 """
                 DELETE FROM proven_token WHERE token_digest IN (SELECT token_digest FROM proven_token WHERE delivered_at < ? LIMIT ?)
                 """,
-                now.advanced(by: .zero - Self.provenTokenLifetime), limit)
+                oldest.provenTokens, limit)
             let deadCount = try database.run(
                 "DELETE FROM dead_registration WHERE id IN (SELECT id FROM dead_registration WHERE died_at < ? LIMIT ?)",
-                oldestDead, limit)
-            let removedCount = try transaction.forgetRemovedDevices(before: now, limit: limit)
+                oldest.deadRegistrations, limit)
+            let removedCount = try transaction.forgetRemovedDevices(before: oldest.removedDevices, limit: limit)
             let deadTokenCount = max(suspicionCount, provenCount, deadCount, removedCount)
             return Pruned(
                 messageCount: messages.count, pushCount: pushes.count, deadTokenCount: deadTokenCount,

@@ -7,35 +7,22 @@ import Store
 import Wire
 
 extension WriteTransaction {
-    /// Adds a push to the outbox, without texts that exceed `ProtocolLimits.maximumPushContentByteCount`: a peer may send a megabyte.
+    /// Adds a push to the outbox.
     ///
     /// - Parameter target: The registration that the push is for; nil if it is not live.
     func enqueue(_ accepted: DecidedBatch.Push, target: PushTargetRow?, at now: Timestamp) throws {
         let push = accepted.push
         let route = try route(of: push.tokenType, apnTopic: push.apnTopic)
-        let trust = try trust(inTargetThatWorked: target?.hasWorked ?? false, push.tokenType, apnTopic: push.apnTopic, in: route)
-        let end: (outcome: PushOutcome, reason: String?)? =
-            if let outcome = accepted.outcome {
-                (outcome, nil)
-            } else if try !reserveSlot(in: route, trust: trust, at: now) {
-                // The reply reports a success, as for a filtered push: its sender must not learn whether the target is proven.
-                (.refused, "queue full")
-            } else {
-                nil
-            }
-        let (chatID, message) = end == nil ? (Self.sendable(push.chatID), Self.sendable(push.message)) : ([], [])
+        let trust = try PushTrust(
+            hasWorked: target?.hasWorked ?? false, push.tokenType, apnTopic: push.apnTopic, namedBundleIDs: outbox.namedBundleIDs
+        ) { try isKnown(push.apnTopic, in: route) }
+        let new = try NewPush(accepted, route: route, trust: trust, outbox) { try reserveSlot(in: route, trust: trust, at: now) }
         let place = SealedPlace.push(to: push.target, deduplicationKey: push.deduplicationKey)
-        let secrets =
-            try end == nil
-            ? sealing.seal(PushSecrets(deviceToken: push.deviceToken, chatID: chatID, message: message).fields, in: place) : nil
-        let next = end == nil ? accepted.due?.nanoseconds ?? outbox.round(for: push.target, trust: trust, in: route) : 0
         try database.run(
-            Self.insertPush, accepted.message, end?.outcome.rawValue ?? OpenPushState.queued.rawValue, route, now, next,
-            end == nil ? nil : now, end?.reason, push.deduplicationKey.prefix, push.deduplicationKey, push.target.keyHash,
-            push.target.installationID,
-            push.tokenType, push.type, push.apnTopic, secrets, target?.row, trust)
-        count(.accepted)
-        if let end { count(end.outcome.milestone) }
+            Self.insertPush, accepted.message, new.state, route, now, new.next, new.end == nil ? nil : now, new.end?.reason,
+            push.deduplicationKey.prefix, push.deduplicationKey, push.target.keyHash, push.target.installationID, push.tokenType,
+            push.type, push.apnTopic, try new.secrets.map { try sealing.seal($0.fields, in: place) }, target?.row, trust)
+        for milestone in new.milestones { count(milestone) }
     }
 
     /// Reserves a slot in the queue of a route.
@@ -43,12 +30,9 @@ extension WriteTransaction {
     /// - Returns: Whether a slot was free.
     func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool {
         try outbox.reserveSlot(in: route, trust: trust, at: now) {
-            switch OutboxCapacity.Slots(trust) {
-            case .knownBundleIDs:
-                try database.count("SELECT count(*) FROM push WHERE route = ? AND trust IN (0, 1) AND finished_at IS NULL", route)
-            case .unknownBundleIDs:
-                try database.count("SELECT count(*) FROM push WHERE route = ? AND trust = 2 AND finished_at IS NULL", route)
-            }
+            let levels = OutboxCapacity.Slots(trust).levels.map { "\($0.rawValue)" }.joined(separator: ", ")
+            return try database.count(
+                "SELECT count(*) FROM push WHERE route = ? AND trust IN (\(levels)) AND finished_at IS NULL", route)
         }
     }
 
@@ -122,10 +106,6 @@ extension WriteTransaction {
         return changedCount == 1
     }
 
-    private static func sendable(_ bytes: [UInt8]) -> [UInt8] {
-        bytes.count <= ProtocolLimits.maximumPushContentByteCount ? bytes : []
-    }
-
     /// Returns the route of a push; the empty string if no assignment matches. A transaction looks up each assignment once.
     func route(of tokenType: TokenType, apnTopic: String) throws -> String {
         try routes.name(of: tokenType, apnTopic: apnTopic) {
@@ -146,23 +126,16 @@ extension WriteTransaction {
 // MARK: Trust
 
 extension WriteTransaction {
-    /// Returns the trust of a push.
-    ///
-    /// - Parameter hasWorked: Whether a push was delivered to the target before.
-    func trust(
-        inTargetThatWorked hasWorked: Bool, _ tokenType: TokenType, apnTopic: String, in route: String
-    ) throws -> PushTrust {
-        if hasWorked { return .proven }
-        if tokenType != .apn || outbox.namedBundleIDs.contains(apnTopic) { return .unproven }
-        let isKnown = try routes.isKnown(apnTopic, in: route) {
+    /// Returns whether a route names a bundle id, or a push to it was delivered. A transaction looks up each bundle id once.
+    private func isKnown(_ apnTopic: String, in route: String) throws -> Bool {
+        try routes.isKnown(apnTopic, in: route) {
             try database.count(
                 """
                 SELECT (SELECT count(*) FROM delivered_topic WHERE route = ?1 AND apn_topic = ?2)
                     + (SELECT count(*) FROM route WHERE token_type = ?3 AND apn_topic = ?2 AND apn_topic <> '')
                 """,
-                route, apnTopic, tokenType) > 0
+                route, apnTopic, TokenType.apn) > 0
         }
-        return isKnown ? .unproven : .unknownBundleID
     }
 
     /// Records a delivery to a bundle id. After the first one, the open pushes to the bundle id leave the slots for unknown bundle ids.
@@ -239,8 +212,8 @@ extension WriteTransaction {
     /// Writes the content of a deferred push with which others were coalesced. Finished pushes do not change.
     func rewrite(_ deferred: DeferredPush) throws {
         try rewrite(deferred.row) { secrets in
-            secrets.chatID = Self.sendable(deferred.content.chatID)
-            secrets.message = Self.sendable(deferred.content.message)
+            secrets.chatID = PushSecrets.sendable(deferred.content.chatID)
+            secrets.message = PushSecrets.sendable(deferred.content.message)
         }
     }
 

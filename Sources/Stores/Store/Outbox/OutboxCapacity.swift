@@ -18,6 +18,9 @@ package struct OutboxCapacity: Sendable {
         package init(_ trust: PushTrust) {
             self = trust == .unknownBundleID ? .unknownBundleIDs : .knownBundleIDs
         }
+
+        /// The trusts whose pushes take these slots.
+        package var levels: [PushTrust] { PushTrust.allCases.filter { Self($0) == self } }
     }
 
     private struct Queue: Hashable {

@@ -1,0 +1,34 @@
+import PushProtocol
+
+extension AuditFacts {
+    /// Adds messages of one state.
+    ///
+    /// - Parameters:
+    ///   - state: The stored number.
+    ///   - reason: The stored number of ``IgnoreReason``, or nil.
+    package mutating func addMessages(state: Int64, reason: Int64?, isUndecided: Bool, count: Int64) {
+        let state = MessageState(rawValue: state)
+        if state == .recorded, isUndecided {
+            undecidedCount += count
+        } else if let state, !isUndecided,
+            let milestone = try? Milestone(messageState: state, ignoreReason: reason.flatMap(IgnoreReason.init))
+        {
+            rowCounts[milestone, default: 0] += count
+        } else {
+            damagedRowCount += count
+        }
+    }
+
+    /// Adds pushes of one state.
+    ///
+    /// - Parameter state: The stored number of an ``OpenPushState`` or a ``PushOutcome``.
+    package mutating func addPushes(state: Int64, isOpen: Bool, count: Int64) {
+        if isOpen, OpenPushState(rawValue: state) != nil {
+            openCount += count
+        } else if !isOpen, let outcome = PushOutcome(rawValue: state) {
+            rowCounts[outcome.milestone, default: 0] += count
+        } else {
+            damagedRowCount += count
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Bytes
+import Envelope
+package import PushProtocol
+import StatusCrypto
+package import Wire
+
+/// The row of a push that enters the outbox.
+package struct NewPush: Sendable {
+    /// The outcome of a push that ends as it enters.
+    package struct End: Equatable, Sendable {
+        package let outcome: PushOutcome
+        /// The reason, for operators; nil for an outcome that explains itself.
+        package let reason: String?
+    }
+
+    package let route: String
+    package let trust: PushTrust
+    /// nil while the push waits.
+    package let end: End?
+    /// The round (``OutboxFairQueue``) or the time of the first attempt; 0 for a push that has ended.
+    package let next: Int64
+    /// The secrets of a push that waits.
+    package let secrets: PushSecrets?
+
+    /// The stored state: a ``PushOutcome`` or ``OpenPushState/queued``.
+    package var state: Int64 { end?.outcome.rawValue ?? OpenPushState.queued.rawValue }
+    /// The events that the ledger counts.
+    package var milestones: [Milestone] { [.accepted] + (end.map { [$0.outcome.milestone] } ?? []) }
+
+    /// Decides about a push of a chat message. Texts that exceed `ProtocolLimits.maximumPushContentByteCount` are left out, because a peer
+    /// may send a megabyte.
+    ///
+    /// - Parameter reserveSlot: Reserves a slot in the queue of the route, and returns whether one was free.
+    package init(
+        _ accepted: DecidedBatch.Push, route: String, trust: PushTrust, _ outbox: OutboxChanges, reserveSlot: () throws -> Bool
+    ) rethrows {
+        (self.route, self.trust) = (route, trust)
+        let push = accepted.push
+        if let outcome = accepted.outcome {
+            end = End(outcome: outcome, reason: nil)
+        } else if try !reserveSlot() {
+            // The reply reports a success, as for a filtered push: its sender must not learn whether the target is proven.
+            end = End(outcome: .refused, reason: "queue full")
+        } else {
+            end = nil
+        }
+        guard end == nil else {
+            (next, secrets) = (0, nil)
+            return
+        }
+        next = accepted.due?.nanoseconds ?? outbox.round(for: push.target, trust: trust, in: route)
+        secrets = PushSecrets(
+            deviceToken: push.deviceToken, chatID: PushSecrets.sendable(push.chatID), message: PushSecrets.sendable(push.message))
+    }
+
+    /// Decides about a push of a gateway.
+    ///
+    /// - Parameters:
+    ///   - content: The notification as it is stored; nil discards it.
+    ///   - reserveSlot: Reserves a slot in the queue of the route, and returns whether one was free.
+    /// - Throws: `StoreError.queueFull` without a free slot, which a gateway can report.
+    package init(
+        _ accepted: AcceptedNotification, content: [UInt8]?, route: String, _ outbox: OutboxChanges, reserveSlot: () throws -> Bool
+    ) throws {
+        // The bundle ids of gateways are those of the settings.
+        (self.route, trust) = (route, .unproven)
+        guard let content else {
+            (end, next, secrets) = (End(outcome: .discarded, reason: nil), 0, nil)
+            return
+        }
+        guard try reserveSlot() else { throw StoreError.queueFull }
+        let token = accepted.notification.token
+        end = nil
+        next = outbox.round(for: Installation(keyHash: accepted.target.keyHash, installationID: token.text), trust: .unproven, in: route)
+        secrets = PushSecrets(deviceToken: token, notification: content)
+    }
+}
+
+extension PushTrust {
+    /// Returns the trust of a push.
+    ///
+    /// - Parameters:
+    ///   - hasWorked: Whether a push was delivered to the target before.
+    ///   - namedBundleIDs: The bundle ids that a setting names.
+    ///   - isKnown: Returns whether a route names the bundle id, or a push to it was delivered.
+    package init(
+        hasWorked: Bool, _ tokenType: TokenType, apnTopic: String, namedBundleIDs: Set<String>, isKnown: () throws -> Bool
+    ) rethrows {
+        self =
+            if hasWorked {
+                .proven
+            } else if try tokenType != .apn || namedBundleIDs.contains(apnTopic) || isKnown() {
+                .unproven
+            } else {
+                .unknownBundleID
+            }
+    }
+}
+
+extension PushSecrets {
+    /// Returns a text as a push keeps it: nothing if it is too long.
+    package static func sendable(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.count <= ProtocolLimits.maximumPushContentByteCount ? bytes : []
+    }
+}
+
+extension AcceptedNotification {
+    /// The owner of the push, as its row names it. No registration has a key hash of zeros.
+    package var target: Installation { Installation(keyHash: Digest64(owner) ?? Digest64(), installationID: "") }
+    package var tokenType: TokenType { notification.platform == .ios ? .apn : .firebase }
+}

@@ -1,0 +1,39 @@
+package import Envelope
+import PushProtocol
+
+/// The times before which rows are pruned.
+package struct Retention: Sendable {
+    /// 180 days since the last delivery, the default lifetime of an unused registration.
+    private static let provenTokenLifetime = Duration.seconds(180 * 86_400)
+
+    private let now: Timestamp
+
+    package init(at now: Timestamp) {
+        self.now = now
+    }
+
+    package var decidedMessages: Timestamp { now.advanced(by: .zero - ProtocolLimits.decidedMessageLifetime) }
+    package var finishedPushes: Timestamp { now.advanced(by: .zero - ProtocolLimits.finishedPushLifetime) }
+    /// The copies of dead registrations, and suspicions against tokens.
+    package var deadRegistrations: Timestamp { now.advanced(by: .zero - DeadRegistration.lifetime) }
+    package var provenTokens: Timestamp { now.advanced(by: .zero - Self.provenTokenLifetime) }
+    package var removedDevices: Timestamp { now.advanced(by: .zero - ProxyDevice.removalMemory) }
+}
+
+/// The number of gateways' devices that may be removed for a dead token. It limits the damage of a wrong gorush environment, in which every
+/// token looks dead.
+package struct DeathBudget: Sendable {
+    private static let maximumDeathsPerHour = 10
+
+    /// Deaths from that time on count.
+    package let start: Timestamp
+
+    package init(at now: Timestamp) {
+        start = now.advanced(by: .seconds(-3_600))
+    }
+
+    /// Returns how many devices may be removed now.
+    ///
+    /// - Parameter count: The number of deaths since ``start``.
+    package func remaining(after count: Int) -> Int { max(0, Self.maximumDeathsPerHour - count) }
+}

@@ -1,0 +1,70 @@
+import Bytes
+import Envelope
+import PushProtocol
+import Store
+import Testing
+import Wire
+
+struct NewPushTests {
+    private func enter(
+        _ push: AcceptedPush = push(), outcome: PushOutcome? = nil, due: Int64? = nil, hasSlot: Bool = true
+    ) -> NewPush {
+        let outbox = OutboxChanges(OutboxMemory(maximumQueueCount: 8, namedBundleIDs: []))
+        let accepted = DecidedBatch.Push(push: push, message: 1, due: due.map { .init(nanoseconds: $0) }, outcome: outcome)
+        return NewPush(accepted, route: "ios", trust: .unproven, outbox) { hasSlot }
+    }
+
+    @Test func `a push waits with its secrets, and its order is that of its target's round`() {
+        let new = enter()
+        #expect(new.end == nil && new.state == OpenPushState.queued.rawValue && new.milestones == [.accepted])
+        #expect(new.next == 1)
+        #expect(new.secrets?.deviceToken == push().deviceToken && new.secrets?.message == push().message)
+        #expect(enter(due: 7).next == 7)
+    }
+
+    @Test func `a push without a free slot is refused without its secrets`() {
+        let new = enter(hasSlot: false)
+        #expect(new.end?.outcome == .refused && new.end?.reason == "queue full")
+        #expect(new.state == PushOutcome.refused.rawValue && new.milestones == [.accepted, .refused])
+        #expect(new.secrets == nil && new.next == 0)
+    }
+
+    @Test func `a push that has ended takes no slot`() {
+        let outbox = OutboxChanges(OutboxMemory(maximumQueueCount: 8, namedBundleIDs: []))
+        let accepted = DecidedBatch.Push(push: push(), message: 1, outcome: .discarded)
+        let new = NewPush(accepted, route: "", trust: .proven, outbox) {
+            Issue.record("a slot was reserved")
+            return true
+        }
+        #expect(new.end?.outcome == .discarded && new.end?.reason == nil && new.secrets == nil)
+    }
+
+    @Test func `texts that exceed the limit are left out, and the push stays`() {
+        var long = push()
+        long.message = [UInt8](repeating: 1, count: ProtocolLimits.maximumPushContentByteCount + 1)
+        long.chatID = [UInt8](repeating: 1, count: ProtocolLimits.maximumPushContentByteCount)
+        let secrets = enter(long).secrets
+        #expect(secrets?.message == [] && secrets?.chatID == long.chatID)
+    }
+
+    @Test func `a gateway's notification without a free slot is an error, and a discarded one takes none`() throws {
+        let outbox = OutboxChanges(OutboxMemory(maximumQueueCount: 8, namedBundleIDs: []))
+        let notification = GatewayNotification(platform: .ios, token: "token", topic: "topic", kind: .alert, priority: .high, data: [:])
+        let accepted = AcceptedNotification(notification, digest: hash(1))
+        #expect(throws: StoreError.queueFull) { try NewPush(accepted, content: accepted.content, route: "", outbox) { false } }
+        let discarded = try NewPush(accepted, content: nil, route: "", outbox) { false }
+        #expect(discarded.end?.outcome == .discarded && discarded.secrets == nil)
+        let waiting = try NewPush(accepted, content: accepted.content, route: "", outbox) { true }
+        #expect(waiting.secrets?.notification == accepted.content && waiting.secrets?.deviceToken == "token" && waiting.trust == .unproven)
+    }
+
+    @Test(arguments: [
+        (true, TokenType.apn, "other", PushTrust.proven), (false, .firebase, "", .unproven), (false, .apn, "named", .unproven),
+        (false, .apn, "known", .unproven), (false, .apn, "other", .unknownBundleID),
+    ])
+    func `the trust depends on deliveries, the platform and the bundle id`(
+        hasWorked: Bool, type: TokenType, topic: String, trust: PushTrust
+    ) {
+        #expect(PushTrust(hasWorked: hasWorked, type, apnTopic: topic, namedBundleIDs: ["named"]) { topic == "known" } == trust)
+    }
+}
