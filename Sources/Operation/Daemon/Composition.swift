@@ -77,17 +77,18 @@ struct Composition {
         let engine = Self.engine(
             basis, directory, canary == nil ? transport : CanaryTransport(transport: transport, canary: canaryNode), delivery, canary)
         let writerWatch = WriterWatch(serviceManager: serviceManager, clock: ContinuousClock(), write: engine.probeStore)
+        let sinceStart = SteadyTime(clock: ContinuousClock(), start: time.clock.now())
+        let damagedRows = DamagedRowConditions(store: files.store, time: sinceStart)
         let issues: @Sendable () -> [Condition] = {
-            transport.healthIssues.map(Condition.node) + engine.healthIssues.map(Condition.store)
+            transport.healthIssues.map(Condition.node) + engine.healthIssues.map(Condition.store) + damagedRows.issues
                 + (delivery?.reports ?? []).flatMap { route in route.issues.map { Condition($0, of: route) } }
         }
         let warnings: @Sendable () -> [Condition] = {
             time.warnings.map(Condition.clock) + transport.warnings.map(Condition.network) + engine.warnings.map(Condition.overload)
                 + (engine.versionWarning.map { [Condition.clients($0)] } ?? [])
                 + (delivery?.warnings.map(Condition.route) ?? [.dryRun]) + (proxyDelivery?.warnings ?? []).map(Condition.pushProxy)
-                + (canary?.warnings ?? []).map(Condition.canary) + (backup?.warnings ?? []).map(Condition.backup)
+                + damagedRows.warnings + (canary?.warnings ?? []).map(Condition.canary) + (backup?.warnings ?? []).map(Condition.backup)
         }
-        let sinceStart = SteadyTime(clock: ContinuousClock(), start: time.clock.now())
         let readiness = Readiness(
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
             readyFile: readyFile, serviceManager: serviceManager, time: sinceStart, logger: logger, issues: issues,

@@ -23,6 +23,7 @@ package struct AuditReport: Report {
 
     private struct Content: Encodable {
         var lines: [Line]
+        var setAside: Int64
         var servers: [Server]
     }
 
@@ -34,6 +35,7 @@ package struct AuditReport: Report {
         }
         content = Content(
             lines: Audit(facts).lines.map { Line(name: $0.name, expected: $0.expected, found: $0.found, balances: $0.balances) },
+            setAside: facts.setAsideCount,
             servers: facts.servers.sorted { $0.key < $1.key }.map { name, work in
                 Server(
                     name: name,
@@ -45,6 +47,8 @@ package struct AuditReport: Report {
 
     package var lines: [String] {
         content.lines.map { "\($0.balances ? "ok  " : "BAD ") \($0.name): \($0.expected)\($0.balances ? "" : ", found \($0.found)")" }
+            + (content.setAside == 0
+                ? [] : ["warning: \(content.setAside) damaged rows are set aside; the server reads them again after its next start"])
             + content.servers.map { server in
                 let work = ["undecided \(server.undecidedMessages)", "open \(server.openPushes)"]
                 let parts = server.counts.map { "\($0.event) \($0.count)" } + work

@@ -20,6 +20,9 @@ package final class PostgreSQLStore: PushStore {
     let membership: Mutex<Membership>
     /// The work that this server has taken over and that no caller knows of yet.
     let taken = Mutex(TakenWork())
+    /// The number of rows that were set aside.
+    let damagedRows = Atomic<Int>(0)
+    let logger: Logger
     /// The clock of this server's lease.
     let time: SteadyTime
     /// The size in bytes above which the store rejects new devices of gateways; nil means no limit.
@@ -74,6 +77,7 @@ package final class PostgreSQLStore: PushStore {
         }
         outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
         size = DatabaseSize()
+        self.logger = logger
         (self.member, self.time) = (member, time)
         self.maximumStoredByteCount = maximumStoredByteCount
         pool = ConnectionPool(parameters, connectionCount: Self.connectionCount)
@@ -97,6 +101,7 @@ package final class PostgreSQLStore: PushStore {
         membership = Mutex(Membership(number: 0, at: .zero))
         outbox = OutboxMemory(maximumQueueCount: ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: [])
         size = DatabaseSize()
+        self.logger = logger
         (member, time) = (Member(name: "", version: ""), SteadyTime(clock: ContinuousClock(), start: Timestamp(nanoseconds: 0)))
         maximumStoredByteCount = nil
         pool = ConnectionPool(parameters, connectionCount: 1)
@@ -119,6 +124,7 @@ package final class PostgreSQLStore: PushStore {
         }
         outbox = OutboxMemory(maximumQueueCount: ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: [])
         size = DatabaseSize()
+        self.logger = logger
         (self.member, time) = (member, SteadyTime(clock: ContinuousClock(), start: Timestamp(nanoseconds: 0)))
         maximumStoredByteCount = nil
         pool = ConnectionPool(parameters, connectionCount: 1)

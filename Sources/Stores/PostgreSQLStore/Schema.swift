@@ -33,9 +33,9 @@ enum Schema {
         transaction.add("SELECT pg_advisory_xact_lock(\(lock))")
         guard try hasTables(transaction) else { return createTables(transaction) }
         guard try transaction.count("SELECT count(*) FROM identity") == 0 else { throw StoreError.otherIdentity }
-        let tables = CopiedTable.all.map(\.name) + ["owner", "server", "sealing"]
-        transaction.add("TRUNCATE \(tables.joined(separator: ", "))")
         updateTables(transaction, from: 1)
+        let tables = CopiedTable.all.map(\.name) + ["owner", "server", "sealing", "damaged_row"]
+        transaction.add("TRUNCATE \(tables.joined(separator: ", "))")
     }
 
     private static func createTables(_ transaction: Transaction) {

@@ -15,7 +15,13 @@ enum Tables {
         ALTER TABLE dead_registration ALTER content SET DEFAULT '';
         ALTER TABLE nextcloud_device ALTER user_key SET DEFAULT '', ALTER token SET DEFAULT '';
         ALTER TABLE nextcloud_origin_key ALTER sealed SET DEFAULT '';
-        ALTER TABLE nextcloud_origin_push ALTER subject SET DEFAULT '', ALTER signature SET DEFAULT ''
+        ALTER TABLE nextcloud_origin_push ALTER subject SET DEFAULT '', ALTER signature SET DEFAULT '';
+        -- Unfinished rows that a running server could not read (`DamagedRowKind`).
+        CREATE TABLE IF NOT EXISTS damaged_row (
+            kind bytea NOT NULL,
+            row int8 NOT NULL,
+            PRIMARY KEY (kind, row)
+        )
         """
 
     /// Changes the version 1 of 0.1.0, which had one condition for all indexes of open pushes, into its version 2.

@@ -6,6 +6,7 @@ import PushProtocol
 package import ServerCrypto
 import StatusCrypto
 package import Store
+import Synchronization
 
 /// A store in one SQLite file.
 ///
@@ -21,7 +22,9 @@ package final class SQLiteStore: PushStore {
     let maximumStoredByteCount: Int?
     /// The checkpointer; nil when the store is read-only.
     private let checkpointer: WALCheckpointer?
-    private let logger: Logger
+    /// The number of rows that were set aside.
+    let damagedRows = Atomic<Int>(0)
+    let logger: Logger
 
     /// Opens the database, creates it if it does not exist, and migrates its tables.
     ///

@@ -75,6 +75,8 @@ package struct AuditFacts: Sendable, Equatable {
     package var pushRowsEver: Int64?
     package var damagedRowCount: Int64 = 0
     package var leakyRowCount: Int64 = 0
+    /// The unfinished rows that servers have set aside (``DamagedRowKind``). They are undecided, unpublished or open as well.
+    package var setAsideCount: Int64 = 0
     /// The work of each server that shares the database, by its name; empty for the database of one server.
     package var servers: [String: ServerWork] = [:]
 

@@ -19,6 +19,9 @@ package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbo
     /// - Parameter row: ``UnusedRegistrations/lastRow`` of the previous call; 0 to begin.
     func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations
 
+    /// The number of rows that the store has set aside since it was opened (``DamagedRowKind``).
+    var damagedRowCount: Int { get }
+
     /// The membership of several servers that share the database; nil for the database of one server.
     var cluster: (any ClusterStore)? { get }
 

@@ -53,6 +53,7 @@ struct JournalTests {
             }
             try await store.apply(at: start) { $0.markPublished([1, 4]) }
         } after: { store in
+            _ = try await store.unfinishedRows()
             let unreplied = try await store.unreplied(Array(1...9))
             #expect(unreplied.map(\.id) == [2, 3])
             #expect(unreplied.map(\.receivedAt) == [2, 3].map { start.advanced(by: .seconds($0)) })

@@ -121,6 +121,7 @@ struct PlantedSecrets {
         #expect(devices.known.count == 19 && devices.removed.count == 1, sourceLocation: sourceLocation)
         let responses = try await store.facts { $0.requests = Set((1...50).map { hash($0) }) }.responses
         #expect(responses.count == 50 && responses[hash(7)] == reply(7).payload, sourceLocation: sourceLocation)
+        _ = try await store.unfinishedRows()
         let unreplied = try await store.unreplied(Array(1...99)).map(\.reply.payload)
         #expect(unreplied == (1...50).map { reply($0).payload }, sourceLocation: sourceLocation)
         let waiting = try await store.waitingOriginPushes(to: "https://a", limit: 9).map(\.push.subject)

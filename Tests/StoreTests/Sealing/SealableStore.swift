@@ -18,6 +18,9 @@ struct SealableStore: Sendable, CustomTestStringConvertible {
     let find: @Sendable (_ secrets: [String], TemporaryFolder) throws -> [String]
     let execute: @Sendable (_ sql: String, TemporaryFolder) throws -> Void
 
+    /// Returns a blob in SQL.
+    func blob(_ digits: String) -> String { testDescription == "SQLite" ? "x'\(digits)'" : "'\\x\(digits)'" }
+
     static let all = [
         SealableStore(testDescription: "SQLite") {
             try $0.open(sealingKeys: $1)

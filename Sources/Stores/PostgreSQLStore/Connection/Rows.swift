@@ -14,6 +14,7 @@ import Wire
     deinit { unsafe PQclear(result) }
 
     var count: Int { Int(unsafe PQntuples(result)) }
+    fileprivate var columnCount: Int32 { unsafe PQnfields(result) }
 
     /// The number of rows that a statement inserted, changed or deleted.
     var changedCount: Int { Int(unsafe String(cString: PQcmdTuples(result))) ?? 0 }
@@ -22,7 +23,7 @@ import Wire
     ///
     /// - Throws: `StoreError.damaged` if a value has another type, or if `read` does not read all columns.
     func map<Result>(_ read: (inout RowCursor) throws -> Result) throws -> [Result] {
-        let columnCount = unsafe PQnfields(result)
+        let columnCount = self.columnCount
         return try (0..<count).map { row in
             var cursor = RowCursor(self, row: Int32(row))
             let result = try read(&cursor)
@@ -56,6 +57,9 @@ struct RowCursor {
         defer { column += 1 }
         return try rows.value(row, column)
     }
+
+    /// Passes over the columns that are left.
+    mutating func skipRest() { column = rows.columnCount }
 
     /// Reads the next column as a protobuf message; NULL gives an empty message.
     mutating func nextMessage<Message: WireMessage>(_ type: Message.Type = Message.self) throws -> Message {

@@ -16,6 +16,7 @@ extension PostgreSQLStore {
                         (SELECT count(*) FROM push WHERE push.server = number AND \(OpenPushes.due))
                     FROM server
                     """),
+                .countDamagedRows,
             ])
             try facts.add(ledger: results[0])
             // Here states are read as numbers: one that does not exist is what the audit looks for.
@@ -33,6 +34,7 @@ extension PostgreSQLStore {
                 facts.addPushes(state: row.state, isOpen: row.isOpen, count: row.count)
             }
             facts.leakyRowCount = try results[3].map { try $0.next(Int64.self) }.first ?? 0
+            facts.setAsideCount = try results[5].map { try $0.next(Int64.self) }.first ?? 0
             // A server that has joined again has several rows.
             for (server, undecidedCount, openCount) in try results[4].map({
                 (try $0.next(String.self), try $0.next(Int64.self), try $0.next(Int64.self))

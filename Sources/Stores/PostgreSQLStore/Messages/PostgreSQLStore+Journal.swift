@@ -47,6 +47,10 @@ extension PostgreSQLStore {
 
     package func unfinishedRows() async throws -> (undecided: [Int64], unreplied: [Int64]) {
         _ = try await takeMessages()
+        let server = number
+        try await pool.perform(.writing) {
+            $0.add("DELETE FROM damaged_row WHERE kind = 'message' AND row IN (SELECT id FROM message WHERE server = $1)", server)
+        }
         return try await read { [number] database in
             let rows = try database.all("SELECT id, state FROM message WHERE server = $1 AND is_unfinished ORDER BY id", number) {
                 (id: try $0.next(Int64.self), state: try $0.next(MessageState.self))
@@ -57,40 +61,54 @@ extension PostgreSQLStore {
 
     package func undecided(_ rows: [Int64]) async throws -> [RecordedEnvelope] {
         let server = number
-        return try await read { database in
-            try database.all(
+        let (messages, damaged) = try await read { database in
+            var damaged: [Int64] = []
+            let messages = try database.all(
                 """
                 SELECT id, received_at, pubsub_topic, envelope FROM message
                 WHERE id = ANY($1) AND server = $2 AND is_unfinished AND state = \(MessageState.recorded.rawValue) ORDER BY id
                 """,
                 SQLArray(rows), server
             ) { row in
-                RecordedEnvelope(
-                    id: try row.next(), receivedAt: try row.next(),
-                    envelope: WakuEnvelope(pubsubTopic: try row.next(), message: try row.nextMessage()))
+                let id: Int64 = try row.next()
+                return try row.readable(id, or: &damaged) { row in
+                    RecordedEnvelope(
+                        id: id, receivedAt: try row.next(),
+                        envelope: WakuEnvelope(pubsubTopic: try row.next(), message: try row.nextMessage()))
+                }
             }
+            return (messages.compactMap(\.self), damaged)
         }
+        try await setAside(damaged, .message)
+        return messages
     }
 
     package func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, receivedAt: Timestamp, reply: Reply)] {
         // A message that seemed undecided may have been decided by another server, which has its reply.
         let server = number
-        return try await read { [sealing] database in
-            try database.all(
+        let (replies, damaged) = try await read { [sealing] database in
+            var damaged: [Int64] = []
+            let replies = try database.all(
                 """
                 SELECT id, received_at, reply_type, recipient, sealed_reply, pubsub_topic, status_message_id FROM message
                 WHERE id = ANY($1) AND server = $2 AND is_unfinished AND state <> \(MessageState.recorded.rawValue) ORDER BY id
                 """,
                 SQLArray(rows), server
             ) { row in
-                let (id, receivedAt): (Int64, Timestamp) = (try row.next(), try row.next())
-                let (type, recipient): (MessageType, FixedBytes<33>) = (try row.next(), try row.next())
-                guard let payload = try row.nextValue(sealing, in: .reply(to: recipient, message: id)) else { throw StoreError.damaged }
-                let reply = Reply(
-                    type: type, payload: payload, recipient: recipient, pubsubTopic: try row.next(), statusMessageID: try row.next())
-                return (id: id, receivedAt: receivedAt, reply: reply)
+                let id: Int64 = try row.next()
+                return try row.readable(id, or: &damaged) { row in
+                    let receivedAt: Timestamp = try row.next()
+                    let (type, recipient): (MessageType, FixedBytes<33>) = (try row.next(), try row.next())
+                    let payload = try sealing.open(row.next(), count: 1, in: .reply(to: recipient, message: id))[0] ?? []
+                    let reply = Reply(
+                        type: type, payload: payload, recipient: recipient, pubsubTopic: try row.next(), statusMessageID: try row.next())
+                    return (id: id, receivedAt: receivedAt, reply: reply)
+                }
             }
+            return (replies.compactMap(\.self), damaged)
         }
+        try await setAside(damaged, .message)
+        return replies
     }
 
     // MARK: Checkpoints

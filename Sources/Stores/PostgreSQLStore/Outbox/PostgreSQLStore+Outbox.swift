@@ -12,6 +12,9 @@ extension PostgreSQLStore {
             let (database, server) = (transaction.database, transaction.server)
             database.add(
                 "UPDATE push SET server = $1 WHERE \(OpenPushes.due) AND server IN (SELECT number FROM server WHERE is_fenced)", server)
+            database.add(
+                "DELETE FROM damaged_row WHERE kind = 'push' AND row IN (SELECT id FROM push WHERE server = $1 AND \(OpenPushes.due))",
+                server)
             let leaseCount = try database.run(
                 """
                 UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = 0
@@ -38,7 +41,8 @@ extension PostgreSQLStore {
 
     package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
         let server = number
-        return try await read { [outbox, sealing] database in
+        let (pushes, damaged) = try await read { [outbox, sealing] database in
+            var damaged: [Int64] = []
             let results = try database.fetch(
                 PushTrust.allCases.flatMap { DuePushes.commands(of: server, route, $0, at: now, limit: limit) })
             var due: [PushTrust: DuePushes] = [:]
@@ -48,10 +52,15 @@ extension PostgreSQLStore {
                     retries: try results[2 * index + 1].map { try $0.next() })
             }
             let chosen = outbox.fairQueue.withLock { $0.choose(limit, among: due, in: route) }
-            guard !chosen.isEmpty else { return [] }
-            let pushes = try database.all(Self.selectQueuedPushes, SQLArray(chosen)) { try $0.nextQueuedPush(sealing) }
-            return try database.withHistory(pushes, sealing)
+            guard !chosen.isEmpty else { return ([QueuedPush](), damaged) }
+            let pushes = try database.all(Self.selectQueuedPushes, SQLArray(chosen)) { row in
+                let id: Int64 = try row.next()
+                return try row.readable(id, or: &damaged) { try $0.nextQueuedPush(id, sealing) }
+            }
+            return (try database.withHistory(pushes.compactMap(\.self), sealing), damaged)
         }
+        try await setAside(damaged, .push)
+        return pushes
     }
 
     private static let selectQueuedPushes = """
@@ -104,7 +113,7 @@ extension PostgreSQLStore {
                     state = $1, finished_at = $2, reason = 'lifetime', secrets = NULL
                 WHERE id IN (
                     SELECT id FROM push
-                    WHERE \(OpenPushes.due) AND route = $3 AND accepted_at < $4 AND state <> \(OpenPushState.leased.rawValue)
+                    WHERE \(OpenPushes.due) AND route = $3 AND accepted_at < $4 AND next_attempt_at < \(Int64.max)
                         AND server = $6
                     ORDER BY id LIMIT $5 FOR UPDATE SKIP LOCKED)
                 """,
@@ -210,8 +219,8 @@ extension DuePushes {
 extension Transaction {
     /// Adds the suspicions against the device tokens of pushes and, for pushes without registration, the last delivery to their token.
     fileprivate func withHistory(_ pushes: [QueuedPush], _ sealing: RowSealing) throws -> [QueuedPush] {
-        let digests = SQLArray(try pushes.map { try sealing.code(of: $0.targetDigest) })
-        let unregistered = SQLArray(try pushes.filter { $0.registration == nil }.map { try sealing.code(of: $0.targetDigest) })
+        let digests = SQLArray(Set(try pushes.map { try sealing.code(of: $0.targetDigest) }))
+        let unregistered = SQLArray(Set(try pushes.filter { $0.registration == nil }.map { try sealing.code(of: $0.targetDigest) }))
         let results = try fetch([
             Command("SELECT token_digest, suspected_at, tried_at FROM suspect_token WHERE token_digest = ANY($1)", digests),
             Command("SELECT token_digest, delivered_at FROM proven_token WHERE token_digest = ANY($1)", unregistered),
@@ -232,8 +241,9 @@ extension Transaction {
 }
 
 extension RowCursor {
-    fileprivate mutating func nextQueuedPush(_ sealing: RowSealing) throws -> QueuedPush {
-        let (id, message): (Int64, Int64) = (try next(), try next())
+    /// Reads the columns after the id.
+    fileprivate mutating func nextQueuedPush(_ id: Int64, _ sealing: RowSealing) throws -> QueuedPush {
+        let message: Int64 = try next()
         let (target, key): (Installation, Digest32) = (try nextInstallation(), try next())
         let (tokenType, apnTopic): (TokenType, String) = (try next(), try next())
         let type: PushNotificationType = try next()

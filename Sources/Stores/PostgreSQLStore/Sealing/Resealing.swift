@@ -181,6 +181,7 @@ struct Resealing {
             Key(position: position)
         ) { try $0.next(Key.self) }
         guard let last = keys.last else { return nil }
+        var damaged: [Int64] = []
         let due = try database.all(
             """
             SELECT \(key), \(rows.columns) FROM \(table) \(rows.join)
@@ -189,9 +190,10 @@ struct Resealing {
             SQLArray(keys), newestKey
         ) { row in
             let key: Key = try row.next()
-            return (key: key, content: try read(key, &row))
+            // A row that does not open keeps its value: it must not stop the others.
+            return (key: key, content: try row.readable(0, or: &damaged) { try read(key, &$0) })
         }
-        for row in due { try change(row.key, row.content) }
+        for row in due { if let content = row.content { try change(row.key, content) } }
         return last.position
     }
 }

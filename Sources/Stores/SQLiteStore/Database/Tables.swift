@@ -28,6 +28,12 @@ enum Tables {
         ALTER TABLE nextcloud_origin_push DROP COLUMN subject;
         ALTER TABLE nextcloud_origin_push DROP COLUMN signature;
         ALTER TABLE sealing DROP COLUMN has_clear_rows;
+        -- Unfinished rows that the running server could not read (`DamagedRowKind`).
+        CREATE TABLE damaged_row (
+            kind TEXT NOT NULL,
+            row INTEGER NOT NULL,
+            PRIMARY KEY (kind, row)
+        ) STRICT, WITHOUT ROWID;
         -- These steps of re-sealing were about digests and indexes in plaintext.
         UPDATE sealing SET step = \(ResealingStep.takingFreePages.rawValue) WHERE step BETWEEN 9 AND 11;
         """

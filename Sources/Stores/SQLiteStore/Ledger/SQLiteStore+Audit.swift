@@ -18,6 +18,7 @@ extension SQLiteStore {
                 report(messages.rowCount + done, total)
             }
             try database.readRowsEver(into: &facts)
+            facts.setAsideCount = Int64(try database.countDamagedRows())
             return facts
         }
     }

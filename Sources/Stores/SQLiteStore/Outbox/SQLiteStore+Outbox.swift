@@ -11,6 +11,7 @@ extension SQLiteStore {
     package func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int {
         try await queue.perform { transaction in
             let database = transaction.database
+            try database.run("DELETE FROM damaged_row WHERE kind = 'push'")
             let leaseCount = try database.run(
                 """
                 UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = 0
@@ -28,15 +29,21 @@ extension SQLiteStore {
     }
 
     package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
-        try await read { [outbox, sealing] database in
+        let (pushes, damaged) = try await read { [outbox, sealing] database in
+            var damaged: [Int64] = []
             var due: [PushTrust: DuePushes] = [:]
             for trust in PushTrust.allCases { due[trust] = try database.duePushes(route, trust, at: now, limit: limit) }
             let chosen = outbox.fairQueue.withLock { $0.choose(limit, among: due, in: route) }
             let hasSuspects = try database.first("SELECT 1 FROM suspect_token LIMIT 1") { try $0.next(Int.self) } != nil
-            return try chosen.compactMap { id in
-                try database.first(Self.selectQueuedPush, id) { try $0.nextQueuedPush(sealing) }
+            let pushes = try chosen.compactMap { id in
+                try database.first(Self.selectQueuedPush, id) { row in
+                    try row.readable(id, or: &damaged) { try $0.nextQueuedPush(sealing) }
+                } ?? nil
             }.map { try database.withHistory($0, sealing, hasSuspects: hasSuspects) }
+            return (pushes, damaged)
         }
+        try await setAside(damaged, .push)
+        return pushes
     }
 
     private static let selectQueuedPush = """
@@ -92,10 +99,11 @@ extension SQLiteStore {
         let expired = try await read { database in
             try database.oldest(
                 limit: limit, before: oldest, at: now,
-                of: "SELECT id, accepted_at, route, state FROM push WHERE finished_at IS NULL ORDER BY id"
+                of: "SELECT id, accepted_at, route, next_attempt_at FROM push WHERE finished_at IS NULL ORDER BY id"
             ) { row in
-                let (queue, state): (String, OpenPushState) = (try row.next(), try row.next())
-                return queue == route && state != .leased
+                let (queue, next): (String, Int64) = (try row.next(), try row.next())
+                // A push that is leased or set aside has the greatest number.
+                return queue == route && next < .max
             }
         }
         guard !expired.isEmpty else { return 0 }

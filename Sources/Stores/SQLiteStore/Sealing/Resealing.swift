@@ -186,15 +186,17 @@ struct Resealing {
     private func change<Row>(
         _ sql: String, _ position: Int64, _ read: (Int64, inout RowCursor) throws -> (Int, Row), by change: (Int64, Row) throws -> Void
     ) throws -> Int64? {
-        var due: [(Int64, Row)] = []
+        var (due, damaged): ([(Int64, Row)], [Int64]) = ([], [])
         var (last, rowCount, byteCount) = (position, 0, 0)
         var isAtLimit = false
         try database.step(sql, position, newestKey) { row in
             last = try row.next()
             if try row.next(Bool.self) {
-                let (count, content) = try read(last, &row)
-                due.append((last, content))
-                byteCount += count
+                // A row that does not open keeps its value: it must not stop the others.
+                if let (count, content) = try row.readable(last, or: &damaged, { try read(last, &$0) }) {
+                    due.append((last, content))
+                    byteCount += count
+                }
             } else {
                 row.skipRest()
             }

@@ -1,0 +1,76 @@
+import Envelope
+import Store
+import TestSupport
+import Testing
+import Wire
+
+/// Rows that cannot be read, among others that can.
+@Suite(.fewAtATime) struct DamagedRowTests {
+    private static let routes: Set = [RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios")]
+
+    @Test(arguments: SealableStore.all)
+    func `a damaged message is set aside, and the others of its page are read`(kind: SealableStore) async throws {
+        let folder = try TemporaryFolder()
+        let store = try kind.open(folder, sealingKeys(1))
+        for number in 1...3 { _ = try await store.record(number) }
+        let answered = try await store.record(4)
+        try await store.decide([answered], as: .answered(reply(4, status: hash(4))))
+        try kind.execute("UPDATE message SET envelope = \(kind.blob("ff")) WHERE id = 2", folder)
+        try kind.execute("UPDATE message SET sealed_reply = \(kind.blob("01ff")) WHERE id = 4", folder)
+        #expect(try await store.undecided([1, 2, 3]).map(\.id) == [1, 3])
+        #expect(try await store.unreplied([4]).isEmpty)
+        #expect(store.damagedRowCount == 2)
+        let facts = try await store.auditFacts()
+        #expect(facts.undecidedCount == 3 && facts.setAsideCount == 2 && Audit(facts).balances)
+        await store.close()
+
+        // The next start reads them again.
+        let again = try kind.open(folder, sealingKeys(1))
+        #expect(try await again.unfinishedRows().undecided == [1, 2, 3])
+        #expect(try await again.auditFacts().setAsideCount == 0)
+        #expect(try await again.undecided([2]).isEmpty)
+        #expect(again.damagedRowCount == 1)
+        await again.close()
+    }
+
+    @Test(arguments: SealableStore.all)
+    func `a damaged push is set aside until the next start, never expires, and delays no other`(kind: SealableStore) async throws {
+        let folder = try TemporaryFolder()
+        let store = try kind.open(folder, sealingKeys(1))
+        _ = try await store.takeOverOutbox(routes: Self.routes, latest: start)
+        try await store.enqueue((1...3).map { push($0) })
+        try kind.execute("UPDATE push SET secrets = \(kind.blob("01ff")) WHERE id = 2", folder)
+        #expect(try await store.duePushes(route: "ios", at: start, limit: 9).map(\.id) == [1, 3])
+        #expect(store.damagedRowCount == 1)
+        try await store.lease([1, 3])
+        try await store.change([1, 3], to: .finish(.sent))
+        #expect(try await store.duePushes(route: "ios", at: start, limit: 9).isEmpty)
+        #expect(try await store.nextAttempt(route: "ios") == nil)
+        let later = start.advanced(by: .seconds(1_000_000))
+        #expect(try await store.expirePushes(route: "ios", acceptedBefore: later, limit: 9, at: later) == 0)
+        let facts = try await store.auditFacts()
+        #expect(facts.openCount == 1 && facts.setAsideCount == 1 && Audit(facts).balances)
+        await store.close()
+
+        let again = try kind.open(folder, sealingKeys(1))
+        _ = try await again.takeOverOutbox(routes: Self.routes, latest: start)
+        #expect(try await again.auditFacts().setAsideCount == 0)
+        #expect(try await again.nextAttempt(route: "ios") != nil)
+        #expect(try await again.duePushes(route: "ios", at: start, limit: 9).isEmpty)
+        #expect(again.damagedRowCount == 1)
+        await again.close()
+    }
+
+    @Test(arguments: SealableStore.all)
+    func `a rotation passes over a row that does not open`(kind: SealableStore) async throws {
+        let folder = try TemporaryFolder()
+        let first = try kind.open(folder, sealingKeys(1))
+        for number in 1...3 { try await first.register(registration(installation(number))) }
+        try kind.execute("UPDATE registration SET secrets = \(kind.blob("01ff")) WHERE id = 2", folder)
+        await first.close()
+        let store = try kind.open(folder, sealingKeys(2, 1))
+        while try await store.resealNext() != .sealed {}
+        #expect(try await store.target(installation(3)) != nil)
+        await store.close()
+    }
+}
