@@ -94,7 +94,7 @@ let package = Package(
             [
                 "Backup", "StatusReport", "Settings", "Age", "Conformance", "PushClientREST", "PushClient", "PostgreSQLStore",
                 "SQLiteStore", "Store", "WakuREST", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPClient",
-                "Bytes", grdb, logging,
+                "Bytes", grdb, logging, sqlite,
             ]),
         library("Backup", in: "Sources/Operation", ["Settings", "Age", "SQLiteStore", "Store", "Envelope", "Tasks", "Bytes"]),
         library("StatusReport", in: "Sources/Operation"),

@@ -228,7 +228,7 @@ struct OperatorToolTests {
 
             let other = try TemporaryFolder()
             let place = other.path("push.sqlite")
-            func restore() async throws -> ChildProcess.Ended {
+            func restore(_ backup: String = backup) async throws -> ChildProcess.Ended {
                 try await ChildProcess.run(
                     "pushctl", ["restore", backup, "--database", place, "--json"],
                     environment: ["PUSHSERVER_IDENTITY_KEY_FILE": other.path("identity.key")])
@@ -248,6 +248,14 @@ struct OperatorToolTests {
             #expect(unknownKey.exitCode == 78 && unknownKey.error.contains("needs the sealing key 1"), "\(unknownKey.error)")
             try FileManager.default.removeItem(atPath: other.path("sealing.key"))
             try FileManager.default.copyItem(atPath: folder.path("sealing.key"), toPath: other.path("sealing.key"))
+            let hostile = folder.path("hostile.sqlite")
+            try FileManager.default.copyItem(atPath: backup, toPath: hostile)
+            try ServerDatabase(path: hostile).execute("CREATE TRIGGER t AFTER UPDATE ON push BEGIN DELETE FROM registration; END")
+            let withTrigger = try await restore(hostile)
+            #expect(withTrigger.exitCode == 78 && withTrigger.error.contains("has a trigger t"), "\(withTrigger.error)")
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: other.path("")).sorted() == ["identity.key", "sealing.key"],
+                "a refused backup leaves nothing behind")
             let restored = try await restore()
             #expect(restored.exitCode == 0, "\(restored.error)")
             let counts = try restored.decoded(as: Restored.self)

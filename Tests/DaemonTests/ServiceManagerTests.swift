@@ -40,6 +40,17 @@ struct ServiceManagerTests {
         node.stop()
     }
 
+    @Test func `a long start gets more time while it reads or writes, and none while it hangs`() {
+        var progress = StartProgress()
+        #expect(progress.observe(byteCount: 7 << 20, after: .seconds(0)) == nil)
+        #expect(
+            progress.observe(byteCount: 9 << 20, after: .seconds(10)) == [
+                .starting(atMost: .seconds(60)), .status("opening the database: 9 MiB read and written in 10 s"),
+            ])
+        #expect(progress.observe(byteCount: 9 << 20, after: .seconds(20)) == nil)
+        #expect(progress.observe(byteCount: 10 << 20, after: .seconds(30)) != nil)
+    }
+
     @Test func `a service whose node and gorush are down starts, and is not ready`() async throws {
         let folder = try TemporaryFolder()
         let socket = try NotifySocket(in: folder)

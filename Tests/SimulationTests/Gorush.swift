@@ -34,16 +34,28 @@ struct Gorush {
 
     /// The instance that gorush reports.
     var probe: GorushClient.Probe {
-        if faults.isAway { return .unreachable }
+        if faults.isAway { return .unreachable(Unavailability()) }
         return Self.instance.map { .instance($0) } ?? .silent
     }
 
     private static let instance = GorushInstance(
-        yaml: Array(
+        Array(
             """
-            core: {sync: true, max_notification: 100, worker_num: 96, queue_num: 8192}
-            ios: {enabled: true, production: true, max_concurrent_pushes: 100, max_retry: 0}
-            android: {enabled: true, max_retry: 0}
+            core:
+              sync: true
+              max_notification: 100
+              worker_num: 96
+              queue_num: 8192
+            queue:
+              engine: local
+            ios:
+              enabled: true
+              production: true
+              max_concurrent_pushes: 100
+              max_retry: 0
+            android:
+              enabled: true
+              max_retry: 0
             """.utf8))
 
     /// Handles a request, unless it does not arrive.

@@ -26,7 +26,10 @@ package enum Server {
         MetricsSystem.bootstrap(metrics)
         let process = ProcessMetrics(registry: metrics)
         let readyFile = try readyFile.map { path throws(ReadyFileError) in try ReadyFile(path: path) }
+        let endStart = StartProgress.report(to: serviceManager)
+        defer { endStart() }
         try await ServerFiles.withOpen(settings, logger: logger) { files in
+            endStart()
             try readyFile?.removeEarlier()
             let parts = try await Composition(
                 settings, files, openFileLimit: openFileLimit, metrics: metrics, process: process, readyFile: readyFile,

@@ -124,7 +124,11 @@ package struct StatusScreen {
         let blocks = Array("▁▂▃▄▅▆▇█")
         let newest = values.suffix(24)
         guard let most = newest.compactMap(\.self).max() else { return "" }
-        return String(newest.map { value in value.map { blocks[max(0, $0) * (blocks.count - 1) / max(most, 1)] } ?? " " })
+        return String(
+            newest.map { value in
+                // In floating point, because another server's numbers may be too large for a product.
+                value.map { blocks[Int(Double(max(0, $0)) / Double(max(most, 1)) * Double(blocks.count - 1))] } ?? " "
+            })
     }
 
     /// Returns the lines of a name and a text.

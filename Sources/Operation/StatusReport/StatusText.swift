@@ -3,7 +3,7 @@ package enum StatusText {
     /// Returns a number with a space between groups of three digits; `unknown` for nil.
     package static func count(_ value: Int?) -> String {
         guard let value else { return "unknown" }
-        var digits = "\(abs(value))"
+        var digits = "\(value.magnitude)"  // `abs` traps for the least number, which another server may send
         var groups: [String] = []
         while digits.count > 3 {
             groups.insert(String(digits.suffix(3)), at: 0)

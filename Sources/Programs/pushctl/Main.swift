@@ -1,4 +1,5 @@
 import ArgumentParser
+import Bytes
 import Foundation
 import Operator
 import PushClient
@@ -49,7 +50,11 @@ enum Main {
     private static func report(_ failure: Failure) {
         // If both outputs go to one file, the result comes before the reason of the failure.
         fflush(nil)
-        guard wantsJSON else { return StandardError.print("pushctl: \(failure.message)") }
+        guard wantsJSON else {
+            // A message has lines of its own, and perhaps words of a node or a server.
+            let lines = failure.message.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
+            return StandardError.print("pushctl: \(lines.joined(separator: "\n"))")
+        }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let body = try? encoder.encode(["error": FailureOutput(failure)])

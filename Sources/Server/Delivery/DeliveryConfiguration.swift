@@ -134,7 +134,7 @@ extension DeliveryConfiguration {
     }
 
     /// All routes, those for the remaining pushes of each platform last. The first of two routes with one name counts.
-    var allRoutes: [Route] {
+    package var allRoutes: [Route] {
         var names: Set<String> = []
         var all = routes.filter { names.insert($0.name).inserted }
         for (name, platform) in [("ios", GorushPlatform.ios), ("android", .android)]

@@ -145,9 +145,7 @@ struct ImportCommandTests {
             let wrong = try await world.runImport("wrong.db")
             #expect(
                 wrong.exitCode == 78 && wrong.error.contains(place) && wrong.error.contains("is not that of the server"), "\(wrong.error)")
-            // The lock has created an empty file.
-            #expect(try world.files() == ["push.sqlite"])
-            #expect(try Data(contentsOf: world.folder.url.appending(path: "push.sqlite")).isEmpty)
+            #expect(try world.files() == [], "a refused import leaves nothing behind")
             let right = try await world.runImport("right.db")
             #expect(right.exitCode == 0, "\(right.error)")
         }
@@ -158,11 +156,7 @@ struct ImportCommandTests {
     func `a status-go server's file is named after its key, and a database without any evidence is refused`(ending: String) async throws {
         let world = try ImportWorld()
         let client = ProtocolClient(server: world.server)
-        func name(of key: PublicKey) -> String {
-            var name = Hex.encode(Array(key.compressed.bytes.prefix(16)))
-            for place in [8, 13, 18, 23] { name.insert("-", at: name.index(name.startIndex, offsetBy: place)) }
-            return name + ending
-        }
+        func name(of key: PublicKey) -> String { ImportWorld.fileName(of: key, ending: ending) }
         for name in ["unnamed.db", name(of: world.server), name(of: client.key.publicKey)] {
             let fixture = try StatusGoFixture(at: world.folder.path(name))
             try fixture.add(client, client.registration())
@@ -211,6 +205,28 @@ struct ImportCommandTests {
         #expect(try world.files().isEmpty)
     }
 
+    @Test(arguments: [
+        // A view in place of the table, and a value of 4 MiB from a generated column.
+        "CREATE VIEW push_notification_server_registrations AS SELECT 1 AS public_key",
+        """
+        CREATE TABLE push_notification_server_registrations (
+            public_key BLOB, installation_id TEXT, version INTEGER, registration BLOB AS (zeroblob(4 << 20)));
+        INSERT INTO push_notification_server_registrations VALUES (x'01', 'a', 1);
+        """,
+    ])
+    func `a hostile file is refused, and nothing is left behind`(schema: String) async throws {
+        let world = try ImportWorld()
+        let name = ImportWorld.fileName(of: world.server)
+        let queue = try DatabaseQueue(path: world.folder.path(name))
+        try await queue.write { try $0.execute(sql: schema) }
+        try queue.close()
+        let ended = try await world.runImport(name)
+        #expect([1, 78].contains(ended.exitCode) && !ended.error.isEmpty, "\(ended.error)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: world.folder.path("")).count { $0.contains("push.sqlite") } == 0)
+        #expect(try !world.files().contains("identity.key"))
+        #expect(!FileManager.default.fileExists(atPath: world.folder.path("sealing.key")))
+    }
+
     @Test func `databases without a server's rows are refused`() async throws {
         let world = try ImportWorld()
         try world.fixture(named: "app.db").close()
@@ -242,8 +258,7 @@ struct ImportCommandTests {
         try file.close()
         let ended = try await world.runImport()
         #expect(ended.exitCode == 1 && ended.error.contains("other.db cannot be read"), "\(ended.error)")
-        #expect(try Data(contentsOf: world.folder.url.appending(path: "push.sqlite")).isEmpty)
-        #expect(try world.files() == ["push.sqlite"])
+        #expect(try world.files() == [])
     }
 
     @Test func `no server may run on the source or on the database`() async throws {

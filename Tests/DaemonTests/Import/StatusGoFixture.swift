@@ -150,6 +150,15 @@ struct ImportWorld {
         try await ChildProcess.run("pushctl", arguments(source, keyFile: keyFile), environment: [:])
     }
 
+    /// Returns the name that a status-go server gives the database of a key: the start of the key in the form of a UUID.
+    ///
+    /// - Parameter ending: The end of the name: statusd's, or `-app.db` of push-notification-server.
+    static func fileName(of key: PublicKey, ending: String = ".db") -> String {
+        var name = Hex.encode(Array(key.compressed.bytes.prefix(16)))
+        for place in [8, 13, 18, 23] { name.insert("-", at: name.index(name.startIndex, offsetBy: place)) }
+        return name + ending
+    }
+
     /// Returns the names of the files next to the server's database.
     func files() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.path("")).filter { $0.hasPrefix("push.sqlite") || $0 == "identity.key" }

@@ -30,10 +30,23 @@ struct TextLogHandler: LogHandler {
         return Array("\(time) \(level) [\(source)] \(message)\(fields)".utf8)
     }
 
-    /// Quotes a value whose end could not be seen otherwise.
+    /// Quotes a value whose end could not be seen otherwise, and escapes what would control a terminal.
     private static func quoted(_ value: String) -> String {
-        let isPlain = !value.isEmpty && value.unicodeScalars.allSatisfy { $0.value > 0x20 && $0 != "\"" && $0 != "=" }
+        let isPlain =
+            !value.isEmpty && value.unicodeScalars.allSatisfy { $0 != " " && $0 != "\"" && $0 != "=" && !$0.isControl }
         guard !isPlain else { return value }
-        return "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n") + "\""
+        let escaped = value.unicodeScalars.map { scalar in
+            switch scalar {
+            case "\\", "\"": "\\\(scalar)"
+            case "\n": "\\n"
+            case _ where scalar.isControl: "\\u{\(String(scalar.value, radix: 16))}"
+            default: String(scalar)
+            }
+        }
+        return "\"\(escaped.joined())\""
     }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isControl: Bool { properties.generalCategory == .control }
 }

@@ -5,6 +5,8 @@ import Foundation
 struct ServiceManager: Sendable {
     /// A message to the service manager.
     enum Notification: Sendable, Equatable {
+        /// The start takes longer, within the limit.
+        case starting(atMost: Duration)
         /// The start is over: the server receives and keeps messages.
         case ready
         /// A line for `systemctl status`.
@@ -65,6 +67,7 @@ struct ServiceManager: Sendable {
 
     private static func text(_ notification: Notification) -> String {
         switch notification {
+        case .starting(let limit): "EXTEND_TIMEOUT_USEC=\(Int64(limit / .microseconds(1)))"
         case .ready: "READY=1"
         case .status(let line): "STATUS=" + line.split(whereSeparator: \.isNewline).joined(separator: " ")
         case .stopping(let limit): "STOPPING=1\nEXTEND_TIMEOUT_USEC=\(Int64(limit / .microseconds(1)))"

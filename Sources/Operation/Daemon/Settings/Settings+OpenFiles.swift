@@ -18,7 +18,7 @@ extension Settings {
         // Each route has one more connection, for the probe.
         let perRoute = (delivery?.maximumRequestsInFlight ?? 0) + 1
         return ConnectionBudget(
-            openFileLimit: openFileLimit, deliveryConnectionCount: (delivery?.routes.count ?? 0) * perRoute,
+            openFileLimit: openFileLimit, deliveryConnectionCount: (delivery?.allRoutes.count ?? 0) * perRoute,
             relayCount: relayAddresses.count, hasGateways: gateways != nil)
     }
 }

@@ -21,7 +21,7 @@ struct StatusGoDatabase: Sendable {
     init(copy path: String, of name: String) throws(Failure) {
         self.name = name
         do {
-            queue = try DatabaseQueue(path: path)
+            queue = try DatabaseQueue(path: path, configuration: UntrustedDatabase.configuration)
         } catch {
             throw Self.unreadable(name, error)
         }

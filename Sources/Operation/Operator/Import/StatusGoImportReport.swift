@@ -56,12 +56,11 @@ package struct StatusGoImportReport: Report {
         do {
             // The lock prevents a server from starting on the database meanwhile.
             let lock = try InstanceLock(database: paths.database)
-            defer { withExtendedLifetime(lock) {} }
+            defer { lock.removeEmptyFile() }
             for file in [new, copy] { file.remove() }
             defer { for file in [new, copy] { file.remove() } }
             try files.copy(to: copy, report: report)
-            let sealingKeys = try Self.sealingKeys(paths.sealingKeyFile)
-            counts = try await Self.fill(new, sealedWith: sealingKeys, from: copy, of: source, key, givenKeyFile, report)
+            counts = try await Self.fill(new, sealedWith: paths.sealingKeyFile, from: copy, of: source, key, givenKeyFile, report)
             try FolderOwner.give(new.path)
             try new.moveIntoPlace()
         } catch let error as InstanceLockError {
@@ -83,7 +82,7 @@ package struct StatusGoImportReport: Report {
     }
 
     private static func fill(
-        _ new: PreparedFile, sealedWith sealingKeys: SealingKeys, from copy: PreparedFile, of name: String, _ key: PrivateKey,
+        _ new: PreparedFile, sealedWith sealingKeyFile: String, from copy: PreparedFile, of name: String, _ key: PrivateKey,
         _ keyFile: String, _ report: @escaping Progress.Report
     ) async throws -> ImportCounts {
         let source = try StatusGoDatabase(copy: copy.path, of: name)
@@ -94,13 +93,16 @@ package struct StatusGoImportReport: Report {
                 "\(name) holds no registrations. Every Status app's database has the table; only a server's has rows in it.")
         }
         try await source.identityEvidence().check(key.publicKey, of: keyFile, for: name)
+        let hasSealingKey = FileManager.default.fileExists(atPath: sealingKeyFile)
         let store = try SQLiteStore(
-            path: new.path, identity: key.publicKey.compressed, sealingKeys: sealingKeys, logger: ServerDatabase.silentLogger)
+            path: new.path, identity: key.publicKey.compressed, sealingKeys: try sealingKeys(sealingKeyFile),
+            logger: ServerDatabase.silentLogger)
         var run = StatusGoImport(from: source, to: store, at: WallClock.system.now(), report: report)
         do {
             try await run.run(installationCount: installationCount)
         } catch {
             await store.close()
+            if !hasSealingKey { try? FileManager.default.removeItem(atPath: sealingKeyFile) }
             throw error
         }
         await store.close()

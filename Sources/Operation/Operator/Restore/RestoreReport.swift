@@ -53,10 +53,11 @@ package struct RestoreReport: Report {
         do {
             // The lock prevents a server from starting on the database meanwhile.
             let lock = try InstanceLock(database: paths.database)
-            defer { withExtendedLifetime(lock) {} }
+            defer { lock.removeEmptyFile() }
             copy.remove()
             defer { copy.remove() }
             try copy.copy(from: backup, identities: ageIdentities, byteCount: FileGrowth.size(of: file) ?? 0, report: report)
+            try UntrustedDatabase.checkThatItHasTablesOnly(copy.path, of: file)
             self = try await Self.settle(copy.path, of: file, identity, sealingKeys, paths)
             try FolderOwner.give(copy.path)
             try copy.moveIntoPlace()

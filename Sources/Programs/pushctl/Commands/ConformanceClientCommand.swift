@@ -1,3 +1,4 @@
+import Bytes
 import ArgumentParser
 import Conformance
 import Operator

@@ -1,3 +1,4 @@
+import Bytes
 import Foundation
 
 /// The terminal's second screen, which leaves the lines of the first one as they are.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Bytes
 import Foundation
 import Operator
 
@@ -22,12 +23,5 @@ struct OutputOptions: ParsableArguments {
         } else {
             for line in lines() { Swift.print(line.printable) }
         }
-    }
-}
-
-extension String {
-    /// The text without control characters, because a text that a client registered must not control a terminal.
-    var printable: String {
-        String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
     }
 }

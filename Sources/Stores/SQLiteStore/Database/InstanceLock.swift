@@ -7,12 +7,16 @@ import Store
 /// flock(2), which does not conflict with the fcntl(2) locks of SQLite.
 package final class InstanceLock: Sendable {
     private let descriptor: Int32
+    private let path: String
+    private let hasCreatedFile: Bool
 
     /// Creates the file if it does not exist. Release the lock after closing the database: closing any descriptor of a file drops the locks
     /// that SQLite has on it.
     ///
     /// - Throws: `InstanceLockError` if another process holds it, `StoreError` if the file cannot be created or opened.
     package init(database path: String) throws {
+        self.path = path
+        hasCreatedFile = unsafe access(path, F_OK) != 0
         try DatabaseFile.prepare(path: path)
         descriptor = unsafe open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw StoreError.inaccessible(errno: errno) }
@@ -24,6 +28,13 @@ package final class InstanceLock: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    /// Removes the file if this lock created it and it is still empty: a tool that refused its input leaves nothing behind.
+    package func removeEmptyFile() {
+        var status = stat()
+        guard hasCreatedFile, unsafe fstat(descriptor, &status) == 0, status.st_size == 0, status.st_nlink == 1 else { return }
+        unsafe unlink(path)
+    }
 }
 
 /// The error when another process uses the database.
