@@ -31,7 +31,7 @@ import Wire
     private func storedResponseCount(_ store: any PushStore) async throws -> Int? {
         try await (store as? SQLiteStore)?.pool.read { database in
             try Int.fetchOne(
-                database, sql: "SELECT count(*) FROM message WHERE reply IS NOT NULL AND status_message_id IS NOT NULL")
+                database, sql: "SELECT count(*) FROM message WHERE sealed_reply IS NOT NULL AND status_message_id IS NOT NULL")
         }
     }
 
