@@ -277,7 +277,7 @@
 
         private static let selectListByteCount = """
             SELECT coalesce(max(byte_count), 0) FROM (
-                SELECT sum(coalesce(length(allowed_keys), 0) + coalesce(length(chat_lists), 0)) AS byte_count
+                SELECT sum(\(ListColumn.byteCount("sealed_allowed_keys")) + \(ListColumn.byteCount("sealed_chat_lists"))) AS byte_count
                 FROM registration_lists JOIN registration ON registration.id = registration_lists.registration GROUP BY key_hash)
             """
 
