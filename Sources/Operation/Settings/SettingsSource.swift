@@ -237,7 +237,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
             if mapping.isEmpty, !path.isEmpty { emptyKeys[key] = line }
             for (name, value) in mapping {
                 guard let text = name.string else {
-                    problems.append("\(key): a key that is not text in \(fileName), line \(line)")
+                    problems.append("\(path.isEmpty ? "the file" : key): a key is not text in \(fileName), line \(name.mark?.line ?? line)")
                     continue
                 }
                 flatten(value, path: path + [text], line: name.mark?.line ?? line)

@@ -60,9 +60,9 @@ import Testing
             }
         }
         #expect(await post(count: 8) == Array(repeating: .accepted(failures: []), count: 8))
-        // The connections end as in a restart, after the responses of their last requests.
+        // The connections end as in a restart, each after its next response. The first post that finds none of them left fails.
         gorush.closes.store(true, ordering: .sequentiallyConsistent)
-        #expect(await post(count: 8) == Array(repeating: .accepted(failures: []), count: 8))
+        while await client.post([.android()]) == .accepted(failures: []) {}
         gorush.closes.store(false, ordering: .sequentiallyConsistent)
         gorush.configuration.withLock { $0 = syncConfiguration.replacing("sync: true", with: "sync: false") }
         let before = gorush.postCount
