@@ -63,7 +63,9 @@ import Wire
         }
     }
 
-    @Test func `an ambiguous verdict needs a second one and another device's delivery, and a delivery clears it`() async throws {
+    @Test func `a refused device is unregistered after three refusals that follow deliveries to another, and a delivery clears it`()
+        async throws
+    {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -75,8 +77,8 @@ import Wire
                 stub.fail(token: iosToken(1), with: "BadDeviceToken")
                 world.advance(by: .seconds(1))
                 try await running.accept([pushes[0]], message: 2)
-                // No other device has a delivery, so the server never acts on the verdict.
-                try await running.pass { stub.notifications.all.count == 6 }
+                // No other device has a delivery, so no refusal counts.
+                try await running.pass { stub.notifications.all.count == 20 }
                 #expect(try await isRegistered(pushes[0], in: running.store))
                 stub.fail(token: iosToken(1), with: nil)
                 try await running.pass { try await running.isAllDone() }
@@ -84,18 +86,72 @@ import Wire
 
                 stub.fail(token: iosToken(1), with: "BadDeviceToken")
                 world.advance(by: .seconds(1))
-                try await running.accept([pushes[0]], message: 3)
-                try await running.settle()
-                world.advance(by: .seconds(1))
-                try await running.accept([pushes[1]], message: 3)
-                try await running.settle()
-                // The server retries the target every ten minutes, whatever number of pushes waits for it.
-                for message in 4...9 { try await running.accept([pushes[0]], message: Int64(message)) }
-                let count = stub.notifications.all.count
-                #expect(try await running.pass { try await running.outcomes()[.deadToken] != nil } >= .seconds(598))
-                #expect(stub.notifications.all.count == count + 1)
+                // The device has one attempt at a time, whatever number of pushes waits for it.
+                for message in 3...9 { try await running.accept([pushes[0]], message: Int64(message)) }
+                let attempts = stub.notifications.all.count { $0.tokens == [iosToken(1)] }
+                var message = Int64(10)
+                let passed = try await running.pass {
+                    message += 1
+                    try await running.accept([pushes[1]], message: message)
+                    try await running.settle()
+                    return try await running.outcomes()[.deadToken] != nil
+                }
+                #expect(passed >= RefusalRules.requiredInterval && passed <= .seconds(1_100))
+                #expect(stub.notifications.all.count { $0.tokens == [iosToken(1)] } <= attempts + 17)
                 #expect(try await !isRegistered(pushes[0], in: running.store))
                 #expect(try await isRegistered(pushes[1], in: running.store))
+            }
+        }
+    }
+
+    @Test func `a delivery makes all pushes of a suspected device due`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                try await running.accept([iosPush(1)])
+                try await running.settle()
+                stub.fail(token: iosToken(1), with: "BadDeviceToken")
+                for message in 2...9 { try await running.accept([iosPush(1)], message: Int64(message)) }
+                try await running.pass { stub.notifications.all.count >= 9 }
+                stub.fail(token: iosToken(1), with: nil)
+                let passed = try await running.pass { try await running.outcomes()[.sent] ?? 0 >= 2 }
+                // All of them follow the first one.
+                #expect(passed <= .seconds(600))
+                #expect(try await running.pass { try await running.isAllDone() } <= .seconds(1))
+            }
+        }
+    }
+
+    @Test func `the refusals of a device survive a restart`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            let url = await stub.url
+            let pushes = [iosPush(1), iosPush(2)]
+            try await world.withDelivery(to: url) { running in
+                try await register(pushes, at: before, in: running.store)
+                try await running.accept(pushes)
+                try await running.settle()
+                stub.fail(token: iosToken(1), with: "BadDeviceToken")
+                world.advance(by: .seconds(1))
+                try await running.accept([pushes[0]], message: 2)
+                var message = Int64(10)
+                try await running.pass {
+                    message += 1
+                    try await running.accept([pushes[1]], message: message)
+                    try await running.settle()
+                    return stub.notifications.all.count { $0.tokens == [iosToken(1)] } >= 9
+                }
+            }
+            // Half an hour later, one more refusal next to a delivery is enough.
+            world.advance(by: .seconds(1_800))
+            try await world.withDelivery(to: url) { running in
+                try await running.pass {
+                    try await running.accept([pushes[1]], message: Int64.random(in: 1_000..<1_000_000))
+                    try await running.settle()
+                    return try await running.outcomes()[.deadToken] != nil
+                }
+                #expect(stub.notifications.all.count { $0.tokens == [iosToken(1)] } <= 12)
+                #expect(try await !isRegistered(pushes[0], in: running.store))
             }
         }
     }
@@ -270,8 +326,8 @@ import Wire
                 }
                 #expect(try await running.outcomes() == [.sent: 1, .expired: 1])
                 #expect(try await isRegistered(iosPush(1), in: running.store))
-                // The server retries every ten minutes of a day.
-                #expect(stub.notifications.all.count <= 2 + 144)
+                // The delays grow to ten minutes, and a day has 144 of these.
+                #expect(stub.notifications.all.count <= 2 + 10 + 144)
             }
         }
     }
@@ -337,7 +393,7 @@ import Wire
     @Test(
         "each failure has its effect on the push and on the registration",
         arguments: [
-            ("ServiceUnavailable", Milestone.sent), ("some new text", .sent), ("TopicDisallowed", .sent), ("BadPriority", .refused),
+            ("ServiceUnavailable", Milestone.sent), ("some new text", .sent), ("TopicDisallowed", .sent), ("BadPriority", .sent),
             ("PayloadTooLarge", .sent),
         ])
     func failures(reason: String, outcome: Milestone) async throws {
@@ -351,10 +407,12 @@ import Wire
                     let second = await stub.waitForNotifications(count: 2)[1]
                     #expect(second.data?["message"] == "0x")
                     #expect(try await running.outcomes()[.sent] == nil)
+                    try await running.settle()
                 }
                 stub.fail(token: iosToken(1), with: nil)
-                if reason == "PayloadTooLarge" { try await running.accept([iosPush(1)], message: 2) }
                 try await running.pass { try await running.isAllDone() }
+                // Refused without its ciphertext too, it goes on whole.
+                #expect(stub.notifications.all.last?.data?["message"] != "0x")
                 #expect(try await running.outcomes()[outcome] == 1)
                 #expect(try await running.audit().balances)
             }

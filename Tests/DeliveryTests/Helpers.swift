@@ -1,7 +1,9 @@
 import Bytes
+import Envelope
 import HTTPClient
 import PushProtocol
 import StatusCrypto
+import Store
 import TestSupport
 
 @testable import Delivery
@@ -68,5 +70,12 @@ extension NotificationTemplates {
             change(&template)
             return template
         }
+    }
+}
+
+extension Outbox.Attempt {
+    /// Creates an attempt that was answered immediately.
+    init(push: QueuedPush, outcome: AttemptOutcome, at time: Timestamp = World.start) {
+        self.init(push: push, outcome: outcome, at: time, postedAt: time, answeredAt: time)
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Delivery
 
-/// Outages in which Apple or Google rejects everything or does not respond, and recoveries (DELIVERY.md, rules 2 and 4).
+/// Outages in which Apple or Google rejects everything or does not respond, and recoveries (DELIVERY.md, rules 1 and 4).
 @Suite(.safetyNet) struct ProviderOutageTests {
     @Test(
         "A server whose every push is rejected is not ready, with Apple's or Google's words in the reason and in the log",
@@ -39,11 +39,11 @@ import Testing
                 // The operator corrects it, and the next delivery ends the outage at once.
                 stub.fail(token: push(1).deviceToken.text, with: nil)
                 try await running.accept([push(2)], message: 3)
-                #expect(lines.all.count { $0.hasPrefix("warning the route fails ") && $0.contains(reason) } == 1)
+                #expect(lines.all.count { $0.hasPrefix("warning pushes are not delivered ") && $0.contains(reason) } == 1)
                 #expect(try await running.pass { running.loop.healthIssues.isEmpty } <= .seconds(5))
                 #expect(try await running.outcomes()[.sent] ?? 0 >= 2)
                 try await running.pass { try await running.isAllDone() }
-                #expect(lines.all.count { $0.hasPrefix("warning the route no longer fails ") } == 1)
+                #expect(lines.all.count { $0.hasPrefix("warning pushes are delivered again") } == 1)
                 #expect(try await running.outcomes() == [.sent: 3] && running.loop.healthIssues == [])
             }
         }

@@ -24,7 +24,9 @@ import Wire
             var update = OutboxUpdate()
             update.tokens = [
                 .unregister(
-                    DeadToken(token: content.deviceToken, type: .apn, apnTopic: content.apnTopic, attemptedAt: later, reason: "", route: "")
+                    DeadToken(
+                        token: content.deviceToken, type: .apn, apnTopic: content.apnTopic, attemptedAt: later, reason: .apnsUnregistered,
+                        route: "")
                 )
             ]
             let gone = try await store.update(update, at: later)

@@ -72,7 +72,8 @@ import Wire
             var queued = QueuedPush(id: 1, message: 1, push: push, acceptedAt: Timestamp(nanoseconds: 1))
             queued.notification = gatewayNotification
             let dead = DeadToken(
-                token: DeviceToken(secret), type: .apn, apnTopic: "topic", attemptedAt: Timestamp(nanoseconds: 1), reason: "Unregistered",
+                token: DeviceToken(secret), type: .apn, apnTopic: "topic", attemptedAt: Timestamp(nanoseconds: 1),
+                reason: .apnsUnregistered,
                 route: "ios")
             let reply = Reply(
                 type: .pushNotificationQueryResponse, payload: bytes, recipient: FixedBytes(), pubsubTopic: "topic")
@@ -125,7 +126,10 @@ import Wire
                 Holder(HTTPResponse(status: 200, headers: http.headersAsAnswered, body: bytes)),
                 Holder(opened), Holder(MessageDecision.answered(reply)), Holder(DeviceToken(secret)), Holder(AccessToken(secret)),
                 Holder(PushToken.fcm(DeviceToken(secret))),
-                Holder(Outbox.Attempt(push: queued, outcome: .sent, at: Timestamp(nanoseconds: 1))),
+                Holder(
+                    Outbox.Attempt(
+                        push: queued, outcome: .sent, at: Timestamp(nanoseconds: 1), postedAt: Timestamp(nanoseconds: 1),
+                        answeredAt: Timestamp(nanoseconds: 1))),
                 Holder(GorushClient(http: client, endpoint: endpoint, probeTimeout: .seconds(1))),
                 Holder(WakuNode(url: "http://user:\(secret)@node", client: client, headers: [("Authorization", secret)])),
                 Holder(ListFingerprints(key: key32)),

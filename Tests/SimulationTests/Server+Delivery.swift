@@ -35,6 +35,7 @@ extension Server {
         var route: Int
         var batch: [DeliveryItem]
         var at: Timestamp
+        var postedAt: Timestamp
     }
 
     /// Returns the monotonic time, in which delays are measured.
@@ -86,9 +87,16 @@ extension Server {
         }
         let planner = BatchPlanner(dataFormat: .rfc71, templates: NotificationTemplates(), lifetime: configuration.lifetime)
         var state = routes[index]
+        let candidates = state.candidates(among: look.due, at: elapsed)
+        guard !candidates.isEmpty else {
+            routes[index].handle(.nothingDue(until: state.evidence.failure.nextAttempt(at: elapsed) ?? elapsed), at: elapsed)
+            return .busy
+        }
+        let time = steadyNow(steadily)
         let plan = planner.plan(
-            look.due, batch: look.batch, limit: look.requestCount * (look.batch ?? 1), at: now, using: &random
-        ) { state.admitted($0, at: elapsed) }
+            candidates, batch: look.batch, limit: look.requestCount * (look.batch ?? 1), at: now, using: &random,
+            suspending: { [state] in state.suspension(of: $0, $1, at: elapsed, steadyNow: time) },
+            admitting: { state.admitted($0, at: elapsed) })
         routes[index] = state
         let pushes = plan.batches.joined().flatMap(\.pushes)
         let (recorded, step) = await recordOutcomes(index, leasing: plan, at: now, steadily)
@@ -96,8 +104,8 @@ extension Server {
             routes[index].handle(.notLeased(pushes), at: elapsed)
             return step
         }
-        routes[index].handle(.posting(plan.batches.map(\.count)), at: elapsed)
-        attempts += plan.batches.map { Attempt(route: index, batch: $0, at: now) }
+        routes[index].handle(.posting(plan.batches.map(\.count), targets: pushes.map(\.targetDigest)), at: elapsed)
+        attempts += plan.batches.map { Attempt(route: index, batch: $0, at: now, postedAt: time) }
         guard case .settled(let ends, _) = step else { return step }
         return .settled(ends, leased: pushes)
     }
@@ -115,10 +123,11 @@ extension Server {
         let elapsed = steadily - startedSteadily
         let state = routes[index]
         let context = Outbox.Context(
-            route: state.route.name, rules: state.rules(at: elapsed), now: now, deliveredBundleIDs: state.evidence.deliveredBundleIDs,
+            route: state.route.name, rules: state.rules(at: elapsed, judgingRefusals: true), now: now,
             savedTopics: state.evidence.savedTopics, steadyNow: steadyNow(steadily))
         do {
             let recorded = try await outbox.recordOutcomes(state.unrecordedOutcomes, leasing: plan, in: context) { 0.5 }
+            routes[index].handle(.recorded(recorded.decisions, state.unrecordedOutcomes), at: elapsed)
             routes[index].unrecordedOutcomes = []
             for changed in recorded.unregistered { directory.remove(registration: changed.registration, topics: changed.topics) }
             if !recorded.savedTopics.isEmpty { routes[index].handle(.topicsSaved(Set(recorded.savedTopics)), at: elapsed) }
@@ -142,16 +151,20 @@ extension Server {
         let (route, batch) = (attempt.route, attempt.batch)
         let pushes = batch.flatMap(\.pushes)
         let answer = try gorush.post(batch)
+        let answeredAt = steadyNow(steadily)
+        func ended(_ outcomes: [AttemptOutcome]) -> [Outbox.Attempt] {
+            zip(pushes, outcomes).map {
+                .init(push: $0, outcome: $1, at: attempt.at, postedAt: attempt.postedAt, answeredAt: answeredAt)
+            }
+        }
         // gorush handles requests one after another. No other push is delivered in between.
         let reading = ResponseInterpretation(
             answer, batch: batch, retriesItself: false, timeouts: routes[route].timeouts, routeDelivered: false)
         switch reading {
         case .outcomes(let outcomes, let news):
-            let ended = zip(pushes, outcomes).map { Outbox.Attempt(push: $0, outcome: $1, at: attempt.at) }
-            routes[route].handle(.answered(news, ended, jitter: 0.5), at: elapsed)
+            routes[route].handle(.answered(news, ended(outcomes), jitter: 0.5), at: elapsed)
         case .limit(let limit):
-            let ended = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit"), at: attempt.at) }
-            routes[route].handle(.limited(limit, ended), at: elapsed)
+            routes[route].handle(.limited(limit, ended(pushes.map { _ in .notSent(reason: .overLimit) })), at: elapsed)
         case .divide:
             throw Violation(property: "this gorush rejects no single push: \(answer)")
         }

@@ -187,7 +187,7 @@ extension PushStore {
         update.tokens = [
             .unregister(
                 DeadToken(
-                    token: token, type: type, apnTopic: apnTopic, tried: tried, attemptedAt: attemptedAt, reason: "Unregistered",
+                    token: token, type: type, apnTopic: apnTopic, tried: tried, attemptedAt: attemptedAt, reason: .apnsUnregistered,
                     route: "ios"))
         ]
         return try await self.update(update, at: now)

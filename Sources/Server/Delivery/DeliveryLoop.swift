@@ -121,7 +121,11 @@ package final class DeliveryLoop: Service {
             do {
                 let leaseCount = try await outbox.takeOver(routes: configuration.assignments, at: wallClock.now())
                 let topics = try await outbox.deliveredBundleIDs()
-                for route in routes { route.haveWorked(topics[route.name] ?? []) }
+                let earliest = wallClock.now().advanced(by: .zero - RouteFailure.recentInterval)
+                for route in routes {
+                    route.haveWorked(topics[route.name] ?? [])
+                    route.haveGotPushes(try await outbox.recentDevices(route: route.name, since: earliest))
+                }
                 if leaseCount > 0 {
                     logger.notice(
                         "retrying attempts that were in flight when the server stopped", metadata: ["pushes": "\(leaseCount)"])

@@ -101,16 +101,14 @@ enum PushFailure: String, MetricLabels {
 
     static let labelNames = ["reason"]
 
-    /// - Parameter reason: A stored reason (``PushDecision/reason``).
-    init(reason: String) { self = Self.byReason[reason] ?? .other }
+    init(_ reason: PushReason) { self = Self.byReason[reason] ?? .other }
 
-    private static let byReason: [String: PushFailure] = {
+    private static let byReason: [PushReason: PushFailure] = {
         let texts = FailureTaxonomy.rows.map { ($0.reason, PushFailure($0.kind)) }
-        let own: [(String, PushFailure)] = [
-            (Failure.unknownText.reason, .unknownText), ("no response", .noResponse), ("no response in time", .noResponse),
-            ("wrong count", .wrongCount), ("unavailable", .unavailable), ("configuration", .misconfigured),
-            ("platform disabled", .platformDisabled), ("over limit", .overLimit), ("status 413", .bodyTooLarge),
-            ("rejected by gorush", .rejectedByGorush), ("lease ended", .leaseEnded),
+        let own: [(PushReason, PushFailure)] = [
+            (.unknownText, .unknownText), (.noResponse, .noResponse), (.noResponseInTime, .noResponse), (.wrongCount, .wrongCount),
+            (.unavailable, .unavailable), (.configuration, .misconfigured), (.platformDisabled, .platformDisabled),
+            (.overLimit, .overLimit), (.bodyTooLarge, .bodyTooLarge), (.rejectedByGorush, .rejectedByGorush), (.leaseEnded, .leaseEnded),
         ]
         return Dictionary(texts + own) { first, _ in first }
     }()
@@ -118,13 +116,13 @@ enum PushFailure: String, MetricLabels {
     private init(_ kind: FailureKind) {
         switch kind {
         case .deadToken: self = .deadToken
-        case .ambiguous: self = .ambiguousToken
-        case .transient: self = .transient
+        case .refusedDevice: self = .ambiguousToken
+        case .transient, .deviceQuota, .quota: self = .transient
         case .credentials: self = .credentials
         case .topic: self = .bundleID
         case .operatorFault: self = .operatorFault
         case .tooLong: self = .tooLong
-        case .ourFault: self = .invalid
+        case .refusedPush: self = .invalid
         }
     }
 }

@@ -54,7 +54,7 @@ package struct RouteMetrics: Sendable {
     func count(_ decisions: some Sequence<(Outbox.Attempt, PushDecision)>, at now: Timestamp) {
         for (attempt, decision) in decisions {
             if case .finish(.sent) = decision.disposition { pushSeconds?.record(attempt.push.acceptedAt.duration(to: now)) }
-            if let reason = decision.reason { failures[PushFailure(reason: reason)]?.increment() }
+            if let reason = decision.reason { failures[PushFailure(reason)]?.increment() }
             switch decision.disposition {
             case .finish(let outcome): pushes[outcome]?.increment()
             case .retry(_, let isUnknown): retries[isUnknown ? .uncertain : .failed]?.increment()
@@ -77,7 +77,7 @@ package struct RouteMetrics: Sendable {
         inFlight.set(view.notificationsInFlight)
         window.set(view.requestWindow)
         queued.set(queuedCount)
-        failing.set(view.failure == nil ? 0 : 1)
+        failing.set(view.isFailing ? 1 : 0)
         credentials.set(view.refusesCredentials ? 1 : 0)
     }
 }

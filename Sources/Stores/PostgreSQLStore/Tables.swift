@@ -21,7 +21,23 @@ enum Tables {
             kind bytea NOT NULL,
             row int8 NOT NULL,
             PRIMARY KEY (kind, row)
-        )
+        );
+        -- The first delivery to the token and bundle id; NULL in a row of 0.1.0, which stands for the last.
+        ALTER TABLE registration ADD COLUMN IF NOT EXISTS first_delivered_at int8;
+        ALTER TABLE proven_token ADD COLUMN IF NOT EXISTS first_delivered_at int8;
+        -- `PushRefusals`.
+        ALTER TABLE push ADD COLUMN IF NOT EXISTS refused_at int8,
+            ADD COLUMN IF NOT EXISTS counted_refusals int8 NOT NULL DEFAULT 0,
+            ADD COLUMN IF NOT EXISTS shortening int8 NOT NULL DEFAULT 0;
+        -- `Suspicion`; `tried_at` is the time of the newest refusal.
+        ALTER TABLE suspect_token ADD COLUMN IF NOT EXISTS route bytea NOT NULL DEFAULT '',
+            ADD COLUMN IF NOT EXISTS refusals int8 NOT NULL DEFAULT 1,
+            ADD COLUMN IF NOT EXISTS counted_refusals int8 NOT NULL DEFAULT 0,
+            ADD COLUMN IF NOT EXISTS first_counted_at int8,
+            ADD COLUMN IF NOT EXISTS is_proven bool NOT NULL DEFAULT true;
+        DROP INDEX IF EXISTS suspect_token_by_time;
+        CREATE INDEX suspect_token_by_time ON suspect_token (tried_at);
+        CREATE INDEX IF NOT EXISTS suspect_token_by_route ON suspect_token (route, suspected_at) WHERE is_proven
         """
 
     /// Changes the version 1 of 0.1.0, which had one condition for all indexes of open pushes, into its version 2.

@@ -9,8 +9,7 @@ import Testing
 /// The writes between two attempts, in a real database.
 @Suite(.safetyNet) struct OutboxTests {
     private let context = Outbox.Context(
-        route: "", rules: OutcomeRules(), now: World.start, deliveredBundleIDs: [], savedTopics: [],
-        steadyNow: World.start)
+        route: "", rules: OutcomeRules(), now: World.start, savedTopics: [], steadyNow: World.start)
 
     private func plan(_ pushes: [QueuedPush]) -> DeliveryPlan {
         DeliveryPlan(
@@ -33,7 +32,7 @@ import Testing
 
             let attempts: [Outbox.Attempt] = [
                 .init(push: due[0], outcome: .sent, at: World.start),
-                .init(push: due[1], outcome: .failed(Failure(kind: .transient, reason: "r")), at: World.start),
+                .init(push: due[1], outcome: .failed(Failure(kind: .transient, reason: .serviceUnavailable)), at: World.start),
             ]
             let recorded = try await outbox.recordOutcomes(attempts, leasing: plan(Array(due[2...])), in: context, jitter: { 0 })
             #expect(recorded.isLeased == !hasEnded)

@@ -56,8 +56,8 @@ extension RouteStateSuite {
     func attempt(_ number: Int, _ outcome: AttemptOutcome, isProven: Bool = true) -> Outbox.Attempt {
         var push = queued([iosPush(number)])[0]
         push.id = Int64(number)
-        if isProven { push.tokenDeliveredAt = World.start }
-        return Outbox.Attempt(push: push, outcome: outcome, at: World.start)
+        if isProven { push.tokenDeliveries = Deliveries(first: World.start, last: World.start) }
+        return Outbox.Attempt(push: push, outcome: outcome)
     }
 
     func failed(_ number: Int, _ words: String, isProven: Bool = true) -> Outbox.Attempt {

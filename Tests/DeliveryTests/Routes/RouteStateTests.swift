@@ -190,18 +190,24 @@ import Testing
             route.handle(.ended(1), at: .seconds(second))
         }
         let start = Duration.seconds(60)
-        #expect(RouteStatus(route, at: start).failure?.hasSuffix("have worked: ServiceUnavailable") == true)
+        #expect(RouteStatus(route, at: start).isFailing)
         let words = "Google delivers nothing, not even to devices that have worked: ServiceUnavailable"
         #expect(report(route, at: start).issues == [.provider(words)])
         #expect(report(route, at: start).text(.provider(words)) == "delivery first: \(words) (http://gorush)")
         #expect(report(route, at: start).failureCount == 2 && report(route, at: start).lastDelivery == nil)
-        #expect(route.requestRoom(at: start) == 0 && route.requestRoom(at: start + .milliseconds(500)) == 1)
+        // After the delay, devices that have worked come first. One that has not failed since is attempted immediately.
+        let due = [failed(9, "", isProven: false), failed(1, ""), failed(2, "")].map(\.push)
+        #expect(route.candidates(among: due, at: start).isEmpty)
+        #expect(route.candidates(among: due + [failed(3, "").push], at: start).map(\.id) == [3])
+        #expect(route.candidates(among: due, at: start + .milliseconds(500)).map(\.id) == [1, 2, 9])
+        #expect(route.requestRoom(at: start) == 1)
         route.handle(.posting([1]), at: .seconds(61))
         #expect(route.requestRoom(at: .seconds(99)) == 0)
         route.handle(answered(.healthy, [failed(3, "BadDeviceToken", isProven: false)]), at: .seconds(61))
         route.handle(.ended(1), at: .seconds(61))
-        #expect(route.requestRoom(at: .seconds(61)) == 1)
-        #expect(route.rules(at: .seconds(61)).routeFails && !route.rules(at: .seconds(61)).believesVerdicts)
+        #expect(route.candidates(among: due, at: .seconds(61)).isEmpty)
+        let rules = route.rules(at: .seconds(61), judgingRefusals: true)
+        #expect(rules.routeFails && !rules.refusals.believesVerdicts)
         // A delivery ends the outage, and the waiting pushes become due.
         route.handle(.posting([1]), at: .seconds(61))
         route.handle(answered(.healthy, [attempt(4, .sent)]), at: .seconds(62))
@@ -218,7 +224,7 @@ import Testing
         var route = route(.platform(.ios))
         #expect(route.next(at: .zero) == .probe)
         route.handle(.probed(instance("core: {sync: true}\nios: {enabled: true, production: false}")), at: .zero)
-        #expect(!route.rules(at: .zero).believesVerdicts)
+        #expect(!route.rules(at: .zero, judgingRefusals: true).refusals.believesVerdicts)
     }
 
     @Test func `after a broken connection, gorush is probed before the next post`() {
@@ -356,6 +362,6 @@ import Testing
     private func unknown(_ number: Int64) -> Outbox.Attempt {
         Outbox.Attempt(
             push: QueuedPush(id: number, message: 1, push: androidPush(Int(number)), acceptedAt: World.start),
-            outcome: .unknown(reason: "no response"), at: World.start)
+            outcome: .unknown(reason: .noResponse), at: World.start)
     }
 }

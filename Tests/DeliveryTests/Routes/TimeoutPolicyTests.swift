@@ -38,7 +38,7 @@ import Testing
         timeouts.record(attempt(.timedOut(count: 0)))
         #expect(timeouts.limit(for: pushes, first: .seconds(600)) == .seconds(600))
         #expect(timeouts.limit(for: pushes, first: .seconds(1)) == .seconds(2))
-        timeouts.record(attempt(.unknown(reason: "reset")))
+        timeouts.record(attempt(.unknown(reason: .noResponse)))
         #expect(timeouts.limit(for: pushes, first: .seconds(1)) == .seconds(1))
     }
 }

@@ -43,7 +43,7 @@ struct ClusterProcess {
             guard case .finish(.deadToken) = change else { return nil }
             return DeadToken(
                 token: push.push.deviceToken, type: push.push.tokenType, apnTopic: push.push.apnTopic, tried: push.registration,
-                attemptedAt: time, reason: "Unregistered", route: "")
+                attemptedAt: time, reason: .apnsUnregistered, route: "")
         }
     }
 

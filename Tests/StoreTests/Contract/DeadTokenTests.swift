@@ -94,19 +94,20 @@ struct DeadTokenTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `a registration keeps its last delivery while its token and bundle id stay the same`(kind: StoreUnderTest) async throws {
+    func `a registration keeps its first and last delivery while its token and bundle id stay the same`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            func deliveredAt() async throws -> Timestamp? {
+            let (second, third) = (start.advanced(by: .seconds(2)), start.advanced(by: .seconds(3)))
+            func deliveries() async throws -> Deliveries? {
                 try await store.enqueue([push()])
                 let due = try await store.duePushes(route: "", at: later, limit: 99)
                 #expect(due.allSatisfy { $0.registration != nil })
-                return due.last?.registration?.deliveredAt
+                return due.last?.registration?.deliveries
             }
-            func delivered(version: UInt64) async throws {
+            func delivered(version: UInt64, at time: Timestamp = start) async throws {
                 var update = OutboxUpdate()
                 update.tokens = [.delivered(TargetRegistration(row: 1, version: version))]
                 update.deliveredBundleIDs = [("ios", "topic"), ("ios", "topic")]
-                _ = try await store.update(update, at: start)
+                _ = try await store.update(update, at: time)
             }
             func register(_ version: UInt64, token: DeviceToken = "token", topic: String = "topic") async throws {
                 var registration = registration(version: version)
@@ -115,16 +116,20 @@ struct DeadTokenTests {
                 try await store.register(registration)
             }
             try await register(1)
-            #expect(try await deliveredAt() == nil)
+            #expect(try await deliveries() == nil)
             try await delivered(version: 2)
-            #expect(try await deliveredAt() == nil)
+            #expect(try await deliveries() == nil)
             try await delivered(version: 1)
-            #expect(try await deliveredAt() == start)
+            #expect(try await deliveries() == Deliveries(first: start, last: start))
             #expect(try await store.deliveredBundleIDs() == ["ios": ["topic"]])
             try await register(2)
-            #expect(try await deliveredAt() == start)
+            #expect(try await deliveries() == Deliveries(first: start, last: start))
+            try await delivered(version: 2, at: second)
+            #expect(try await deliveries() == Deliveries(first: start, last: second))
             try await register(3, token: "another")
-            #expect(try await deliveredAt() == nil)
+            #expect(try await deliveries() == nil)
+            try await delivered(version: 3, at: third)
+            #expect(try await deliveries() == Deliveries(first: third, last: third))
         }
     }
 
@@ -179,39 +184,53 @@ struct DeadTokenTests {
                 unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
                 var update = OutboxUpdate()
                 update.pushes = [.init(id: 1, .finish(.sent))]
-                let suspicions = try await store.suspicions(against: [hash(1)])
+                let suspicions = try await store.suspicions(against: [hash(1)], in: "")
                 _ = try await store.update(update, at: start)
                 return suspicions
             }
-            #expect(try await settling.value == [:])
+            #expect(try await settling.value == Suspicions())
             #expect(try await store.queuedPushCount() == 0)
         }
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `a suspicion keeps its first time until it is cleared, and suspicions and copies are pruned`(
-        kind: StoreUnderTest
-    ) async throws {
+    func `a suspicion is kept as it is until it is cleared, and suspicions and copies are pruned`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.register(registration())
             _ = try await store.unregister(token: "device token 1", attemptedAt: later, at: later)
-            let tokens: [Digest32] = [hash(1), hash(2)]
-            func change(_ changes: [OutboxUpdate.TokenChange], at now: Timestamp) async throws -> [Digest32: Timestamp] {
+            let tokens: [Digest32] = [hash(1), hash(2), hash(3)]
+            func change(_ changes: [OutboxUpdate.TokenChange], at now: Timestamp) async throws -> Suspicions {
                 var update = OutboxUpdate()
                 update.tokens = changes
                 #expect(try await store.update(update, at: now) == [])
-                return try await store.suspicions(against: tokens)
+                return try await store.suspicions(against: tokens, in: "a")
             }
-            #expect(try await store.suspicions(against: tokens) == [:])
-            #expect(try await change([.suspect(hash(1))], at: start) == [hash(1): start])
-            #expect(try await change([.suspect(hash(1)), .suspect(hash(2))], at: later) == [hash(1): start, hash(2): later])
-            #expect(try await change([.clearSuspicion(hash(1))], at: later) == [hash(2): later])
+            #expect(try await store.suspicions(against: tokens, in: "a") == Suspicions())
+            let first = Suspicion(since: start, refusedAt: start)
+            #expect(
+                try await change([.suspect(hash(1), first, route: "a")], at: start) == Suspicions(byTarget: [hash(1): first], oldest: start)
+            )
+            let grown = Suspicion(since: start, refusedAt: later, refusalCount: 4, countedCount: 2, firstCountedAt: later)
+            let stranger = Suspicion(since: start.advanced(by: .seconds(-9)), refusedAt: later, isProven: false)
+            let other = Suspicion(since: start.advanced(by: .seconds(-8)), refusedAt: later)
+            let all: [Digest32: Suspicion] = [hash(1): grown, hash(2): stranger, hash(3): other]
+            let changes = [(1, grown, "a"), (2, stranger, "a"), (3, other, "b")].map { number, suspicion, route in
+                OutboxUpdate.TokenChange.suspect(hash(number), suspicion, route: route)
+            }
+            // The oldest one is that of a device that worked, on the route.
+            #expect(try await change(changes, at: later) == Suspicions(byTarget: all, oldest: start))
+            #expect(
+                try await change([.clearSuspicion(hash(1), release: nil)], at: later)
+                    == Suspicions(byTarget: [hash(2): stranger, hash(3): other]))
 
+            _ = try await store.prune(at: later.advanced(by: Suspicion.lifetime))
+            #expect(try await store.suspicions(against: tokens, in: "b").oldest == other.since)
+            _ = try await store.prune(at: later.advanced(by: Suspicion.lifetime + .seconds(1)))
+            #expect(try await store.suspicions(against: tokens, in: "b") == Suspicions())
             _ = try await store.prune(at: later.advanced(by: DeadRegistration.lifetime))
             #expect(try await store.deadRegistrations(limit: 9).count == 1)
             _ = try await store.prune(at: later.advanced(by: DeadRegistration.lifetime + .seconds(1)))
             #expect(try await store.deadRegistrations(limit: 9) == [])
-            #expect(try await store.suspicions(against: tokens) == [:])
         }
     }
 }

@@ -37,7 +37,7 @@ struct LedgerTests {
             try await store.fillLedger()
             _ = try await store.register(registration())
             var update = OutboxUpdate()
-            update.tokens = [.suspect(hash(1))]
+            update.tokens = [.suspect(hash(1), Suspicion(since: start, refusedAt: start), route: "")]
             _ = try await store.update(update, at: start)
             let (figures, facts) = (try await store.figures(), try await store.auditFacts())
             #expect(figures.ledger.counts == facts.counts && figures.ledger.undecidedCount == facts.undecidedCount)

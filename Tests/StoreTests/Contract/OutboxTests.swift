@@ -128,16 +128,16 @@ struct OutboxTests {
             try await store.lease([1, 2, 3])
             var update = OutboxUpdate()
             update.pushes = [
-                .init(id: 1, .retry(at: later, isUnknown: false), reason: "credentials"),
-                .init(id: 2, .retry(at: later, isUnknown: false), reason: "transient"),
-                .init(id: 3, .retry(at: later, isUnknown: false), reason: "credentials"),
+                .init(id: 1, .retry(at: later, isUnknown: false), reason: .invalidProviderToken),
+                .init(id: 2, .retry(at: later, isUnknown: false), reason: .serviceUnavailable),
+                .init(id: 3, .retry(at: later, isUnknown: false), reason: .invalidProviderToken),
             ]
             _ = try await store.update(update, at: start)
             try await store.lease([3])
-            #expect(try await store.retryNow(route: "other", reasons: ["credentials"], after: 0, at: start) == nil)
-            #expect(try await store.retryNow(route: "", reasons: ["credentials"], after: 1, at: start) == nil)
+            #expect(try await store.retryNow(route: "other", reasons: [.invalidProviderToken], after: 0, at: start) == nil)
+            #expect(try await store.retryNow(route: "", reasons: [.invalidProviderToken], after: 1, at: start) == nil)
             #expect(try await store.duePushes(route: "", at: start, limit: 9) == [])
-            #expect(try await store.retryNow(route: "", reasons: ["credentials"], after: 0, at: start) == nil)
+            #expect(try await store.retryNow(route: "", reasons: [.invalidProviderToken], after: 0, at: start) == nil)
             #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [1])
         }
     }
@@ -149,12 +149,12 @@ struct OutboxTests {
             try await store.enqueue((1...count).map { push($0) })
             var update = OutboxUpdate()
             let later = start.advanced(by: .seconds(60))
-            update.pushes = (1...count).map { .init(id: Int64($0), .retry(at: later, isUnknown: false), reason: "transient") }
+            update.pushes = (1...count).map { .init(id: Int64($0), .retry(at: later, isUnknown: false), reason: .serviceUnavailable) }
             _ = try await store.update(update, at: start)
-            let last = try await store.retryNow(route: "", reasons: ["transient"], after: 0, at: start)
+            let last = try await store.retryNow(route: "", reasons: [.serviceUnavailable], after: 0, at: start)
             #expect(last == Int64(count) - 1)
             #expect(try await store.duePushes(route: "", at: start, limit: count).count == count - 1)
-            #expect(try await store.retryNow(route: "", reasons: ["transient"], after: last ?? 0, at: start) == nil)
+            #expect(try await store.retryNow(route: "", reasons: [.serviceUnavailable], after: last ?? 0, at: start) == nil)
             #expect(try await store.duePushes(route: "", at: start, limit: count).count == count)
         }
     }
@@ -175,13 +175,13 @@ struct OutboxTests {
                 return try await store.duePushes(route: "", at: start, limit: 9)
             }
             #expect(try await change(.deliveredToken(due[0].targetDigest), at: first).map(\.provenAt) == [first, nil])
-            let suspicion = Suspicion(since: first, triedAt: first)
-            #expect(try await change(.suspect(due[1].targetDigest), at: first).map(\.suspicion) == [nil, suspicion])
-            let triedAgain = Suspicion(since: first, triedAt: second)
-            #expect(try await change(.tried(due[1].targetDigest), at: second).map(\.suspicion) == [nil, triedAgain])
-            let suspectedAgain = try await change(.suspect(due[1].targetDigest), at: start.advanced(by: .seconds(3)))
-            #expect(suspectedAgain.map(\.suspicion) == [nil, Suspicion(since: first, triedAt: start.advanced(by: .seconds(3)))])
-            #expect(try await change(.clearSuspicion(due[1].targetDigest), at: second).map(\.suspicion) == [nil, nil])
+            let again = try await change(.deliveredToken(due[0].targetDigest), at: second)
+            #expect(again.map(\.tokenDeliveries) == [Deliveries(first: first, last: second), nil])
+            let suspicion = Suspicion(
+                since: first, refusedAt: second, refusalCount: 3, countedCount: 2, firstCountedAt: second, isProven: false)
+            let suspected = try await change(.suspect(due[1].targetDigest, suspicion, route: ""), at: first)
+            #expect(suspected.map(\.suspicion) == [nil, suspicion])
+            #expect(try await change(.clearSuspicion(due[1].targetDigest, release: nil), at: second).map(\.suspicion) == [nil, nil])
         }
     }
 
@@ -261,15 +261,73 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `a ciphertext that is too long is erased, and the push stays open`(kind: StoreUnderTest) async throws {
+    func `a push keeps its refusals and its ciphertext`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue([push()])
             try await store.lease([1])
             var update = OutboxUpdate()
-            update.pushes = [.init(id: 1, .retry(at: start, isUnknown: false), reason: "PayloadTooLarge", dropsCiphertext: true)]
+            let refusals = PushRefusals(refusedAt: start, countedCount: 2, shortening: .next)
+            update.pushes = [.init(id: 1, .retry(at: start, isUnknown: false), reason: .payloadTooLarge, refusals: refusals)]
             _ = try await store.update(update, at: start)
+            try await store.lease([1])
+            try await store.change([1], to: .retry(at: start, isUnknown: false))
             let due = try await store.duePushes(route: "", at: start, limit: 1)
-            #expect(due.map(\.push.message) == [[]] && due.map(\.push.chatID) == [push().chatID])
+            #expect(due.map(\.refusals) == [refusals] && due.map(\.push.message) == [push().message])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `pushes that are made due go in rounds, so that a device with many delays no other`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let later = start.advanced(by: .seconds(60))
+            var pushes = (1...6).map { push($0) }
+            for index in 1..<5 { pushes[index].target = pushes[0].target }
+            try await store.enqueue(pushes)
+            var update = OutboxUpdate()
+            update.pushes = (1...6).map { .init(id: $0, .retry(at: later, isUnknown: false), reason: .serviceUnavailable) }
+            _ = try await store.update(update, at: start)
+            #expect(try await store.retryNow(route: "", reasons: [.serviceUnavailable], after: 0, at: start) == nil)
+            // Five pushes to one device, and one to another.
+            #expect(Set(try await store.duePushes(route: "", at: start, limit: 2).map(\.id)) == [1, 6])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `the end of a suspicion makes the device's pushes due, except those that a quota delays`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let later = start.advanced(by: .seconds(60))
+            var pushes = (1...5).map { push($0) }
+            for index in 1..<4 { pushes[index].target = pushes[0].target }
+            try await store.enqueue(pushes)
+            let reasons: [PushReason?] = [.badDeviceToken, .suspectedToken, .tooManyRequests, nil, .badDeviceToken]
+            var update = OutboxUpdate()
+            update.pushes = zip(1..., reasons).map { .init(id: $0, .retry(at: later, isUnknown: false), reason: $1) }
+            update.tokens = [.suspect(hash(1), Suspicion(since: start, refusedAt: start), route: "")]
+            _ = try await store.update(update, at: start)
+            let release = OutboxUpdate.Release(target: pushes[0].target, route: "", at: start)
+            // Without a suspicion nothing happens.
+            update = OutboxUpdate()
+            update.tokens = [.clearSuspicion(hash(2), release: release)]
+            _ = try await store.update(update, at: start)
+            #expect(try await store.duePushes(route: "", at: start, limit: 9) == [])
+            update.tokens = [.clearSuspicion(hash(1), release: release)]
+            _ = try await store.update(update, at: start)
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [1, 2])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `the devices that got a push lately are known after a restart`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue((1...4).map { push($0) })
+            let times = (1...4).map { start.advanced(by: .seconds($0)) }
+            for number in 1...3 { try await store.change([Int64(number)], to: .finish(.sent), at: times[number - 1]) }
+            try await store.change([4], to: .finish(.refused), at: times[3])
+            #expect(
+                try await store.recentDevices(route: "", since: times[1], limit: 9)
+                    == [push(2).target: times[1], push(3).target: times[2]])
+            #expect(try await store.recentDevices(route: "", since: start, limit: 2).count == 2)
+            #expect(try await store.recentDevices(route: "other", since: start, limit: 9) == [:])
         }
     }
 
@@ -303,7 +361,7 @@ struct OutboxTests {
             var update = OutboxUpdate()
             update.pushes = [
                 .init(id: 1, .finish(.sent)), .init(id: 2, .retry(at: later, isUnknown: true)), .init(id: 3, .release(.queued)),
-                .init(id: 4, .finish(.deadToken), reason: "Unregistered"), .init(id: 5, .postpone(until: later)),
+                .init(id: 4, .finish(.deadToken), reason: .apnsUnregistered), .init(id: 5, .postpone(until: later)),
                 .init(id: 6, .lease), .init(id: 7, .finish(.sent)), .init(id: 8, .retry(at: later, isUnknown: false)),
             ]
             _ = try await store.update(update, at: start)
@@ -322,9 +380,13 @@ struct OutboxTests {
     func `changes of one token apply in their order`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             var update = OutboxUpdate()
-            update.tokens = [.suspect(hash(1)), .clearSuspicion(hash(1)), .clearSuspicion(hash(2)), .suspect(hash(2))]
+            let suspicion = Suspicion(since: start, refusedAt: start)
+            update.tokens = [
+                .suspect(hash(1), suspicion, route: ""), .clearSuspicion(hash(1), release: nil), .clearSuspicion(hash(2), release: nil),
+                .suspect(hash(2), suspicion, route: ""),
+            ]
             _ = try await store.update(update, at: start)
-            #expect(try await store.suspicions(against: [hash(1), hash(2)]) == [hash(2): start])
+            #expect(try await store.suspicions(against: [hash(1), hash(2)], in: "").byTarget == [hash(2): suspicion])
         }
     }
 

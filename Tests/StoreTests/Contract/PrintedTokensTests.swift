@@ -53,7 +53,7 @@ struct PrintedTokensTests {
             #expect(due.count == 2)
             printed.append(due)
             let dead = DeadToken(
-                token: accepted.deviceToken, type: .apn, apnTopic: "topic", attemptedAt: later, reason: "Unregistered", route: "")
+                token: accepted.deviceToken, type: .apn, apnTopic: "topic", attemptedAt: later, reason: .apnsUnregistered, route: "")
             var update = OutboxUpdate()
             update.tokens = [.unregister(dead)]
             printed.append(update)

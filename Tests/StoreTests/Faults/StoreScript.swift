@@ -91,10 +91,11 @@ struct StoreScript {
             var update = OutboxUpdate()
             update.pushes = [.init(id: 2, .finish(.deadToken))]
             update.tokens = [
-                .suspect(hash(14)),
+                .suspect(hash(14), Suspicion(since: attempt, refusedAt: attempt), route: "ios"),
                 .unregister(
                     DeadToken(
-                        token: "device token 1", type: .apn, apnTopic: "im.status.ethereum", attemptedAt: attempt, reason: "Unregistered",
+                        token: "device token 1", type: .apn, apnTopic: "im.status.ethereum", attemptedAt: attempt,
+                        reason: .apnsUnregistered,
                         route: "ios")),
             ]
             _ = try await store.update(update, at: attempt)

@@ -86,9 +86,16 @@ import Wire
             .finish(.sent), .retry(at: start, isUnknown: true), .release(.queued), .postpone(until: start),
         ]
         update.pushes = pushes.enumerated().map { .init(id: $1, changes[$0 % changes.count]) }
-        update.tokens = numbers.flatMap { [.suspect(hash($0)), .tried(hash($0)), .clearSuspicion(hash($0)), .deliveredToken(hash($0))] }
+        update.tokens = numbers.flatMap { number -> [OutboxUpdate.TokenChange] in
+            let release = OutboxUpdate.Release(target: installation(number, key: number), route: "", at: start)
+            return [
+                .suspect(hash(number), Suspicion(since: start, refusedAt: start), route: ""),
+                .clearSuspicion(hash(number), release: release), .deliveredToken(hash(number)),
+            ]
+        }
         _ = try await store.update(update, at: start)
-        _ = try await store.suspicions(against: numbers.map { hash($0) })
+        _ = try await store.suspicions(against: numbers.map { hash($0) }, in: "")
+        _ = try await store.recentDevices(route: "", since: start, limit: 9)
         _ = try await store.nextAttempt(route: "")
         _ = try await store.oldestQueuedPush()
         for number in numbers.prefix(5) {

@@ -24,7 +24,7 @@ struct NewPushTests {
 
     @Test func `a push without a free slot is refused without its secrets`() {
         let new = enter(hasSlot: false)
-        #expect(new.end?.outcome == .refused && new.end?.reason == "queue full")
+        #expect(new.end?.outcome == .refused && new.end?.reason == .queueFull)
         #expect(new.state == PushOutcome.refused.rawValue && new.milestones == [.accepted, .refused])
         #expect(new.secrets == nil && new.next == 0)
     }

@@ -40,10 +40,15 @@ struct QueryPlanTests {
             try await store.unregister(installation(1, key: 1), version: 2)
             _ = try await store.unregister(token: "0123456789abcdef 2", attemptedAt: start.advanced(by: .seconds(1)), at: start)
             _ = try await store.restoreDeadRegistrations([1], at: start)
-            _ = try await store.suspicions(against: [hash(1)])
+            _ = try await store.suspicions(against: [hash(1)], in: "")
+            _ = try await store.recentDevices(route: "", since: start, limit: 9)
             var update = OutboxUpdate()
-            update.tokens = [.suspect(hash(1)), .tried(hash(1)), .clearSuspicion(hash(1)), .deliveredToken(hash(1))]
-            update.pushes = [.init(id: 3, .lease), .init(id: 3, .release(.queued), dropsCiphertext: true)]
+            let release = OutboxUpdate.Release(target: installation(3, key: 3), route: "", at: start)
+            update.tokens = [
+                .suspect(hash(1), Suspicion(since: start, refusedAt: start), route: ""), .clearSuspicion(hash(1), release: release),
+                .deliveredToken(hash(1)),
+            ]
+            update.pushes = [.init(id: 3, .lease), .init(id: 3, .release(.queued), refusals: PushRefusals(refusedAt: start))]
             _ = try await store.update(update, at: start)
             for number in numbers {
                 try await store.saveTopicKey(FixedBytes(repeating: 1), keyHash: hash(number), prefixed: true)
@@ -54,7 +59,7 @@ struct QueryPlanTests {
             try await store.attempt([2], until: start)
             _ = try await store.duePushes(route: "", at: start, limit: 1)
             _ = try await store.nextAttempt(route: "")
-            _ = try await store.retryNow(route: "", reasons: ["transient"], after: 0, at: start)
+            _ = try await store.retryNow(route: "", reasons: [.serviceUnavailable], after: 0, at: start)
             _ = try await store.oldestQueuedPush()
             _ = try await store.expirePushes(route: "", acceptedBefore: start, limit: 1, at: start)
             _ = try await store.undecided(Array(1...9))

@@ -89,7 +89,7 @@ struct PlantedSecrets {
         ]
         try await store.acceptOriginPushes(pushes, of: "alice")
         var update = OutboxUpdate()
-        update.tokens = [.suspect(hash(1)), .deliveredToken(hash(2))]
+        update.tokens = [.suspect(hash(1), Suspicion(since: start, refusedAt: start), route: ""), .deliveredToken(hash(2))]
         _ = try await store.update(update, at: start)
     }
 
@@ -128,8 +128,8 @@ struct PlantedSecrets {
         #expect(waiting == [secret("subject", 1)], sourceLocation: sourceLocation)
         let key = try await store.originUserKey(of: "alice")
         #expect(key == Array(secret("origin", 1).utf8), sourceLocation: sourceLocation)
-        let suspicions = try await store.suspicions(against: [hash(1), hash(3)])
-        #expect(suspicions == [hash(1): start], sourceLocation: sourceLocation)
+        let suspicions = try await store.suspicions(against: [hash(1), hash(3)], in: "")
+        #expect(suspicions.byTarget.mapValues(\.since) == [hash(1): start], sourceLocation: sourceLocation)
         let audit = Audit(try await store.auditFacts())
         #expect(audit.balances, sourceLocation: sourceLocation)
     }

@@ -104,7 +104,7 @@ extension StoreGauges {
     private static let oldestPushAge = Metric(
         .gauge, "pushserver_outbox_oldest_age_seconds", help: "Age of the oldest open push; 0 if no push is open.")
     private static let suspectedTokens = Metric(
-        .gauge, "pushserver_suspected_tokens", help: "Device tokens with one ambiguous verdict.")
+        .gauge, "pushserver_suspected_tokens", help: "Device tokens that were refused since their last delivery.")
     private static let ledger = Metric(
         .counter, "pushserver_ledger_total", by: Milestone.self,
         help: "Events that the ledger has counted since the database was created.")

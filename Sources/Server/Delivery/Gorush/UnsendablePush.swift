@@ -1,12 +1,21 @@
 import Bytes
 import PushProtocol
+import Store
 import Wire
 
 /// Why a push cannot be posted: it would fail in gorush without an error, and its whole batch with it (GORUSH.md §2.4, §3).
-enum UnsendablePush: String, Sendable {
-    case platform = "no such platform"
-    case deviceToken = "not a device token"
-    case apnTopic = "not a bundle id"
+enum UnsendablePush: Sendable {
+    case platform
+    case deviceToken
+    case apnTopic
+
+    var reason: PushReason {
+        switch self {
+        case .platform: .noSuchPlatform
+        case .deviceToken: .invalidDeviceToken
+        case .apnTopic: .invalidBundleID
+        }
+    }
 
     /// Creates the reason; nil if the push can be posted. The checks of registrations are looser (PROTOCOL.md §7 rows 9 and 11).
     init?(_ push: AcceptedPush) {

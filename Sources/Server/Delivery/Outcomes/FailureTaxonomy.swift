@@ -1,14 +1,19 @@
 import Bytes
 import StatusCrypto
+import Store
 
 /// The meaning of a failure that gorush reports (GORUSH.md §6).
 enum FailureKind: Sendable, CaseIterable {
     /// Apple's 410: the device token is dead. The only verdict that one attempt proves.
     case deadToken
-    /// The device token is dead, or the push went to the wrong environment of Apple or another Firebase project.
-    case ambiguous
+    /// Words about the device: its token is dead, or the push went to the wrong environment of Apple or another Firebase project.
+    case refusedDevice
     /// The failure will pass.
     case transient
+    /// The device gets too many pushes.
+    case deviceQuota
+    /// Google limits the device, or the whole project.
+    case quota
     /// Apple or Google rejects gorush itself, in words that no registration can cause.
     case credentials
     /// Apple rejects the bundle id: gorush has no credentials for it, or it does not exist.
@@ -17,26 +22,25 @@ enum FailureKind: Sendable, CaseIterable {
     case operatorFault
     /// The push is too long for Apple or Google: send less.
     case tooLong
-    /// The push is invalid permanently.
-    case ourFault
+    /// Words about the push: it is invalid, or a setting makes every push invalid.
+    case refusedPush
 }
 
-/// A failure with the reason that metrics and the database contain.
+/// A failure with the reason for metrics and the database.
 struct Failure: Sendable, Equatable {
     var kind: FailureKind
-    /// The reason for metrics and the database, from a fixed set.
-    var reason: String
+    var reason: PushReason
     /// Apple's or Google's words on one short line without tokens, for an operator.
     var words: String
 
-    init(kind: FailureKind, reason: String, words: String? = nil) {
+    init(kind: FailureKind, reason: PushReason, words: String? = nil) {
         self.kind = kind
         self.reason = reason
-        self.words = words ?? reason
+        self.words = words ?? reason.rawValue
     }
 
     /// The failure for a text that the table lacks. It must cost neither device nor push, so the push is retried until it expires.
-    static let unknownText = Failure(kind: .transient, reason: "unknown text")
+    static let unknownText = Failure(kind: .transient, reason: .unknownText)
 }
 
 /// The texts of Apple, Google and gorush's own network stack, by what to do: GORUSH.md §6 as one table.
@@ -51,8 +55,7 @@ enum FailureTaxonomy {
         var match: Match
         var text: String
         var kind: FailureKind
-        /// The reason for metrics and the database.
-        var reason: String
+        var reason: PushReason
 
         func applies(to error: String) -> Bool {
             switch match {
@@ -63,17 +66,14 @@ enum FailureTaxonomy {
         }
     }
 
-    /// The reasons that can occur in metrics.
-    static let reasons = rows.map(\.reason) + [Failure.unknownText.reason]
-
-    static func reasons(of kinds: FailureKind...) -> [String] { rows.filter { kinds.contains($0.kind) }.map(\.reason) }
+    static func reasons(of kinds: FailureKind...) -> [PushReason] { rows.filter { kinds.contains($0.kind) }.map(\.reason) }
 
     /// Returns the meaning of an error in `logs`. The first row that applies decides.
     ///
     /// - Parameter token: The device token, which never gets into the words.
     static func classify(_ error: String, token: DeviceToken = "") -> Failure {
         guard let row = rows.first(where: { $0.applies(to: error) }) else {
-            return Failure(kind: .transient, reason: Failure.unknownText.reason, words: words(of: error, without: token))
+            return Failure(kind: .transient, reason: .unknownText, words: words(of: error, without: token))
         }
         if row.match == .whole { return Failure(kind: row.kind, reason: row.reason) }
         return Failure(kind: row.kind, reason: row.reason, words: words(of: error, without: token))
@@ -87,49 +87,47 @@ enum FailureTaxonomy {
             match.output.contains(where: \.isNumber) ? "…" : String(match.output)
         }
         let line = words.prefix(200).map { ($0.isASCII && !$0.isNewline && $0 >= " ") || $0 == "…" ? $0 : " " }
-        return line.allSatisfy { $0 == " " } ? Failure.unknownText.reason : String(line)
+        return line.allSatisfy { $0 == " " } ? PushReason.unknownText.rawValue : String(line)
     }
 
     static let rows: [Row] =
         // APNs: the `reason`, verbatim.
-        rows(.whole, .deadToken, "Unregistered", "ExpiredToken")
-        + rows(.whole, .ambiguous, "BadDeviceToken", "DeviceTokenNotForTopic", "MissingDeviceToken")
-        + rows(.whole, .transient, "TooManyRequests", "InternalServerError", "ServiceUnavailable", "Shutdown", "IdleTimeout")
+        rows(.whole, .deadToken, .apnsUnregistered, .expiredToken)
+        + rows(.whole, .refusedDevice, .badDeviceToken, .deviceTokenNotForTopic, .missingDeviceToken)
+        + rows(.whole, .deviceQuota, .tooManyRequests)
+        + rows(.whole, .transient, .internalServerError, .serviceUnavailable, .shutdown, .idleTimeout)
         + rows(
-            .whole, .credentials, "InvalidProviderToken", "ExpiredProviderToken", "MissingProviderToken", "BadCertificate",
-            "BadCertificateEnvironment", "Forbidden", "TooManyProviderTokenUpdates", "BadEnvironmentKeyIdInToken", "UnrelatedKeyIdInToken")
-        + rows(.whole, .topic, "TopicDisallowed", "BadTopic", "MissingTopic")
-        + rows(.whole, .tooLong, "PayloadTooLarge")
+            .whole, .credentials, .invalidProviderToken, .expiredProviderToken, .missingProviderToken, .badCertificate,
+            .badCertificateEnvironment, .forbidden, .tooManyProviderTokenUpdates, .badEnvironmentKeyIDInToken, .unrelatedKeyIDInToken)
+        + rows(.whole, .topic, .topicDisallowed, .badTopic, .missingTopic)
+        + rows(.whole, .tooLong, .payloadTooLarge)
         + rows(
-            .whole, .ourFault, "PayloadEmpty", "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "InvalidPushType",
-            "BadPath")
+            .whole, .refusedPush, .payloadEmpty, .badCollapseID, .badExpirationDate, .badMessageID, .badPriority, .invalidPushType, .badPath
+        )
         // FCM's OAuth, before the shorter words that its text contains. A failure of Google's server or of the network will pass.
-        + rows(.part, .transient, "cannot fetch token: 5", "cannot fetch token: Post")
-        + rows(.part, .credentials, "cannot fetch token", "oauth2: ")
+        + rows(.part, .transient, .oauthServerFailed, .oauthUnreachable)
+        + rows(.part, .credentials, .oauthRejected, .oauthFailed)
         // FCM: Google's message; the code is not passed on. The short forms are those of gorush before 1.18.
-        + rows(.beginning, .ambiguous, "Requested entity was not found")
-        + rows(.whole, .ambiguous, "NotRegistered", "unregistered device")
-        + rows(.beginning, .ambiguous, "The registration token is not a valid FCM registration token", "SenderId mismatch")
-        + rows(.whole, .ambiguous, "invalid registration token", "InvalidRegistration", "mismatched sender id")
+        + rows(.beginning, .refusedDevice, .entityNotFound)
+        + rows(.whole, .refusedDevice, .notRegistered, .unregisteredDevice)
+        + rows(.beginning, .refusedDevice, .invalidFCMToken, .senderMismatch)
+        + rows(.whole, .refusedDevice, .invalidRegistrationToken, .invalidRegistration, .mismatchedSender)
+        + rows(.beginning, .quota, .resourceExhausted, .quotaExceeded)
         + rows(
-            .beginning, .transient, "The service is currently unavailable", "Internal error encountered", "Resource has been exhausted",
-            "Quota exceeded",
-            "unexpected http response with status: 5", "unknown error while making an http call",
-            "timed out while making an http call", "failed to establish a connection")
-        + rows(
-            .part, .credentials, "invalid authentication credentials", "missing required authentication credential",
-            "has not been used in project", "caller does not have permission")
-        + rows(.beginning, .credentials, "Permission")
+            .beginning, .transient, .serviceUnavailableAtGoogle, .internalErrorAtGoogle, .serverErrorAtGoogle, .callFailed, .callTimedOut,
+            .connectionFailed)
+        + rows(.part, .credentials, .invalidCredentials, .missingCredential, .projectDisabled, .callerNotPermitted)
+        + rows(.beginning, .credentials, .permission)
         // THIRD_PARTY_AUTH_ERROR, which a token for iOS or the web causes too.
-        + rows(.beginning, .operatorFault, "Auth error from APNS")
-        + rows(.beginning, .operatorFault, "FCM server error", "unexpected http response with status: 4")
-        + rows(.part, .tooLong, "too big")
-        + rows(.beginning, .ourFault, "fcm service send message error", "Request contains an invalid argument")
+        + rows(.beginning, .operatorFault, .apnsAuthorization)
+        + rows(.beginning, .operatorFault, .fcmServerError, .clientErrorAtGoogle)
+        + rows(.part, .tooLong, .tooBig)
+        + rows(.beginning, .refusedPush, .sendError, .invalidArgument)
         // The network between gorush and them: Go's words, which hold the token.
-        + [Row(match: .beginning, text: "Post \"", kind: .transient, reason: "network error")]
-        + rows(.part, .transient, "context canceled", "context deadline exceeded")
+        + [Row(match: .beginning, text: "Post \"", kind: .transient, reason: .networkError)]
+        + rows(.part, .transient, .contextCanceled, .deadlineExceeded)
 
-    private static func rows(_ match: Row.Match, _ kind: FailureKind, _ texts: String...) -> [Row] {
-        texts.map { Row(match: match, text: $0, kind: kind, reason: $0) }
+    private static func rows(_ match: Row.Match, _ kind: FailureKind, _ reasons: PushReason...) -> [Row] {
+        reasons.map { Row(match: match, text: $0.rawValue, kind: kind, reason: $0) }
     }
 }

@@ -57,6 +57,13 @@ struct Outbox: Sendable {
         var outcome: AttemptOutcome
         /// The time of the attempt by the wall clock.
         var at: Timestamp
+        /// The times of the request and of its end by ``SteadyTime``.
+        var postedAt: Timestamp
+        var answeredAt: Timestamp
+        /// Whether a push was delivered to the device since the request was posted, so that a refusal says nothing about it.
+        var isVoid = false
+        /// Whether the device may have come under suspicion since the push was read.
+        var maySuspect = false
     }
 
     /// The values that attempts of one transaction share.
@@ -65,9 +72,7 @@ struct Outbox: Sendable {
         var rules: OutcomeRules
         /// The time of the wall clock.
         var now: Timestamp
-        /// The bundle ids that a push of the route was delivered to.
-        var deliveredBundleIDs: Set<String>
-        /// The part of these that is stored.
+        /// The bundle ids that are known to be stored.
         var savedTopics: Set<String>
         /// The monotonic time, by which delays are kept.
         var steadyNow: Timestamp
@@ -92,20 +97,31 @@ struct Outbox: Sendable {
     func recordOutcomes(
         _ attempts: [Attempt], leasing plan: DeliveryPlan = DeliveryPlan(), in context: Context, jitter: () -> Double
     ) async throws -> RecordedOutcomes {
-        let suspicions = try await store.suspicions(against: attempts.filter(\.outcome.isAmbiguous).map(\.push.targetDigest))
+        var context = context
+        var suspicions: [Digest32: Suspicion] = [:]
+        if attempts.contains(where: \.outcome.isRefusal) {
+            let targets = attempts.filter(\.outcome.isDeviceRefusal).map(\.push.targetDigest)
+            let stored = try await store.suspicions(against: targets, in: context.route)
+            suspicions = stored.byTarget
+            context.rules.refusals.oldestSuspicion = stored.oldest
+        }
         var recorded = RecordedOutcomes()
         var update = OutboxUpdate()
         for attempt in attempts {
-            let suspectedAt = attempt.outcome.isAmbiguous ? suspicions[attempt.push.targetDigest] : nil
-            let decision = decide(attempt, suspectedAt: suspectedAt, in: context, jitter: jitter)
+            let earlier = attempt.outcome.isDeviceRefusal ? suspicions[attempt.push.targetDigest] : nil
+            let decision = decide(attempt, suspicion: earlier, in: context, jitter: jitter)
+            switch decision.token {
+            case .suspect(let suspicion): suspicions[attempt.push.targetDigest] = suspicion
+            case .works, .unregister: if !suspicions.isEmpty { suspicions[attempt.push.targetDigest] = nil }
+            case .none: break
+            }
             let change: OutboxUpdate.PushChange =
                 switch decision.disposition {
                 case .finish(let outcome): .finish(outcome)
                 case .retry(let delay, let isUnknown): .retry(at: context.steadyNow.advanced(by: delay), isUnknown: isUnknown)
                 case .releaseLease: .release(attempt.push.state)
                 }
-            update.pushes.append(
-                .init(id: attempt.push.id, change, reason: decision.reason, dropsCiphertext: decision.dropsCiphertext))
+            update.pushes.append(.init(id: attempt.push.id, change, reason: decision.reason, refusals: decision.refusals))
             update.tokens += attempt.tokenChanges(by: decision, in: context)
             if case .finish(.sent) = decision.disposition, !context.savedTopics.contains(attempt.topic) {
                 update.deliveredBundleIDs.append((context.route, attempt.topic))
@@ -115,7 +131,6 @@ struct Outbox: Sendable {
         recorded.savedTopics = update.deliveredBundleIDs.map(\.apnTopic)
         var whole = update
         whole.pushes += plan.changes(at: context.steadyNow, jitter: jitter)
-        whole.tokens += plan.suspectedTargets.map { .tried($0) }
         do {
             recorded.unregistered = try await store.update(whole, at: context.now)
         } catch StoreError.alreadyEnded {
@@ -125,14 +140,14 @@ struct Outbox: Sendable {
         return recorded
     }
 
-    private func decide(_ attempt: Attempt, suspectedAt: Timestamp?, in context: Context, jitter: () -> Double) -> PushDecision {
-        let target = TargetHistory(
-            topic: attempt.topic, tokenHasWorked: attempt.push.provenAt != nil,
-            topicHasWorked: context.deliveredBundleIDs.contains(attempt.topic), suspectedAt: suspectedAt)
-        let decision = context.rules.decide(
-            attempt.outcome, on: target, attempts: attempt.push.attempts + 1, hasCiphertext: !attempt.push.push.message.isEmpty,
-            at: context.now, jitter: jitter())
+    private func decide(_ attempt: Attempt, suspicion: Suspicion?, in context: Context, jitter: () -> Double) -> PushDecision {
+        let decision = context.rules.decide(attempt, suspicion: suspicion, jitter: jitter())
         return attempt.push.notification?.isTriedOnce ?? false ? decision.ofOnlyAttempt : decision
+    }
+
+    /// Returns the devices that got a push of a route since a time, with the time; no more than the rule about failing routes needs.
+    func recentDevices(route: String, since time: Timestamp) async throws -> [Installation: Timestamp] {
+        try await store.recentDevices(route: route, since: time, limit: RecentDevices.maximumCount)
     }
 
     /// Returns the bundle ids that a push was ever delivered to, by route.
@@ -156,22 +171,32 @@ extension Outbox.Attempt {
     /// The bundle id, or "" for Android.
     var topic: String { push.push.tokenType == .apn ? push.push.apnTopic : "" }
 
+    var refusal: RefusalRules.Refusal {
+        RefusalRules.Refusal(
+            topic: topic, target: push.targetDigest, isProven: push.provenAt != nil, postedAt: postedAt, answeredAt: answeredAt,
+            isCall: push.notification?.isTriedOnce ?? false)
+    }
+
     /// Returns what is written about the device token.
     fileprivate func tokenChanges(by decision: PushDecision, in context: Outbox.Context) -> [OutboxUpdate.TokenChange] {
         switch decision.token {
         case .none: return []
-        case .suspect: return [.suspect(push.targetDigest)]
+        case .suspect(let suspicion): return [.suspect(push.targetDigest, suspicion, route: context.route)]
         case .works:
-            var changes: [OutboxUpdate.TokenChange] = [.clearSuspicion(push.targetDigest)]
-            if push.provenAt.map({ $0.advanced(by: Self.deliveryInterval) <= context.now }) ?? true {
+            var changes: [OutboxUpdate.TokenChange] = []
+            if maySuspect || push.suspicion != nil {
+                let release = OutboxUpdate.Release(target: push.push.target, route: context.route, at: context.steadyNow)
+                changes.append(.clearSuspicion(push.targetDigest, release: release))
+            }
+            if push.deliveredAt.map({ $0.advanced(by: Self.deliveryInterval) <= context.now }) ?? true {
                 changes.append(push.registration.map { .delivered($0) } ?? .deliveredToken(push.targetDigest))
             }
             return changes
         case .unregister:
             let dead = DeadToken(
                 token: push.push.deviceToken, type: push.push.tokenType, apnTopic: topic, tried: push.registration, attemptedAt: at,
-                reason: decision.reason ?? "", route: context.route)
-            return [.clearSuspicion(push.targetDigest), .unregister(dead)]
+                reason: decision.reason ?? .unregistered, route: context.route)
+            return [.clearSuspicion(push.targetDigest, release: nil), .unregister(dead)]
         }
     }
 }
@@ -182,7 +207,6 @@ extension PushDecision {
         if case .finish = disposition { return self }
         var decision = self
         decision.disposition = .finish(.withdrawn)
-        decision.dropsCiphertext = false
         return decision
     }
 }

@@ -26,7 +26,7 @@ enum ResponseInterpretation: Sendable, Equatable {
         func all(_ outcome: AttemptOutcome, _ health: RouteHealth) -> ResponseInterpretation {
             .outcomes(batch.flatMap { $0.pushes.map { _ in outcome } }, health)
         }
-        func nothingSent(_ issue: String, reason: String, retryAfter: Duration? = nil) -> ResponseInterpretation {
+        func nothingSent(_ issue: String, reason: PushReason, retryAfter: Duration? = nil) -> ResponseInterpretation {
             all(.notSent(reason: reason), .failing(issue: issue, retryAfter: retryAfter))
         }
         let pushCount = batch.reduce(0) { $0 + $1.pushes.count }
@@ -34,35 +34,35 @@ enum ResponseInterpretation: Sendable, Equatable {
         case .accepted(let failures):
             self = .outcomes(Self.outcomes(failures, batch: batch, retriesItself: retriesItself), .healthy)
         case .short(let expected, 0):
-            self = nothingSent("gorush accepted 0 of \(expected) pushes: the platform is disabled there", reason: "platform disabled")
+            self = nothingSent("gorush accepted 0 of \(expected) pushes: the platform is disabled there", reason: .platformDisabled)
         case .short(let expected, let counted):
             let issue = "gorush accepted \(counted) of \(expected) pushes and does not say which"
-            self = all(.unknown(reason: "wrong count"), .failing(issue: issue, retryAfter: nil))
+            self = all(.unknown(reason: .wrongCount), .failing(issue: issue, retryAfter: nil))
         case .overLimit(let limit) where batch.count > 1:
             self = .limit(min(limit, batch.count - 1))
         case .overLimit:
-            self = nothingSent("gorush rejects even a single notification", reason: "over limit")
+            self = nothingSent("gorush rejects even a single notification", reason: .overLimit)
         case .refused where pushCount > 1, .tooLarge where pushCount > 1:
             self = .divide
         case .refused:
-            self = all(.refused(reason: "rejected by gorush"), .healthy)
+            self = all(.failed(Failure(kind: .refusedPush, reason: .rejectedByGorush)), .healthy)
         case .tooLarge:
-            self = nothingSent("a body of one push is too large for what is in front of gorush", reason: "status 413")
+            self = nothingSent("a body of one push is too large for what is in front of gorush", reason: .bodyTooLarge)
         case .misconfigured(let status):
-            self = nothingSent(GorushResponse.misconfigurationIssue(status: status), reason: "configuration")
+            self = nothingSent(GorushResponse.misconfigurationIssue(status: status), reason: .configuration)
         case .wantsTLS:
-            self = nothingSent(GorushResponse.wantsTLSIssue, reason: "configuration")
+            self = nothingSent(GorushResponse.wantsTLSIssue, reason: .configuration)
         case .unfit(let issue):
-            self = nothingSent(issue, reason: "configuration")
+            self = nothingSent(issue, reason: .configuration)
         case .unavailable(let reason):
-            self = nothingSent(reason.issue, reason: "unavailable", retryAfter: reason.retryAfter)
+            self = nothingSent(reason.issue, reason: .unavailable, retryAfter: reason.retryAfter)
         case .timedOut:
             self = .outcomes(
                 batch.flatMap { $0.pushes.map { .timedOut(count: timeouts[$0] + (routeDelivered ? 1 : 0)) } },
                 .failing(issue: "gorush sent no response in time", retryAfter: nil))
         case .unknown:
             self = all(
-                .unknown(reason: "no response"), .failing(issue: "gorush sent no reliable response", retryAfter: nil))
+                .unknown(reason: .noResponse), .failing(issue: "gorush sent no reliable response", retryAfter: nil))
         }
     }
 
@@ -75,9 +75,21 @@ enum ResponseInterpretation: Sendable, Equatable {
             return item.pushes.map { push -> AttemptOutcome in
                 guard let failure = byDevice.failure(of: push.push.deviceToken) else { return .sent }
                 let classified = FailureTaxonomy.classify(failure.error, token: push.push.deviceToken)
+                    .ofPayload(byteCount: GorushPayload.byteCount(of: item.notification))
                 if retriesItself, classified.kind == .transient { return .unknown(reason: classified.reason) }
                 return .failed(classified)
             }
         }
+    }
+}
+
+extension Failure {
+    /// 2,048 bytes. Google also calls a payload invalid that is too long, and nothing shorter can be (GORUSH.md §4).
+    private static let shortestInvalidByteCount = 2_048
+
+    /// The failure of a push with a payload of that size.
+    fileprivate func ofPayload(byteCount: @autoclosure () -> Int) -> Failure {
+        guard reason == .invalidArgument, byteCount() > Self.shortestInvalidByteCount else { return self }
+        return Failure(kind: .tooLong, reason: reason, words: words)
     }
 }

@@ -20,10 +20,8 @@ struct DeliveryPlan: Sendable {
     var withdrawn: [QueuedPush] = []
     /// Pushes with unproven bundle ids that the budget does not admit now.
     var deferred: [QueuedPush] = []
-    /// Pushes for suspected targets that were tried a short time ago, or are tried by this plan, with the rest of the interval.
+    /// Pushes for suspected devices that were refused a short time ago, or are attempted now, with the delay.
     var suspended: [(push: QueuedPush, rest: Duration)] = []
-    /// The suspected targets that are tried now.
-    var suspectedTargets: Set<Digest32> = []
     /// The requests: one batch of items each.
     var batches: [[DeliveryItem]] = []
 
@@ -33,15 +31,15 @@ struct DeliveryPlan: Sendable {
     ///   - now: The monotonic time.
     ///   - jitter: Returns a number from 0 to 1, another one for each push.
     func changes(at now: Timestamp, jitter: () -> Double) -> [OutboxUpdate.Push] {
-        withdrawn.map { .init(id: $0.id, .finish(.withdrawn), reason: "unregistered") }
+        withdrawn.map { .init(id: $0.id, .finish(.withdrawn), reason: .unregistered) }
             + deferred.map {
                 .init(
                     id: $0.id, .postpone(until: now.advanced(by: UnprovenBundleIDBudget.retryInterval * jitter())),
-                    reason: UnprovenBundleIDBudget.reason)
+                    reason: .unprovenBundleID)
             }
-            + suspended.map { .init(id: $0.push.id, .postpone(until: now.advanced(by: $0.rest)), reason: "suspected token") }
-            + expired.map { .init(id: $0.id, .finish(.expired), reason: "lifetime") }
-            + unsendable.map { push, obstacle in .init(id: push.id, .finish(.refused), reason: obstacle.rawValue) }
+            + suspended.map { .init(id: $0.push.id, .postpone(until: now.advanced(by: $0.rest)), reason: .suspectedToken) }
+            + expired.map { .init(id: $0.id, .finish(.expired), reason: .lifetime) }
+            + unsendable.map { push, obstacle in .init(id: push.id, .finish(.refused), reason: obstacle.reason) }
             + batches.joined().flatMap { item in item.pushes.map { .init(id: $0.id, .lease) } }
     }
 }
@@ -58,12 +56,14 @@ struct BatchPlanner: Sendable {
     ///   - batch: The number of notifications in a request; nil for one with one token.
     ///   - limit: The maximum number of pushes to post. The others stay due.
     ///   - now: The time of the wall clock.
+    ///   - suspend: Returns the time for which a push to a suspected device has to wait; nil if it may be attempted.
     ///   - admit: Returns the rows of the sendable pushes that the budget admits; called once.
     func plan(
         _ due: [QueuedPush], batch: Int?, limit: Int, at now: Timestamp, using random: inout some RandomNumberGenerator,
-        admitting admit: ([QueuedPush]) -> Set<Int64>
+        suspending suspend: (QueuedPush, Suspicion) -> Duration?, admitting admit: ([QueuedPush]) -> Set<Int64>
     ) -> DeliveryPlan {
         var plan = DeliveryPlan()
+        var suspects: Set<Digest32> = []
         var live: [QueuedPush] = []
         for push in due where live.count < limit {
             if push.acceptedAt.advanced(by: lifetime) <= now {
@@ -72,10 +72,10 @@ struct BatchPlanner: Sendable {
                 plan.withdrawn.append(push)
             } else if let obstacle = UnsendablePush(push.push) {
                 plan.unsendable.append((push, obstacle))
-            } else if let suspicion = push.suspicion, let rest = suspicion.rest(at: now) {
+            } else if let suspicion = push.suspicion, push.notification?.isTriedOnce != true,
+                let rest = suspend(push, suspicion) ?? (suspects.insert(push.targetDigest).inserted ? nil : suspicion.nextDelay)
+            {
                 plan.suspended.append((push, rest))
-            } else if push.suspicion != nil, !plan.suspectedTargets.insert(push.targetDigest).inserted {
-                plan.suspended.append((push, OutcomeRules.confirmationInterval))
             } else {
                 live.append(push)
             }
@@ -91,6 +91,7 @@ struct BatchPlanner: Sendable {
             return item
         }
         live.removeAll { $0.notification != nil }
+        for index in live.indices where live[index].refusals.shortening == .next { live[index].push.message = [] }
         // Grouped by request: only devices of one request share a notification (PROTOCOL.md §10).
         for (_, pushes) in Dictionary(grouping: live, by: \.message).sorted(by: { $0.key < $1.key }) {
             for group in GorushGroup.make(from: pushes, format: dataFormat, templates: templates, oneTokenEach: batch == nil) {
@@ -135,15 +136,5 @@ struct BatchPlanner: Sendable {
     /// servers and chats: a digest of the request's row, its acceptance time and the chat.
     static func collapseIdentifier(of push: QueuedPush) -> String {
         ShortDigest.of(Array("\(push.message) \(push.acceptedAt.nanoseconds) ".utf8) + push.push.chatID)
-    }
-}
-
-extension Suspicion {
-    /// Returns the time for which no push may be posted to the suspected target; nil if one may. A wall clock that was set back delays
-    /// none.
-    fileprivate func rest(at now: Timestamp) -> Duration? {
-        let end = triedAt.advanced(by: OutcomeRules.confirmationInterval)
-        guard triedAt <= now, now < end else { return nil }
-        return .nanoseconds(end.nanoseconds - now.nanoseconds)
     }
 }

@@ -47,8 +47,7 @@ struct Breaker: Sendable, Equatable {
         if case .open = state { state = .closed }
     }
 
-    /// Records a failed request: gorush did not accept it, or the failing route delivered none of it. Of several requests that fail
-    /// together one counts.
+    /// Records a request that gorush did not accept. Of several requests that fail together one counts.
     ///
     /// - Parameters:
     ///   - retryAfter: The delay that gorush asked for.

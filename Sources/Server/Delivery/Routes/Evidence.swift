@@ -1,37 +1,15 @@
 import Bytes
 import Envelope
+import FoundationEssentials
 import PushProtocol
-import StatusCrypto
 import Store
-import Wire
 
-/// The conclusions from a route's attempts: whether it delivers, and whether verdicts on devices are credible (DELIVERY.md, rules 2 and 3).
+/// The conclusions from a route's attempts: whether it delivers, which refusals say something, and which bundle ids work (DELIVERY.md).
 ///
-/// A target is proven if Apple or Google has accepted a push for it before. Anyone can register tokens and bundle ids that never existed,
-/// so failed pushes make a route fail only if their targets are proven. A refusal of gorush itself counts with any target. Times are those
-/// of a monotonic clock since the start, except those of ``Witnesses``.
+/// Times are those of a monotonic clock since the start of the delivery, if they are a `Duration`.
 struct Evidence: Sendable {
-    /// The minimum time between the first and the last failed attempt of a route that fails: shorter faults pass by themselves.
-    static let failureInterval = Duration.seconds(60)
-    /// 5 s in which Apple or Google refuses gorush and accepts nothing. A single refusal between deliveries is no fault.
-    static let refusalInterval = Duration.seconds(5)
-    /// 15 min. Waiting pushes are attempted more often than that, so after such a silence no push waits for the route, and it no longer
-    /// fails.
-    static let validity = Duration.seconds(900)
-    /// 1,000 bundle ids. A route has a handful of apps.
+    /// A route has a handful of apps.
     private static let maximumTopicCount = 1_000
-
-    /// Failed attempts since the last delivery.
-    private struct Failures {
-        var first: Duration
-        var last: Duration
-        var words: String
-        /// The first target; nil for refusals of gorush itself, whose target does not matter.
-        var target: Digest32?
-        var hasSeveralTargets = false
-
-        func isCurrent(at now: Duration) -> Bool { now - last < Evidence.validity }
-    }
 
     private let provider: String
     private let configuredTopics: Set<String>
@@ -46,16 +24,15 @@ struct Evidence: Sendable {
     /// The number of attempts since the start that gorush, Apple or Google did not accept, or left without a response.
     private(set) var failureCount = 0
     private(set) var witnesses = Witnesses()
-
-    /// The failed attempts to proven targets, with any words.
-    private var failures: Failures?
-    /// The attempts at which Apple or Google refused gorush itself.
-    private var refusals: Failures?
+    private(set) var failure = RouteFailure()
+    private(set) var mixed = MixedRoute()
+    private var unwitnessed = UnwitnessedRefusals()
+    private(set) var inFlight = TargetsInFlight()
+    /// The time of the delivery that last ended an outage, by ``SteadyTime``. A device that was refused before may be tried at once.
+    private(set) var releasedAt: Timestamp?
     private var refusedTopics: [String: (words: String, time: Duration)] = [:]
     /// The words of the last failed attempt to an unproven target.
     private var unprovenWords: String?
-    /// The start of the first failure since the last delivery, gorush's own failures included.
-    private var troubleBegan: Duration?
 
     init(platform: GorushPlatform, configuredTopics: Set<String>) {
         provider = platform == .ios ? "Apple" : "Google"
@@ -64,22 +41,31 @@ struct Evidence: Sendable {
 
     // MARK: Events
 
-    /// Records the outcome of an attempt.
+    /// Records the outcome of an attempt, which is void if a delivery to the same device has overtaken it.
     ///
     /// - Returns: Whether pushes that waited because of the route, or for a first delivery to the bundle id, are due now.
-    mutating func record(_ attempt: Outbox.Attempt, at now: Duration) -> Bool {
+    mutating func record(_ attempt: inout Outbox.Attempt, at now: Duration) -> Bool {
+        let end = inFlight.end(attempt)
+        attempt.isVoid = end.isOvertaken
+        attempt.maySuspect = end.wasRefused
         switch attempt.outcome {
         case .sent: return delivered(attempt, at: now)
-        case .failed(let failure): failed(attempt.push, failure.words, failure.kind, at: now)
-        case .refused(let reason), .unknown(let reason): failed(attempt.push, reason, nil, at: now)
-        case .timedOut: failed(attempt.push, "no response in time", nil, at: now)
+        case .failed(let failure): failed(attempt, failure.words, failure.kind, at: now)
+        case .unknown(let reason): failed(attempt, reason.rawValue, nil, at: now)
+        case .timedOut: failed(attempt, PushReason.noResponseInTime.rawValue, nil, at: now)
         case .notSent: break
         }
         return false
     }
 
+    /// Records that a push is posted to a device.
+    mutating func posted(to target: Digest32) { inFlight.begin(target) }
+
     /// Records that gorush did not accept a request.
-    mutating func gorushFailed(at now: Duration) { troubleBegan = troubleBegan ?? now }
+    mutating func gorushFailed(at now: Duration) { failure.recordGorushFailure(at: now) }
+
+    /// Records that a failing route responded to an attempt.
+    mutating func responded(jitter: Double, at now: Duration) { failure.recordResponse(jitter: jitter, at: now) }
 
     /// Records bundle ids that are stored, by this process or an earlier one.
     mutating func saved(_ topics: Set<String>) {
@@ -87,40 +73,63 @@ struct Evidence: Sendable {
         deliveredBundleIDs.formUnion(topics)
     }
 
+    /// Records devices that got a push in an earlier process.
+    mutating func restore(_ devices: [Installation: Duration]) { failure.restore(devices) }
+
+    /// Records the decision about an attempt.
+    mutating func decided(_ decision: PushDecision, about attempt: Outbox.Attempt, at now: Duration) {
+        let push = attempt.push
+        if case .finish(let outcome) = decision.disposition {
+            let isAlive = outcome == .sent && push.provenAt != nil
+            mixed.recordEnd(of: push.id, deliveredTo: isAlive ? push.targetDigest : nil, at: now)
+            unwitnessed.forget(push.targetDigest)
+            if outcome == .deadToken { failure.forget(push.targetDigest) }
+        } else if let judgement = decision.judgement, push.provenAt != nil, case .failed(let failure) = attempt.outcome {
+            if !judgement.hasWitness {
+                let age = judgement.since.duration(to: attempt.answeredAt)
+                guard age >= UnwitnessedRefusals.interval else { return }
+                unwitnessed.record(push: push.id, to: push.targetDigest, since: judgement.since, words: failure.words, at: now)
+            } else {
+                unwitnessed.forget(push.targetDigest)
+                if failure.kind == .refusedDevice { mixed.recordRefusal(of: push.id, at: now) }
+            }
+        }
+    }
+
     private mutating func delivered(_ attempt: Outbox.Attempt, at now: Duration) -> Bool {
-        let topic = attempt.topic
-        let hadOutage = fails(at: now) || (troubleBegan.map { now - $0 >= Self.failureInterval } ?? false)
+        let (topic, target) = (attempt.topic, attempt.push.targetDigest)
         deliveryCount += 1
         lastDelivery = attempt.at
-        (failures, refusals, troubleBegan) = (nil, nil, nil)
         refusedTopics[topic] = nil
-        if let provenAt = attempt.push.provenAt { witnesses.record(topic: topic, provenAt: provenAt, deliveredAt: attempt.at) }
+        if let provenAt = attempt.push.provenAt {
+            witnesses.record(
+                topic: topic, target: target, provenAt: provenAt, postedAt: attempt.postedAt, answeredAt: attempt.answeredAt)
+        }
+        let hadOutage = failure.recordDelivery(to: attempt.push.push.target, at: now)
+        if hadOutage {
+            releasedAt = attempt.answeredAt
+            // Their devices are tried again now.
+            unwitnessed = UnwitnessedRefusals()
+        }
         let isFirst = deliveredBundleIDs.count < Self.maximumTopicCount && deliveredBundleIDs.insert(topic).inserted
         // Pushes for Android wait for no bundle id.
         return hadOutage || (isFirst && !topic.isEmpty)
     }
 
-    /// - Parameter kind: nil for attempts without a verdict of Apple or Google.
-    private mutating func failed(_ push: QueuedPush, _ words: String, _ kind: FailureKind?, at now: Duration) {
+    /// - Parameter kind: nil for attempts without words of Apple or Google.
+    private mutating func failed(_ attempt: Outbox.Attempt, _ words: String, _ kind: FailureKind?, at now: Duration) {
+        let push = attempt.push
         failureCount += 1
-        if kind == .credentials { Self.add(words, to: &refusals, target: nil, at: now) }
+        if kind == .credentials { failure.recordCredentialsFailure(words: words, at: now, wallTime: attempt.at) }
         if kind == .topic, isKnown(push.push.apnTopic) { refusedTopics[push.push.apnTopic] = (words, now) }
-        // Apple's 410 is its answer about one device.
-        guard kind != .deadToken else { return }
+        // Both concern one device.
+        guard kind != .deadToken, kind != .deviceQuota else { return }
         guard push.provenAt != nil else {
             if kind != nil { unprovenWords = words }
             return
         }
-        troubleBegan = troubleBegan ?? now
-        Self.add(words, to: &failures, target: push.targetDigest, at: now)
-    }
-
-    private static func add(_ words: String, to failures: inout Failures?, target: Digest32?, at now: Duration) {
-        var sum = failures.flatMap { $0.isCurrent(at: now) ? $0 : nil } ?? Failures(first: now, last: now, words: words, target: target)
-        sum.last = now
-        sum.words = words
-        if sum.target != target { sum.hasSeveralTargets = true }
-        failures = sum
+        failure.recordFailure(
+            of: push.id, to: push.targetDigest, words: words, isQuota: kind == .quota, at: now, wallTime: attempt.at)
     }
 
     // MARK: Conclusions
@@ -129,78 +138,43 @@ struct Evidence: Sendable {
     func isKnown(_ topic: String) -> Bool { configuredTopics.contains(topic) || deliveredBundleIDs.contains(topic) }
 
     /// Whether Apple or Google delivers nothing through the route.
-    func fails(at now: Duration) -> Bool { issue(at: now) != nil }
-
-    /// Whether Apple or Google rejects gorush itself.
-    func refusesGorush(at now: Duration) -> Bool { refusal(at: now) != nil }
+    func fails(at now: Duration) -> Bool { failure.fails(at: now) }
 
     /// Why the route fails, with the provider's last words; nil if it does not.
-    func issue(at now: Duration) -> String? {
-        if let refusal = refusal(at: now) { return "\(provider) rejects gorush's credentials: \(refusal)" }
-        guard let failures, failures.hasSeveralTargets, failures.last - failures.first >= Self.failureInterval, failures.isCurrent(at: now)
-        else { return nil }
-        return "\(provider) delivers nothing, not even to devices that have worked: \(failures.words)"
+    func issue(at now: Duration) -> RouteCondition? {
+        failure.issue(of: provider, at: now).map { RouteCondition(kind: .failing, text: $0) }
     }
 
     /// The reasons about known bundle ids that Apple refuses.
-    func topicIssues(at now: Duration) -> [String] {
-        refusedTopics.filter { now - $0.value.time < Self.validity }.sorted { $0.key < $1.key }
-            .map { "Apple rejects the bundle id \($0.key): \($0.value.words)" }
+    func topicIssues(at now: Duration) -> [RouteCondition] {
+        refusedTopics.filter { now - $0.value.time < RouteFailure.validity }.sorted { $0.key < $1.key }
+            .map { RouteCondition(kind: .bundleID($0.key), text: "Apple rejects the bundle id \($0.key): \($0.value.words)") }
     }
 
-    /// The warnings: a single proven device that gets no pushes, or a route that has never delivered.
-    func warnings(at now: Duration) -> [String] {
-        var warnings: [String] = []
-        if let failures, !failures.hasSeveralTargets, failures.last - failures.first >= Self.failureInterval, failures.isCurrent(at: now) {
-            warnings.append("the only device that was tried has worked and is not delivered to: \(failures.words)")
+    /// Returns the warning about a route that does not fail; nil if none exists.
+    func warning(at now: Duration) -> RouteCondition? {
+        if fails(at: now) { return nil }
+        if mixed.isMixed(at: now) {
+            let text = """
+                \(provider) refuses pushes and then accepts them: two gorush behind one address, with different APNs environments or \
+                Firebase projects, look like this; no such word unregisters a device now
+                """
+            return RouteCondition(kind: .mixed, text: text)
         }
-        if let unprovenWords, deliveredBundleIDs.isEmpty {
-            warnings.append("no push was ever delivered here, and all attempts were rejected: \(unprovenWords)")
-        }
-        return warnings
+        if let text = failure.warning(of: provider, at: now) { return RouteCondition(kind: .unwitnessed, text: text) }
+        if let text = unwitnessed.warning(of: provider, at: now) { return RouteCondition(kind: .unwitnessed, text: text) }
+        guard let unprovenWords, deliveredBundleIDs.isEmpty else { return nil }
+        let text = "no push was ever delivered here, and all attempts were rejected: \(unprovenWords)"
+        return RouteCondition(kind: .neverDelivered, text: text)
     }
 
     /// Returns the time at which a conclusion changes without another attempt; nil if none does.
     func nextChange(after now: Duration) -> Duration? {
-        let ends = [
-            refusals.map { $0.first + Self.refusalInterval }, refusals.map { $0.last + Self.validity },
-            failures.map { $0.last + Self.validity },
-        ]
-        return ends.compactMap(\.self).filter { $0 > now }.min()
-    }
-
-    private func refusal(at now: Duration) -> String? {
-        guard let refusals, now - refusals.first >= Self.refusalInterval, refusals.isCurrent(at: now) else { return nil }
-        return refusals.words
+        [failure.nextChange(after: now), mixed.nextChange].compactMap(\.self).filter { $0 > now }.min()
     }
 }
 
-/// Deliveries that prove that a route worked at a time: pushes to devices that were proven before.
-///
-/// A verdict is believed if a device that was proven before the first verdict got a push after it (``confirm(topic:since:)``). Of two
-/// deliveries to one bundle id the newer one proves more, unless its device was proven more recently, so few are kept. Times are those of
-/// the wall clock, like those of stored suspicions.
-struct Witnesses: Sendable, Equatable {
-    /// 64 deliveries per bundle id. Without the oldest ones a verdict is believed later, never earlier.
-    private static let maximumCount = 64
-
-    private struct Delivery: Sendable, Equatable {
-        var provenAt: Timestamp
-        var deliveredAt: Timestamp
-    }
-
-    private var deliveries: [String: [Delivery]] = [:]
-
-    mutating func record(topic: String, provenAt: Timestamp, deliveredAt: Timestamp) {
-        while let last = deliveries[topic]?.last, last.provenAt >= provenAt, last.deliveredAt <= deliveredAt {
-            deliveries[topic]?.removeLast()
-        }
-        deliveries[topic, default: []].append(Delivery(provenAt: provenAt, deliveredAt: deliveredAt))
-        if let count = deliveries[topic]?.count, count > Self.maximumCount { deliveries[topic]?.removeFirst() }
-    }
-
-    /// Whether a device that was proven before a time got a push after it.
-    func confirm(topic: String, since time: Timestamp) -> Bool {
-        deliveries[topic]?.contains { $0.provenAt <= time && time < $0.deliveredAt } ?? false
-    }
+extension Timestamp {
+    /// The time in UTC to the second, for operators.
+    var text: String { Date(timeIntervalSince1970: Double(nanoseconds) / 1e9).formatted(.iso8601) }
 }

@@ -32,8 +32,7 @@ final class Route: Sendable {
     /// The URL of the route's gorush, for operators.
     let gorushURL: String
     private let state: Mutex<RouteState>
-    /// The status that was last logged.
-    private let logged: Mutex<RouteStatus>
+    private let log: Mutex<(status: RouteStatus, lines: RouteLog)>
     private let changed = Notify()
     /// The number of pushes that found the queue full, when it was last read.
     private let refused = Atomic<Int>(0)
@@ -67,7 +66,7 @@ final class Route: Sendable {
         gorushURL = endpoint.publicURL
         self.logger = logger
         let state = RouteState(route: route, configuration: configuration, routesOfEndpoint: routesOfEndpoint)
-        logged = Mutex(RouteStatus(state, at: .zero))
+        log = Mutex((RouteStatus(state, at: .zero), RouteLog()))
         self.state = Mutex(state)
     }
 
@@ -78,6 +77,9 @@ final class Route: Sendable {
 
     /// Records bundle ids that were proven in an earlier process.
     func haveWorked(_ topics: Set<String>) { handle(.topicsSaved(topics)) }
+
+    /// Records devices that got a push in an earlier process, with the time by the wall clock.
+    func haveGotPushes(_ devices: [Installation: Timestamp]) { handle(.restored(devices.mapValues(dependencies.time.elapsed))) }
 
     /// Stops the route: it posts no further pushes, and ``run()`` returns when those in flight have ended.
     func stop() { handleAndWake(.stopping) }
@@ -158,14 +160,24 @@ final class Route: Sendable {
             let next = try await outbox.nextDue(route: name)
             return handle(.nothingDue(until: next.map(time.elapsed)))
         }
-        let elapsed = time.elapsed()
+        let (elapsed, steadyNow) = (time.elapsed(), time.now)
         // If a request failed during this read, its released pushes are in `due`. The route does not post them now.
         guard state.withLock({ $0.requestRoom(at: elapsed) >= requestCount }) else { return handle(.woken) }
         let now = dependencies.wallClock.now()
         var random = dependencies.random
-        let plan = planner.plan(due, batch: batch, limit: limit, at: now, using: &random) { pushes in
-            state.withLock { $0.admitted(pushes, at: elapsed) }
+        let (candidates, pause) = state.withLock { state in
+            (state.candidates(among: due, at: elapsed), state.evidence.failure.nextAttempt(at: elapsed))
         }
+        guard !candidates.isEmpty else {
+            try await recordOutcomes()
+            return handle(.nothingDue(until: pause ?? elapsed))
+        }
+        let plan = planner.plan(
+            candidates, batch: batch, limit: limit, at: now, using: &random,
+            suspending: { push, suspicion in
+                state.withLock { $0.suspension(of: push, suspicion, at: elapsed, steadyNow: steadyNow) }
+            },
+            admitting: { pushes in state.withLock { $0.admitted(pushes, at: elapsed) } })
         let member = dependencies.memberNumber()
         guard try await recordOutcomes(leasing: plan, at: now) else {
             return handle(.notLeased(plan.batches.joined().flatMap(\.pushes)))
@@ -173,7 +185,7 @@ final class Route: Sendable {
         metrics.count(plan)
         dependencies.firstAttempts.note(
             plan.expired.map { ($0, .expired) } + plan.unsendable.map { ($0.push, .refused) } + plan.withdrawn.map { ($0, .withdrawn) })
-        handle(.posting(plan.batches.map(\.count)))
+        handle(.posting(plan.batches.map(\.count), targets: plan.batches.joined().flatMap(\.pushes).map(\.targetDigest)))
         for batch in plan.batches {
             group.addTask { await self.post(batch, at: now, leasedAs: member, ending: batch.count) }
         }
@@ -184,10 +196,15 @@ final class Route: Sendable {
     ///   - requestCount: The number of notifications of the request that ends with this part; nil if further parts follow.
     private func post(_ batch: [DeliveryItem], at now: Timestamp, leasedAs member: Int64, ending requestCount: Int?) async {
         let pushes = batch.flatMap(\.pushes)
+        let postedAt = dependencies.time.now
+        func attempts(_ outcomes: [AttemptOutcome]) -> [Outbox.Attempt] {
+            let answeredAt = dependencies.time.now
+            return zip(pushes, outcomes).map { .init(push: $0, outcome: $1, at: now, postedAt: postedAt, answeredAt: answeredAt) }
+        }
+        func notSent(_ reason: PushReason) -> [Outbox.Attempt] { attempts(pushes.map { _ in .notSent(reason: reason) }) }
         guard dependencies.mayPost(member) else {
             // Another server may have taken the pushes over: no request leaves this one.
-            let attempts = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "lease ended"), at: now) }
-            return completeRequest(requestCount, with: .notPosted(attempts))
+            return completeRequest(requestCount, with: .notPosted(notSent(.leaseEnded)))
         }
         let first = dependencies.configuration.timeout
         let (timeout, deliveryCount) = state.withLock { ($0.timeouts.limit(for: pushes, first: first), $0.evidence.deliveryCount) }
@@ -201,8 +218,7 @@ final class Route: Sendable {
         }
         switch reading {
         case .outcomes(let outcomes, let health):
-            let attempts = zip(pushes, outcomes).map { Outbox.Attempt(push: $0, outcome: $1, at: now) }
-            completeRequest(requestCount, with: .answered(health, attempts, jitter: jitter()))
+            completeRequest(requestCount, with: .answered(health, attempts(outcomes), jitter: jitter()))
         case .divide:
             let parts = planner.divide(batch, at: now) ?? []
             for part in parts.dropLast() { await post(part, at: now, leasedAs: member, ending: nil) }
@@ -210,8 +226,7 @@ final class Route: Sendable {
             await post(last, at: now, leasedAs: member, ending: requestCount)
         case .limit(let limit):
             logger.notice("gorush takes fewer notifications at a time", metadata: ["limit": "\(limit)"])
-            let attempts = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit"), at: now) }
-            completeRequest(requestCount, with: .limited(limit, attempts))
+            completeRequest(requestCount, with: .limited(limit, notSent(.overLimit)))
         }
     }
 
@@ -251,7 +266,8 @@ final class Route: Sendable {
         _ attempts: [Outbox.Attempt], leasing plan: DeliveryPlan = DeliveryPlan(), at now: Timestamp? = nil
     ) async throws -> Bool {
         let recorded = try await dependencies.outbox.recordOutcomes(
-            attempts, leasing: plan, in: context(at: now), jitter: jitter)
+            attempts, leasing: plan, in: context(at: now, judging: attempts), jitter: jitter)
+        handle(.recorded(recorded.decisions, attempts))
         if !recorded.savedTopics.isEmpty { handle(.topicsSaved(Set(recorded.savedTopics))) }
         metrics.count(zip(attempts, recorded.decisions), at: dependencies.wallClock.now())
         let ends = zip(attempts, recorded.decisions).compactMap { attempt, decision in
@@ -276,12 +292,14 @@ final class Route: Sendable {
         }
     }
 
-    private func context(at now: Timestamp?) -> Outbox.Context {
+    private func context(at now: Timestamp?, judging attempts: [Outbox.Attempt]) -> Outbox.Context {
         let (elapsed, steadyNow) = (dependencies.time.elapsed(), dependencies.time.now)
-        let (rules, evidence) = state.withLock { ($0.rules(at: elapsed), $0.evidence) }
+        let judgesRefusals = attempts.contains(where: \.outcome.isRefusal)
+        let (rules, savedTopics) = state.withLock { state in
+            (state.rules(at: elapsed, judgingRefusals: judgesRefusals), state.evidence.savedTopics)
+        }
         return Outbox.Context(
-            route: name, rules: rules, now: now ?? dependencies.wallClock.now(), deliveredBundleIDs: evidence.deliveredBundleIDs,
-            savedTopics: evidence.savedTopics, steadyNow: steadyNow)
+            route: name, rules: rules, now: now ?? dependencies.wallClock.now(), savedTopics: savedTopics, steadyNow: steadyNow)
     }
 
     private func jitter() -> Double {
@@ -316,35 +334,23 @@ final class Route: Sendable {
         if newCount > 0 { logger.warning("route queue is full; refusing new pushes", metadata: ["pushes": "\(newCount)"]) }
     }
 
-    /// Logs the changes since the last logged status.
+    /// Logs the changes of the status.
     private func log(at now: Duration) {
         let status = state.withLock { RouteStatus($0, at: now) }
-        let before = logged.withLock { logged in
-            defer { logged = status }
-            return logged
+        let lines = log.withLock { log in
+            // A condition that has returned is told again after a while, without a change.
+            guard status != log.status || !status.conditions.isEmpty || !status.warningConditions.isEmpty else { return [RouteLog.Line]() }
+            log.status = status
+            return log.lines.lines(for: status, at: now)
         }
-        if status != before { log(status, before: before) }
-    }
-
-    private func log(_ status: RouteStatus, before: RouteStatus) {
-        if let failure = status.failure, before.failure == nil {
-            logger.warning("the route fails", metadata: ["reason": "\(failure)"])
-        } else if let failure = before.failure, status.failure == nil {
-            logger.warning("the route no longer fails", metadata: ["reason": "\(failure)"])
-        }
-        // The provider's words differ from attempt to attempt, so they do not count as a change.
-        let (issues, earlier) = (
-            status.deliveryIssues.filter { $0 != status.failure }, before.deliveryIssues.filter { $0 != before.failure }
-        )
-        for issue in issues where !earlier.contains(issue) {
-            logger.warning("pushes are not delivered", metadata: ["reason": "\(issue)"])
-        }
-        if issues.isEmpty, !earlier.isEmpty { logger.warning("pushes are delivered again") }
-        if let error = status.storeIssue, error != before.storeIssue {
-            logger.error("the outbox cannot be read or written; pushes wait", metadata: ["error": "\(error)"])
-        }
-        for warning in status.warnings where !before.warnings.contains(warning) {
-            logger.warning("delivery needs attention", metadata: ["reason": "\(warning)"])
+        for line in lines {
+            switch line {
+            case .notDelivered(let reason): logger.warning("pushes are not delivered", metadata: ["reason": "\(reason)"])
+            case .deliveredAgain: logger.warning("pushes are delivered again")
+            case .attention(let reason): logger.warning("delivery needs attention", metadata: ["reason": "\(reason)"])
+            case .outboxUnusable(let error):
+                logger.error("the outbox cannot be read or written; pushes wait", metadata: ["error": "\(error)"])
+            }
         }
     }
 }

@@ -41,7 +41,7 @@ package struct RouteReport: Sendable, Equatable {
         self.platform = platform == .ios ? "ios" : "android"
         self.gorushURL = gorushURL
         let issues =
-            state.gorushIssues.map(Issue.gorush) + state.providerIssues(at: now).map(Issue.provider)
+            state.gorushIssues(at: now).map { Issue.gorush($0.text) } + state.providerIssues(at: now).map { Issue.provider($0.text) }
             + [status.storeIssue].compactMap { $0.map { .outbox("the outbox cannot be used: \($0)") } }
         self.issues = issues.isEmpty ? status.healthIssues.map(Issue.gorush) : issues
         warnings = status.warnings

@@ -1,3 +1,5 @@
+import Bytes
+import Envelope
 import PushProtocol
 import Store
 import Tasks
@@ -6,16 +8,15 @@ import Wire
 /// A route as a value: events go in (``handle(_:at:)``), actions come out (``next(at:)``).
 ///
 /// Four values decide: ``Schedule`` when to act, ``Concurrency`` how much may be in flight, ``GorushProfile`` what gorush is set up for,
-/// and
-/// ``Evidence`` whether the route delivers. Times are those of a monotonic clock since the start of the delivery.
+/// and ``Evidence`` whether the route delivers. Times are those of a monotonic clock since the start of the delivery.
 struct RouteState: Sendable {
     enum Event: Sendable, Equatable {
         /// The queue may have new pushes.
         case woken
         /// The server shuts down.
         case stopping
-        /// Requests go out, with these numbers of notifications; more may be due.
-        case posting([Int])
+        /// Requests go out, with these numbers of notifications and to these devices; more may be due.
+        case posting([Int], targets: [Digest32] = [])
         /// These pushes were planned, and a push that has finished since kept the store from leasing any.
         case notLeased([QueuedPush])
         /// The queue has no due push before that time; nil if it is empty.
@@ -32,8 +33,12 @@ struct RouteState: Sendable {
         case ended(Int)
         /// gorush responded to a probe, or did not.
         case probed(GorushClient.Probe)
+        /// The outcomes of attempts are recorded, with these decisions.
+        case recorded([PushDecision], [Outbox.Attempt])
         /// The store knows that a push was delivered to these bundle ids.
         case topicsSaved(Set<String>)
+        /// These devices got a push in an earlier process.
+        case restored([Installation: Duration])
         /// Waiting pushes up to that row are due; nil if there are no more.
         case retriedNow(upTo: Int64?)
     }
@@ -126,6 +131,24 @@ struct RouteState: Sendable {
         return min(concurrency.capacity(batch: batchCount, profile: profile), breaker.permits(at: now), limit)
     }
 
+    /// Returns the due pushes that may be attempted, in the order of attempts. While the route fails, devices that have worked and not
+    /// failed since come first, and others after the delay.
+    func candidates(among due: [QueuedPush], at now: Duration) -> [QueuedPush] {
+        guard evidence.fails(at: now) else { return due }
+        let proven = due.filter { $0.provenAt != nil }
+        let fresh = proven.filter { !evidence.failure.hasFailed($0.targetDigest) }
+        guard fresh.isEmpty else { return fresh }
+        guard evidence.failure.nextAttempt(at: now) == nil else { return [] }
+        return proven + due.filter { $0.provenAt == nil }
+    }
+
+    /// Returns the time until which a push to a suspected device has to wait; nil if it may be attempted now.
+    func suspension(of push: QueuedPush, _ suspicion: Suspicion, at now: Duration, steadyNow: Timestamp) -> Duration? {
+        if evidence.inFlight.contains(push.targetDigest) { return suspicion.nextDelay }
+        if evidence.fails(at: now) || evidence.releasedAt.map({ suspicion.refusedAt <= $0 }) ?? false { return nil }
+        return suspicion.rest(at: steadyNow)
+    }
+
     /// The number of notifications in a request; nil for one with one token.
     private var batchCount: Int? {
         configuration.batchMode == .batch ? concurrency.batch(workers: profile.workerShare) : nil
@@ -143,31 +166,36 @@ struct RouteState: Sendable {
     }
 
     /// The rules for attempts that ended.
-    func rules(at now: Duration) -> OutcomeRules {
+    ///
+    /// - Parameter judgesRefusals: Whether the rules need the witnesses.
+    func rules(at now: Duration, judgingRefusals judgesRefusals: Bool) -> OutcomeRules {
         let fails = evidence.fails(at: now)
+        let isBelieved = !fails && !evidence.mixed.isMixed(at: now) && !profile.contradictsEnvironment
         return OutcomeRules(
-            routeFails: fails, believesVerdicts: !fails && !profile.contradictsEnvironment, witnesses: evidence.witnesses)
+            routeFails: fails,
+            refusals: RefusalRules(witnesses: judgesRefusals ? evidence.witnesses : Witnesses(), believesVerdicts: isBelieved),
+            deliveredBundleIDs: evidence.deliveredBundleIDs)
     }
 
     // MARK: Conclusions
 
-    /// Returns the reasons why pushes are not delivered, in words for an operator; those about gorush come first.
-    func healthIssues(at now: Duration) -> [String] { gorushIssues + providerIssues(at: now) }
-
-    /// The reasons why gorush itself takes no pushes.
-    var gorushIssues: [String] {
-        // Anyone can register a device of a platform that this server does not serve, so a disabled platform is a warning. A probe's reason
-        // is more exact than that of a request.
-        [profile.issue ?? (profile.isDisabled ? nil : issue), profile.configurationFault].compactMap(\.self)
+    /// Returns the reasons why gorush itself takes no pushes.
+    func gorushIssues(at now: Duration) -> [RouteCondition] {
+        // A probe's reason is more exact than that of a request, and so is that of Apple or Google. Anyone can register a device of a
+        // platform that this server does not serve, so a disabled platform is a warning.
+        let reason = profile.issue ?? (profile.isDisabled || evidence.fails(at: now) ? nil : issue)
+        return [reason, profile.configurationFault].compactMap { $0.map { RouteCondition(kind: .gorush($0), text: $0) } }
     }
 
     /// Returns the reasons why Apple or Google delivers nothing, or nothing for a bundle id.
-    func providerIssues(at now: Duration) -> [String] {
-        [evidence.issue(at: now)].compactMap(\.self) + evidence.topicIssues(at: now)
+    func providerIssues(at now: Duration) -> [RouteCondition] {
+        (profile.issue == nil ? [evidence.issue(at: now)].compactMap(\.self) : []) + evidence.topicIssues(at: now)
     }
 
     /// Returns the conditions that may lose or delay pushes, in words for an operator.
-    func warnings(at now: Duration) -> [String] { profile.warnings + evidence.warnings(at: now) }
+    func warnings(at now: Duration) -> [RouteCondition] {
+        profile.warnings.map { RouteCondition(kind: .setting($0), text: $0) } + [evidence.warning(at: now)].compactMap(\.self)
+    }
 
     /// Returns the time until which nothing happens without an event; nil while work is in progress.
     func idleUntil(at now: Duration) -> Duration? {
@@ -191,8 +219,9 @@ struct RouteState: Sendable {
         switch event {
         case .woken: schedule.wake()
         case .stopping: schedule.stop()
-        case .posting(let batches):
+        case .posting(let batches, let targets):
             storeIssue = nil
+            for target in targets { evidence.posted(to: target) }
             profile.used()
             schedule.posted(batches.count, at: now)
             for _ in batches { breaker.begin() }
@@ -224,7 +253,10 @@ struct RouteState: Sendable {
             // The queue shows whether a push still waits once none is in flight.
             if concurrency.requestsInFlight == 0 { schedule.wake() }
         case .probed(let probe): probed(probe, at: now)
+        case .recorded(let decisions, let attempts):
+            for (decision, attempt) in zip(decisions, attempts) { evidence.decided(decision, about: attempt, at: now) }
         case .topicsSaved(let topics): evidence.saved(topics)
+        case .restored(let devices): evidence.restore(devices)
         case .retriedNow(let row): schedule.retriedNow(upTo: row, at: now)
         }
     }
@@ -233,17 +265,10 @@ struct RouteState: Sendable {
         let deliveryCount = evidence.deliveryCount
         if record(attempts, at: now) { schedule.retryNow(at: now) }
         switch health {
-        case .healthy where evidence.deliveryCount == deliveryCount && evidence.fails(at: now):
-            // gorush works, and Apple or Google delivers nothing. An unproven target proves nothing about that, so the next push follows at
-            // once.
-            concurrency.succeeded()
-            let isProven = attempts.contains { $0.push.provenAt != nil }
-            breaker.fail(at: now, retryAfter: nil, jitter: isProven ? jitter : 0, isCounted: isProven)
-            issue = nil
-            profile.worked()
         case .healthy:
             concurrency.succeeded()
             works(at: now)
+            if evidence.deliveryCount == deliveryCount { evidence.responded(jitter: jitter, at: now) }
         case .failing(let issue, let retryAfter):
             concurrency.failed()
             breaker.fail(at: now, retryAfter: retryAfter, jitter: jitter)
@@ -256,12 +281,12 @@ struct RouteState: Sendable {
 
     /// - Returns: Whether waiting pushes are due.
     private mutating func record(_ attempts: [Outbox.Attempt], at now: Duration) -> Bool {
-        unrecordedOutcomes += attempts
         var mustRetryNow = false
-        for attempt in attempts {
+        for var attempt in attempts {
             timeouts.record(attempt)
-            unprovenBudget.ended(attempt.push, isRefused: attempt.outcome.isRefusal)
-            if evidence.record(attempt, at: now) { mustRetryNow = true }
+            unprovenBudget.ended(attempt.push, isRefused: attempt.outcome.isRejection)
+            if evidence.record(&attempt, at: now) { mustRetryNow = true }
+            unrecordedOutcomes.append(attempt)
         }
         return mustRetryNow
     }
@@ -274,8 +299,8 @@ struct RouteState: Sendable {
 
     private mutating func probed(_ probe: GorushClient.Probe, at now: Duration) {
         profile.probed(probe)
-        // If a push waits, its attempt decides instead of the probe.
-        if profile.issue == nil, schedule.isQuiet, case .open(let until, _) = breaker.state, until <= now {
+        // If a push waits, its attempt decides instead of the probe, also if it is not due yet.
+        if profile.issue == nil, schedule.isEmpty, case .open(let until, _) = breaker.state, until <= now {
             breaker.reset()
             issue = nil
         }

@@ -1,39 +1,43 @@
 /// The status of a route, for operators.
 struct RouteStatus: Sendable, Equatable {
     /// The reasons why gorush, Apple or Google accepts no pushes.
-    let deliveryIssues: [String]
-    /// Why Apple or Google delivers nothing, which is also one of the issues; nil if the route works.
-    let failure: String?
+    let conditions: [RouteCondition]
     let storeIssue: String?
     /// Whether a probe has ended. Before that the state of gorush is unknown.
     let hasProbed: Bool
     /// Whether a probe has ended, and gorush's configuration allows posting.
     let mayPost: Bool
     /// The conditions that may lose or delay pushes.
-    let warnings: [String]
+    let warningConditions: [RouteCondition]
     let isBreakerOpen: Bool
+    /// Whether Apple or Google delivers nothing.
+    let isFailing: Bool
     /// Whether Apple or Google rejects gorush itself.
     let refusesCredentials: Bool
+    let deliveryCount: Int
     let notificationsInFlight: Int
     /// The number of requests that may be in flight.
     let requestWindow: Int
 
     init(_ state: RouteState, at now: Duration) {
-        deliveryIssues = state.healthIssues(at: now)
-        failure = state.evidence.issue(at: now)
+        conditions = state.gorushIssues(at: now) + state.providerIssues(at: now)
         storeIssue = state.storeIssue
         hasProbed = state.profile.wasAsked
         mayPost = state.profile.wasAsked && state.profile.configurationFault == nil
-        warnings = state.warnings(at: now)
-        refusesCredentials = state.evidence.refusesGorush(at: now)
+        warningConditions = state.warnings(at: now)
+        isFailing = state.evidence.fails(at: now)
+        refusesCredentials = state.evidence.failure.rejectsGorush(at: now)
         isBreakerOpen = state.breaker.state != .closed
+        deliveryCount = state.evidence.deliveryCount
         notificationsInFlight = state.concurrency.notificationsInFlight
         requestWindow = state.concurrency.window
     }
 
+    var warnings: [String] { warningConditions.map(\.text) }
+
     /// The reasons why pushes are not delivered; empty when they are.
     var healthIssues: [String] {
-        let healthIssues = deliveryIssues + [storeIssue].compactMap { $0.map { "the outbox cannot be used: \($0)" } }
+        let healthIssues = conditions.map(\.text) + [storeIssue].compactMap { $0.map { "the outbox cannot be used: \($0)" } }
         return healthIssues.isEmpty && !hasProbed ? ["gorush has not responded yet"] : healthIssues
     }
 }

@@ -20,7 +20,7 @@ struct Schedule: Sendable {
     private enum Queue {
         case mayHaveMore
         case beingRead
-        case quiet(until: Duration)
+        case quiet(until: Duration, isEmpty: Bool)
     }
 
     private(set) var isStopping = false
@@ -55,7 +55,9 @@ struct Schedule: Sendable {
     mutating func nothingDue(until: Duration?, at now: Duration) {
         fullRead = nil
         // A push may have come since the queue was read.
-        if case .beingRead = queue { queue = .quiet(until: min(until ?? .seconds(Int64.max), now + Self.longestPause)) }
+        if case .beingRead = queue {
+            queue = .quiet(until: min(until ?? .seconds(Int64.max), now + Self.longestPause), isEmpty: until == nil)
+        }
     }
 
     mutating func storeFailed(at now: Duration) {
@@ -83,8 +85,8 @@ struct Schedule: Sendable {
 
     var isProbing: Bool { nextProbe == nil }
 
-    /// Whether the queue had nothing due when it was last read.
-    var isQuiet: Bool { if case .quiet = queue { true } else { false } }
+    /// Whether no push waited when the queue was last read.
+    var isEmpty: Bool { if case .quiet(_, let isEmpty) = queue { isEmpty } else { false } }
 
     mutating func mustProbe(at now: Duration) -> Bool {
         guard let time = nextProbe, time <= now else { return false }
@@ -105,7 +107,7 @@ struct Schedule: Sendable {
     }
 
     /// Whether the queue is to be read.
-    func mayRead(at now: Duration) -> Bool { if case .quiet(let until) = queue { until <= now } else { true } }
+    func mayRead(at now: Duration) -> Bool { if case .quiet(let until, _) = queue { until <= now } else { true } }
 
     /// Returns the time at which enough slots for requests have accumulated; nil means now.
     func gathering(for requestCount: Int, of window: Int, at now: Duration) -> Duration? {
@@ -122,7 +124,7 @@ struct Schedule: Sendable {
     func pause(at now: Duration) -> Duration {
         var ends = [now + Self.longestPause, nextProbe, pendingRetry?.next]
         if nextExpiry > now { ends.append(nextExpiry) }
-        if case .quiet(let until) = queue { ends.append(until) }
+        if case .quiet(let until, _) = queue { ends.append(until) }
         return ends.compactMap(\.self).filter { $0 > now }.min() ?? now + Self.longestPause
     }
 

@@ -10,8 +10,6 @@ struct UnprovenBundleIDBudget: Sendable {
     static let interval = Duration.seconds(10)
     /// 10 min, within which deferred pushes are due again, at a random time.
     static let retryInterval = Duration.seconds(600)
-    /// The stored reason of deferred pushes. The first delivery to a new bundle id makes all of them due.
-    static let reason = "unproven bundle id"
 
     /// The time at which the budget is full again.
     private var fullAt = Duration.zero

@@ -181,6 +181,7 @@ extension IgnoreReason: SQLValue {}
 extension PushOutcome: SQLValue {}
 extension OpenPushState: SQLValue {}
 extension PushTrust: SQLValue {}
+extension PushRefusals.Shortening: SQLValue {}
 
 /// A version, stored with its highest bit inverted, so that the order of the stored numbers is that of the versions.
 extension UInt64: SQLValue {

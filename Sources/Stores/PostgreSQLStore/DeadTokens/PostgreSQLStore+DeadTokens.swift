@@ -6,16 +6,18 @@ package import Store
 import Wire
 
 extension PostgreSQLStore {
-    package func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp] {
-        guard !tokens.isEmpty else { return [:] }
-        return try await read { [sealing] database in
+    package func suspicions(against tokens: [Digest32], in route: String) async throws -> Suspicions {
+        try await read { [sealing] database in
             let codes = try tokens.map { try sealing.code(of: $0) }
-            let rows = try database.all(
-                "SELECT token_digest, suspected_at FROM suspect_token WHERE token_digest = ANY($1)", SQLArray(codes)
-            ) { (try $0.next(Digest32.self), try $0.next(Timestamp.self)) }
-            let times = Dictionary(rows) { first, _ in first }
-            let suspicions = zip(tokens, codes).compactMap { token, code in times[code].map { (token, $0) } }
-            return Dictionary(suspicions) { first, _ in first }
+            let results = try database.fetch([
+                Suspicion.command(SQLArray(codes)),
+                Command("SELECT min(suspected_at) FROM suspect_token WHERE route = $1 AND is_proven", route),
+            ])
+            let stored = Dictionary(try results[0].map { try $0.nextSuspicion() }) { first, _ in first }
+            let suspicions = zip(tokens, codes).compactMap { token, code in stored[code].map { (token, $0) } }
+            return Suspicions(
+                byTarget: Dictionary(suspicions) { first, _ in first },
+                oldest: try results[1].map { try $0.next(Timestamp?.self) }.first ?? nil)
         }
     }
 
@@ -79,29 +81,35 @@ extension WriteTransaction {
     ///
     /// - Returns: The registrations that were removed with their tokens.
     func apply(_ changes: [OutboxUpdate.TokenChange], at now: Timestamp) throws -> [ChangedRegistration] {
-        var cleared: [Digest32] = []
+        var cleared: [ClearedSuspicion] = []
         var delivered: [TargetRegistration] = []
         var removed: [ChangedRegistration] = []
         for change in changes {
             switch change {
-            case .suspect(let token):
+            case .suspect(let token, let suspicion, let route):
                 // The token may be among those that were cleared before.
-                clearSuspicions(&cleared)
+                try clearSuspicions(&cleared)
                 database.add(
                     """
-                    INSERT INTO suspect_token (token_digest, suspected_at, tried_at) VALUES ($1, $2, $2)
-                    ON CONFLICT (token_digest) DO UPDATE SET tried_at = excluded.tried_at
+                    INSERT INTO suspect_token (
+                        token_digest, suspected_at, tried_at, refusals, counted_refusals, first_counted_at, is_proven, route)
+                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                    ON CONFLICT (token_digest) DO UPDATE SET
+                        suspected_at = excluded.suspected_at, tried_at = excluded.tried_at, refusals = excluded.refusals,
+                        counted_refusals = excluded.counted_refusals, first_counted_at = excluded.first_counted_at,
+                        is_proven = excluded.is_proven, route = excluded.route
                     """,
-                    try sealing.code(of: token), now)
-            case .tried(let token):
-                database.add("UPDATE suspect_token SET tried_at = $1 WHERE token_digest = $2", now, try sealing.code(of: token))
-            case .clearSuspicion(let token): cleared.append(try sealing.code(of: token))
+                    try sealing.code(of: token), suspicion.since, suspicion.refusedAt, suspicion.refusalCount, suspicion.countedCount,
+                    suspicion.firstCountedAt, suspicion.isProven, route)
+            case .clearSuspicion(let token, let release): cleared.append((try sealing.code(of: token), release))
             case .delivered(let target): delivered.append(target)
             case .deliveredToken(let token):
                 database.add(
                     """
-                    INSERT INTO proven_token (token_digest, delivered_at) VALUES ($1, $2)
-                    ON CONFLICT (token_digest) DO UPDATE SET delivered_at = excluded.delivered_at
+                    INSERT INTO proven_token (token_digest, delivered_at, first_delivered_at) VALUES ($1, $2, $2)
+                    ON CONFLICT (token_digest) DO UPDATE SET
+                        first_delivered_at = coalesce(proven_token.first_delivered_at, proven_token.delivered_at),
+                        delivered_at = excluded.delivered_at
                     """,
                     try sealing.code(of: token), now)
             case .unregister(let token):
@@ -111,14 +119,21 @@ extension WriteTransaction {
                 }
             }
         }
-        clearSuspicions(&cleared)
+        try clearSuspicions(&cleared)
         try addDeliveries(to: delivered, at: now)
         return removed
     }
 
-    private func clearSuspicions(_ tokens: inout [Digest32]) {
+    private typealias ClearedSuspicion = (code: Digest32, release: OutboxUpdate.Release?)
+
+    private func clearSuspicions(_ tokens: inout [ClearedSuspicion]) throws {
         guard !tokens.isEmpty else { return }
-        database.add("DELETE FROM suspect_token WHERE token_digest = ANY($1)", SQLArray(tokens))
+        let deleted = try database.all(
+            "DELETE FROM suspect_token WHERE token_digest = ANY($1) RETURNING token_digest", SQLArray(tokens.map(\.code))
+        ) { try $0.next(Digest32.self) }
+        for token in tokens where deleted.contains(token.code) {
+            if let release = token.release { try self.release(release) }
+        }
         tokens = []
     }
 
@@ -147,12 +162,12 @@ extension WriteTransaction {
             """,
             rows.lowerBound, rows.upperBound, oldest
         ) { try $0.nextLiveRegistration(sealing) }
-        for registration in unused { try unregister(registration, reason: "unused", route: "", at: now) }
+        for registration in unused { try unregister(registration, reason: .unused, route: "", at: now) }
         return unused.map(\.changed)
     }
 
     /// Unregisters an installation and stores a copy of its registration, from which the operator can restore it.
-    private func unregister(_ live: LiveRegistration, reason: String, route: String, at now: Timestamp) throws {
+    private func unregister(_ live: LiveRegistration, reason: PushReason, route: String, at now: Timestamp) throws {
         let registration = live.registration
         let secrets = try sealing.seal(
             [registration.content.encoded()], in: .deadRegistration(of: registration.keyHash, digest: registration.plaintextDigest))
@@ -161,7 +176,7 @@ extension WriteTransaction {
             INSERT INTO dead_registration (died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, secrets)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
             """,
-            now, reason, route, live.changed.topics.plain, live.changed.topics.prefixed, registration.keyHash,
+            now, reason.rawValue, route, live.changed.topics.plain, live.changed.topics.prefixed, registration.keyHash,
             registration.plaintextDigest, secrets)
         let version = StoredVersion(
             version: registration.content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true)
@@ -202,5 +217,28 @@ extension RowCursor {
         content.apnTopic = try next()
         content.grant = try next()
         return (changed, Registration(keyHash: keyHash, content: content, plaintextDigest: digest))
+    }
+}
+
+extension Suspicion {
+    /// Returns the query of suspicions by codes of device tokens.
+    static func command(_ codes: SQLArray<Digest32>) -> Command {
+        Command(
+            """
+            SELECT token_digest, suspected_at, tried_at, refusals, counted_refusals, first_counted_at, is_proven FROM suspect_token
+            WHERE token_digest = ANY($1)
+            """,
+            codes)
+    }
+}
+
+extension RowCursor {
+    /// Reads a suspicion and the code of its device token from the columns of ``Suspicion/command(_:)``.
+    mutating func nextSuspicion() throws -> (Digest32, Suspicion) {
+        let code: Digest32 = try next()
+        let suspicion = Suspicion(
+            since: try next(), refusedAt: try next(), refusalCount: try next(), countedCount: try next(), firstCountedAt: try next(),
+            isProven: try next())
+        return (code, suspicion)
     }
 }

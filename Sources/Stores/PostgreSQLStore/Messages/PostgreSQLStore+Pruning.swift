@@ -34,8 +34,8 @@ extension PostgreSQLStore {
                 Command(
                     """
                     DELETE FROM suspect_token
-                    WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE suspected_at < $1 LIMIT $2)
-                    """, oldest.deadRegistrations, limit),
+                    WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE tried_at < $1 LIMIT $2)
+                    """, now.advanced(by: .zero - Suspicion.lifetime), limit),
                 Command(
                     """
                     DELETE FROM proven_token WHERE token_digest IN (SELECT token_digest FROM proven_token WHERE delivered_at < $1 LIMIT $2)

@@ -1,6 +1,6 @@
 import Bytes
 package import Envelope
-import PushProtocol
+package import PushProtocol
 import StatusCrypto
 package import Store
 import Synchronization
@@ -65,8 +65,8 @@ extension PostgreSQLStore {
 
     private static let selectQueuedPushes = """
         SELECT push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type,
-            push.apn_topic, push.type, push.accepted_at, push.state, push.attempts, push.registration, push.secrets,
-            target.version, target.secrets, target.delivered_at
+            push.apn_topic, push.type, push.accepted_at, push.state, push.attempts, push.refused_at, push.counted_refusals, push.shortening,
+            push.registration, push.secrets, target.version, target.secrets, target.delivered_at, target.first_delivered_at
         FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number) JOIN push ON push.id = chosen.id AND \(OpenPushes.byRow)
         LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live AND target.token_type = push.token_type
             AND (target.apn_topic = push.apn_topic OR push.token_type <> \(TokenType.apn.rawValue))
@@ -89,18 +89,21 @@ extension PostgreSQLStore {
         }
     }
 
-    package func retryNow(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64? {
+    package func retryNow(route: String, reasons: Set<PushReason>, after row: Int64, at now: Timestamp) async throws -> Int64? {
         try await write { transaction in
             let examined = try transaction.database.all(
                 "SELECT id FROM push WHERE \(OpenPushes.inOrder) AND id > $1 ORDER BY id LIMIT $2", row, OutboxLimits.retryNowCount
             ) { try $0.next(Int64.self) }
-            transaction.database.add(
+            let waiting = try transaction.database.all(
                 """
-                UPDATE push SET next_attempt_at = $1
-                WHERE id = ANY($2) AND route = $3 AND reason = ANY($4) AND next_attempt_at > $1 AND \(OpenPushes.byRow)
+                SELECT id, key_hash, installation_id, trust FROM push
+                WHERE id = ANY($1) AND route = $2 AND reason = ANY($3) AND next_attempt_at > $4 AND \(OpenPushes.byRow)
                     AND state <> \(OpenPushState.leased.rawValue) AND server = $5
+                ORDER BY id
                 """,
-                now, SQLArray(examined), route, SQLArray(reasons), transaction.server)
+                SQLArray(examined), route, SQLArray(reasons.map(\.rawValue)), now, transaction.server
+            ) { WaitingPush(id: try $0.next(), target: try $0.nextInstallation(), trust: try $0.next()) }
+            transaction.release(waiting, in: route)
             return examined.count < OutboxLimits.retryNowCount ? nil : examined.last
         }
     }
@@ -110,14 +113,14 @@ extension PostgreSQLStore {
             let count = try transaction.database.run(
                 """
                 UPDATE push SET
-                    state = $1, finished_at = $2, reason = 'lifetime', secrets = NULL
+                    state = $1, finished_at = $2, reason = $7, secrets = NULL
                 WHERE id IN (
                     SELECT id FROM push
                     WHERE \(OpenPushes.due) AND route = $3 AND accepted_at < $4 AND next_attempt_at < \(Int64.max)
                         AND server = $6
                     ORDER BY id LIMIT $5 FOR UPDATE SKIP LOCKED)
                 """,
-                PushOutcome.expired, now, route, oldest, limit, transaction.server)
+                PushOutcome.expired, now, route, oldest, limit, transaction.server, PushReason.lifetime.rawValue)
             transaction.count(.expired, by: count)
             return count
         }
@@ -137,6 +140,21 @@ extension PostgreSQLStore {
                 (try row.next(String.self), Set([try row.next(String.self)]))
             }
             return Dictionary(topics) { $0.union($1) }
+        }
+    }
+
+    package func recentDevices(route: String, since time: Timestamp, limit: Int) async throws -> [Installation: Timestamp] {
+        try await read { database in
+            let devices = try database.all(
+                """
+                SELECT key_hash, installation_id, max(finished_at) FROM (
+                    SELECT key_hash, installation_id, route, state, finished_at FROM push
+                    WHERE finished_at IS NOT NULL AND finished_at >= $1 ORDER BY finished_at DESC LIMIT $2
+                ) AS finished WHERE route = $3 AND state = $4 GROUP BY key_hash, installation_id LIMIT $5
+                """,
+                time, OutboxLimits.recentPushCount, route, PushOutcome.sent, limit
+            ) { (try $0.nextInstallation(), try $0.next(Timestamp.self)) }
+            return Dictionary(devices) { first, _ in first }
         }
     }
 
@@ -193,6 +211,41 @@ extension WriteTransaction {
     }
 }
 
+/// A push that waits for a retry.
+struct WaitingPush {
+    var id: Int64
+    var target: Installation
+    var trust: PushTrust
+}
+
+extension WriteTransaction {
+    /// Makes waiting pushes of a route due, in rounds as if they had just been accepted.
+    func release(_ pushes: [WaitingPush], in route: String) {
+        guard !pushes.isEmpty else { return }
+        database.add(
+            """
+            UPDATE push SET next_attempt_at = change.round FROM unnest($1::int8[], $2::int8[]) AS change (id, round)
+            WHERE push.id = change.id AND \(OpenPushes.byRow) AND state <> \(OpenPushState.leased.rawValue) AND server = $3
+            """,
+            SQLArray(pushes.map(\.id)), SQLArray(pushes.map { outbox.round(for: $0.target, trust: $0.trust, in: route) }), server)
+    }
+
+    /// Makes the pushes of a device due that wait after an attempt, or for that of another push.
+    func release(_ release: OutboxUpdate.Release) throws {
+        let reasons = PushReason.allCases.filter(\.waitsForDevice)
+        let waiting = try database.all(
+            """
+            SELECT id, key_hash, installation_id, trust FROM push
+            WHERE key_hash = $1 AND installation_id = $2 AND \(OpenPushes.ofTarget) AND route = $3 AND next_attempt_at > $4
+                AND reason = ANY($5) AND state <> \(OpenPushState.leased.rawValue) AND server = $6
+            ORDER BY id
+            """,
+            release.target.keyHash, release.target.installationID, release.route, release.now, SQLArray(reasons.map(\.rawValue)), server
+        ) { WaitingPush(id: try $0.next(), target: try $0.nextInstallation(), trust: try $0.next()) }
+        self.release(waiting, in: release.route)
+    }
+}
+
 extension DuePushes {
     /// The queries of the pushes without attempts and of the others.
     fileprivate static func commands(of server: Int64, _ route: String, _ trust: PushTrust, at now: Timestamp, limit: Int) -> [Command] {
@@ -222,19 +275,17 @@ extension Transaction {
         let digests = SQLArray(Set(try pushes.map { try sealing.code(of: $0.targetDigest) }))
         let unregistered = SQLArray(Set(try pushes.filter { $0.registration == nil }.map { try sealing.code(of: $0.targetDigest) }))
         let results = try fetch([
-            Command("SELECT token_digest, suspected_at, tried_at FROM suspect_token WHERE token_digest = ANY($1)", digests),
-            Command("SELECT token_digest, delivered_at FROM proven_token WHERE token_digest = ANY($1)", unregistered),
+            Suspicion.command(digests),
+            Command("SELECT token_digest, delivered_at, first_delivered_at FROM proven_token WHERE token_digest = ANY($1)", unregistered),
         ])
-        let suspicions = Dictionary(
-            try results[0].map { (try $0.next(Digest32.self), Suspicion(since: try $0.next(), triedAt: try $0.next())) }
-        ) { first, _ in first }
-        let deliveries = Dictionary(try results[1].map { (try $0.next(Digest32.self), try $0.next(Timestamp.self)) }) { first, _ in first }
+        let suspicions = Dictionary(try results[0].map { try $0.nextSuspicion() }) { first, _ in first }
+        let deliveries = Dictionary(try results[1].map { (try $0.next(Digest32.self), try $0.nextDeliveries()) }) { first, _ in first }
         guard !suspicions.isEmpty || !deliveries.isEmpty else { return pushes }
         return try pushes.map { push in
             var push = push
             let code = try sealing.code(of: push.targetDigest)
             push.suspicion = suspicions[code]
-            if push.registration == nil { push.tokenDeliveredAt = deliveries[code] }
+            if push.registration == nil { push.tokenDeliveries = deliveries[code] ?? nil }
             return push
         }
     }
@@ -248,6 +299,7 @@ extension RowCursor {
         let (tokenType, apnTopic): (TokenType, String) = (try next(), try next())
         let type: PushNotificationType = try next()
         let (acceptedAt, state, attempts): (Timestamp, OpenPushState, Int) = (try next(), try next(), try next())
+        let refusals = PushRefusals(refusedAt: try next(), countedCount: try next(), shortening: try next())
         let row: Int64? = try next()
         let secrets = try sealing.pushSecrets(next(), in: .push(to: target, deduplicationKey: key))
         let registered = try nextTarget(of: target, sealing)
@@ -256,9 +308,9 @@ extension RowCursor {
             push: AcceptedPush(
                 target: target, deduplicationKey: key, tokenType: tokenType, deviceToken: registered?.token ?? secrets.deviceToken,
                 apnTopic: apnTopic, type: type, chatID: secrets.chatID, message: secrets.message),
-            acceptedAt: acceptedAt, state: state, attempts: attempts, notification: try secrets.gatewayNotification())
+            acceptedAt: acceptedAt, state: state, attempts: attempts, notification: try secrets.gatewayNotification(), refusals: refusals)
         if let row, let registered {
-            queued.registration = TargetRegistration(row: row, version: registered.version, deliveredAt: registered.deliveredAt)
+            queued.registration = TargetRegistration(row: row, version: registered.version, deliveries: registered.deliveries)
         }
         queued.isOrphan = row != nil && registered == nil
         return queued
@@ -267,9 +319,16 @@ extension RowCursor {
     /// Reads the live registration of a push from the next three columns; nil if none exists.
     private mutating func nextTarget(
         of installation: Installation, _ sealing: RowSealing
-    ) throws -> (token: DeviceToken, version: UInt64, deliveredAt: Timestamp?)? {
-        let (version, secrets, deliveredAt): (UInt64?, [UInt8]?, Timestamp?) = (try next(), try next(), try next())
+    ) throws -> (token: DeviceToken, version: UInt64, deliveries: Deliveries?)? {
+        let (version, secrets): (UInt64?, [UInt8]?) = (try next(), try next())
+        let deliveries = try nextDeliveries()
         guard let version else { return nil }
-        return (try sealing.registrationTokens(secrets, of: installation, version: version).device, version, deliveredAt)
+        return (try sealing.registrationTokens(secrets, of: installation, version: version).device, version, deliveries)
+    }
+
+    /// Reads the deliveries to a target from the next two columns, the last one first.
+    mutating func nextDeliveries() throws -> Deliveries? {
+        let (last, first): (Timestamp?, Timestamp?) = (try next(), try next())
+        return last.map { Deliveries(first: first ?? $0, last: $0) }
     }
 }

@@ -62,7 +62,7 @@ extension WriteTransaction {
             UPDATE push SET state = $3, finished_at = $4, reason = $5, secrets = NULL
             WHERE key_hash = $1 AND installation_id = $2 AND \(OpenPushes.ofTarget) AND state <> \(OpenPushState.leased.rawValue)
             """,
-            target.keyHash, target.installationID, PushOutcome.withdrawn, now, "unregistered")
+            target.keyHash, target.installationID, PushOutcome.withdrawn, now, PushReason.unregistered.rawValue)
         count(.withdrawn, by: changedCount)
     }
 
@@ -118,7 +118,12 @@ extension WriteTransaction {
             """,
             SQLArray(targets.map(\.row)), SQLArray(targets.map(\.version))
         ) { (id: try $0.next(Int64.self), isFirst: try $0.next(Bool.self)) }
-        database.add("UPDATE registration SET delivered_at = $1 WHERE id = ANY($2)", now, SQLArray(rows.map(\.id)))
+        database.add(
+            """
+            UPDATE registration SET first_delivered_at = coalesce(first_delivered_at, delivered_at, $1), delivered_at = $1
+            WHERE id = ANY($2)
+            """,
+            now, SQLArray(rows.map(\.id)))
         let proven = SQLArray(rows.filter(\.isFirst).map(\.id))
         guard !proven.elements.isEmpty else { return }
         let routes = try database.all("SELECT DISTINCT route FROM push WHERE registration = ANY($1) AND \(OpenPushes.ofTarget)", proven) {
@@ -202,7 +207,8 @@ private struct PushRows {
             now, SQLArray(pushes.map(\.accepted.message)),
             SQLArray(pushes.map(\.new.state)), SQLArray(pushes.map(\.new.route)), SQLArray(pushes.map(\.new.trust)),
             SQLArray(pushes.map(\.new.next)), SQLArray(pushes.map { $0.new.end == nil ? nil : now }),
-            SQLArray(pushes.map(\.new.end?.reason)), SQLArray(contents.map(\.deduplicationKey)), SQLArray(contents.map(\.target.keyHash)),
+            SQLArray(pushes.map(\.new.end?.reason?.rawValue)), SQLArray(contents.map(\.deduplicationKey)),
+            SQLArray(contents.map(\.target.keyHash)),
             SQLArray(contents.map(\.target.installationID)), SQLArray(contents.map(\.tokenType)), SQLArray(contents.map(\.type)),
             SQLArray(contents.map(\.apnTopic)), SQLArray(secrets), server)
     }

@@ -7,14 +7,13 @@ extension WriteTransaction {
     /// - Throws: `alreadyEnded` if a push to lease is finished or belongs to another server; `damaged` if it is leased or does not exist.
     func apply(_ pushes: [OutboxUpdate.Push], at now: Timestamp) throws {
         var outcomes: [FinishedPush] = []
-        var retries: [(push: Int64, at: Timestamp, state: OpenPushState, reason: String?)] = []
+        var retries: [(push: Int64, at: Timestamp, state: OpenPushState, reason: PushReason?)] = []
         var releases: [(push: Int64, state: OpenPushState)] = []
-        var postponements: [(push: Int64, until: Timestamp, reason: String?)] = []
+        var postponements: [(push: Int64, until: Timestamp, reason: PushReason?)] = []
         var leases: [Int64] = []
+        var refusals: [(push: Int64, PushRefusals)] = []
         for push in pushes {
-            if push.dropsCiphertext {
-                try rewrite(push.id) { $0.message = [] }
-            }
+            if let new = push.refusals { refusals.append((push.id, new)) }
             switch push.change {
             case .finish(let outcome): outcomes.append((push.id, outcome, push.reason))
             case .retry(let time, let isUnknown): retries.append((push.id, time, isUnknown ? .unknown : .queued, push.reason))
@@ -23,6 +22,7 @@ extension WriteTransaction {
             case .lease: leases.append(push.id)
             }
         }
+        record(refusals)
         try finish(outcomes, at: now)
         try retry(retries)
         release(releases)
@@ -31,7 +31,7 @@ extension WriteTransaction {
     }
 
     /// A push with its outcome and the reason.
-    typealias FinishedPush = (push: Int64, outcome: PushOutcome, reason: String?)
+    typealias FinishedPush = (push: Int64, outcome: PushOutcome, reason: PushReason?)
 
     /// Finishes open pushes of this server and erases their secrets. A finished push keeps its outcome.
     func finish(_ pushes: [FinishedPush], at now: Timestamp) throws {
@@ -42,12 +42,24 @@ extension WriteTransaction {
             FROM unnest($2::int8[], $3::int8[], $4::bytea[]) AS change (id, state, reason)
             WHERE push.id = change.id AND \(Self.isOpen(of: "$5")) RETURNING push.state
             """,
-            now, SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.outcome)), SQLArray(pushes.map(\.reason)), server
+            now, SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.outcome)), SQLArray(pushes.map(\.reason?.rawValue)), server
         ) { try $0.next(PushOutcome.self) }
         for outcome in outcomes { count(outcome.milestone) }
     }
 
-    private func retry(_ pushes: [(push: Int64, at: Timestamp, state: OpenPushState, reason: String?)]) throws {
+    private func record(_ refusals: [(push: Int64, new: PushRefusals)]) {
+        guard !refusals.isEmpty else { return }
+        database.add(
+            """
+            UPDATE push SET refused_at = change.refused_at, counted_refusals = change.counted, shortening = change.shortening
+            FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[]) AS change (id, refused_at, counted, shortening)
+            WHERE push.id = change.id AND \(Self.isOpen(of: "$5"))
+            """,
+            SQLArray(refusals.map(\.push)), SQLArray(refusals.map(\.new.refusedAt)), SQLArray(refusals.map(\.new.countedCount)),
+            SQLArray(refusals.map(\.new.shortening)), server)
+    }
+
+    private func retry(_ pushes: [(push: Int64, at: Timestamp, state: OpenPushState, reason: PushReason?)]) throws {
         guard !pushes.isEmpty else { return }
         let states = try database.all(
             """
@@ -55,7 +67,8 @@ extension WriteTransaction {
             FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::bytea[]) AS change (id, state, next_attempt_at, reason)
             WHERE push.id = change.id AND \(Self.isOpen(of: "$5")) RETURNING push.state
             """,
-            SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.state)), SQLArray(pushes.map(\.at)), SQLArray(pushes.map(\.reason)), server
+            SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.state)), SQLArray(pushes.map(\.at)),
+            SQLArray(pushes.map(\.reason?.rawValue)), server
         ) { try $0.next(OpenPushState.self) }
         count(.uncertain, by: states.count { $0 == .unknown })
     }
@@ -71,7 +84,7 @@ extension WriteTransaction {
             SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.state)), server)
     }
 
-    private func postpone(_ pushes: [(push: Int64, until: Timestamp, reason: String?)]) {
+    private func postpone(_ pushes: [(push: Int64, until: Timestamp, reason: PushReason?)]) {
         guard !pushes.isEmpty else { return }
         database.add(
             """
@@ -79,7 +92,7 @@ extension WriteTransaction {
             FROM unnest($1::int8[], $2::int8[], $3::bytea[]) AS change (id, next_attempt_at, reason)
             WHERE push.id = change.id AND \(Self.isOpen(of: "$4")) AND push.state <> \(OpenPushState.leased.rawValue)
             """,
-            SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.until)), SQLArray(pushes.map(\.reason)), server)
+            SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.until)), SQLArray(pushes.map(\.reason?.rawValue)), server)
     }
 
     private func lease(_ pushes: [Int64], at now: Timestamp) throws {

@@ -18,7 +18,7 @@ extension WriteTransaction {
         // A registration with another token or bundle id has no delivery yet.
         database.add(
             """
-            UPDATE registration SET delivered_at = NULL
+            UPDATE registration SET delivered_at = NULL, first_delivered_at = NULL
             FROM unnest($1::bytea[], $2::bytea[], $3::int8[], $4::bytea[], $5::bytea[])
                 AS new (key_hash, installation_id, token_type, apn_topic, token_code)
             WHERE registration.key_hash = new.key_hash AND registration.installation_id = new.installation_id AND delivered_at IS NOT NULL
@@ -79,7 +79,8 @@ extension WriteTransaction {
                 is_live = false, updated_at = excluded.updated_at, version = excluded.version,
                 plaintext_digest = excluded.plaintext_digest, token_type = NULL, enabled = NULL, allow_from_contacts_only = NULL,
                 block_mentions = NULL, apn_topic = NULL, grant_signature = NULL, blocked_chats = NULL, muted_chats = NULL,
-                allowed_mentions_chats = NULL, plain_topic = NULL, prefixed_topic = NULL, delivered_at = NULL, secrets = NULL, token_code = NULL,
+                allowed_mentions_chats = NULL, plain_topic = NULL, prefixed_topic = NULL, delivered_at = NULL,
+                first_delivered_at = NULL, secrets = NULL, token_code = NULL,
                 sealed_allowed_keys = NULL, sealed_chat_lists = NULL
             """,
             stored?.wasRegistered ?? false, now, installation.keyHash, installation.installationID, version, plaintextDigest)

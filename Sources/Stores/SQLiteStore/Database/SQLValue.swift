@@ -78,6 +78,7 @@ extension IgnoreReason: SQLValue {}
 extension PushOutcome: SQLValue {}
 extension OpenPushState: SQLValue {}
 extension PushTrust: SQLValue {}
+extension PushRefusals.Shortening: SQLValue {}
 
 /// A Boolean, stored as 0 or 1, because SQLite has no type for it.
 extension Bool: SQLValue {

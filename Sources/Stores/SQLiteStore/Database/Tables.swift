@@ -36,6 +36,22 @@ enum Tables {
         ) STRICT, WITHOUT ROWID;
         -- These steps of re-sealing were about digests and indexes in plaintext.
         UPDATE sealing SET step = \(ResealingStep.takingFreePages.rawValue) WHERE step BETWEEN 9 AND 11;
+        -- The first delivery to the token and bundle id; NULL in a row of 0.1.0, which stands for the last.
+        ALTER TABLE registration ADD COLUMN first_delivered_at INTEGER;
+        ALTER TABLE proven_token ADD COLUMN first_delivered_at INTEGER;
+        -- `PushRefusals`.
+        ALTER TABLE push ADD COLUMN refused_at INTEGER;
+        ALTER TABLE push ADD COLUMN counted_refusals INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE push ADD COLUMN shortening INTEGER NOT NULL DEFAULT 0;
+        -- `Suspicion`; `tried_at` is the time of the newest refusal.
+        ALTER TABLE suspect_token ADD COLUMN route TEXT NOT NULL DEFAULT '';
+        ALTER TABLE suspect_token ADD COLUMN refusals INTEGER NOT NULL DEFAULT 1;
+        ALTER TABLE suspect_token ADD COLUMN counted_refusals INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE suspect_token ADD COLUMN first_counted_at INTEGER;
+        ALTER TABLE suspect_token ADD COLUMN is_proven INTEGER NOT NULL DEFAULT 1;
+        DROP INDEX suspect_token_by_time;
+        CREATE INDEX suspect_token_by_time ON suspect_token (tried_at);
+        CREATE INDEX suspect_token_by_route ON suspect_token (route, suspected_at) WHERE is_proven = 1;
         """
 
     static let first = """

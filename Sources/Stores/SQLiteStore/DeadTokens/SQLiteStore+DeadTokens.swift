@@ -7,20 +7,22 @@ package import Store
 import Wire
 
 extension SQLiteStore {
-    package func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp] {
-        guard !tokens.isEmpty else { return [:] }
+    package func suspicions(against tokens: [Digest32], in route: String) async throws -> Suspicions {
         // The read uses the writer, because GRDB cancels the read of a cancelled task.
-        return try await queue.perform { transaction in
-            var suspicions: [Digest32: Timestamp] = [:]
+        try await queue.perform { transaction in
+            let database = transaction.database
+            var suspicions = Suspicions()
             for token in tokens {
-                let code = try transaction.sealing.code(of: token)
-                suspicions[token] = try transaction.database.first(
-                    "SELECT suspected_at FROM suspect_token WHERE token_digest = ?", code
-                ) { try $0.next() }
+                suspicions.byTarget[token] = try database.suspicion(code: transaction.sealing.code(of: token))
             }
+            suspicions.oldest = try database.first(Self.selectOldestSuspicion, route) { try $0.next() }
             return suspicions
         }
     }
+
+    private static let selectOldestSuspicion = """
+        SELECT suspected_at FROM suspect_token WHERE route = ? AND is_proven = 1 ORDER BY suspected_at LIMIT 1
+        """
 
     package func deadRegistrations(limit: Int) async throws -> [DeadRegistration] {
         try await read { [sealing] database in
@@ -68,4 +70,20 @@ extension SQLiteStore {
             }
         }
     }
+}
+
+extension Database {
+    /// Returns the suspicion against a device token; nil if none exists.
+    func suspicion(code: Digest32) throws -> Suspicion? {
+        try first(Self.selectSuspicion, code) { row in
+            Suspicion(
+                since: try row.next(), refusedAt: try row.next(), refusalCount: try row.next(), countedCount: try row.next(),
+                firstCountedAt: try row.next(), isProven: try row.next())
+        }
+    }
+
+    private static let selectSuspicion = """
+        SELECT suspected_at, tried_at, refusals, counted_refusals, first_counted_at, is_proven FROM suspect_token
+        WHERE token_digest = ?
+        """
 }

@@ -12,26 +12,31 @@ extension WriteTransaction {
     /// - Returns: The registrations that were removed with the token.
     func apply(_ change: OutboxUpdate.TokenChange, at now: Timestamp) throws -> [ChangedRegistration] {
         switch change {
-        case .suspect(let token):
+        case .suspect(let token, let suspicion, let route):
             try database.run(
                 """
-                INSERT INTO suspect_token (token_digest, suspected_at, tried_at) VALUES (?1, ?2, ?2)
-                ON CONFLICT (token_digest) DO UPDATE SET tried_at = ?2
+                INSERT OR REPLACE INTO suspect_token (
+                    token_digest, suspected_at, tried_at, refusals, counted_refusals, first_counted_at, is_proven, route)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                 """,
-                try sealing.code(of: token), now)
+                try sealing.code(of: token), suspicion.since, suspicion.refusedAt, suspicion.refusalCount, suspicion.countedCount,
+                suspicion.firstCountedAt, suspicion.isProven, route)
             return []
-        case .tried(let token):
-            try database.run("UPDATE suspect_token SET tried_at = ? WHERE token_digest = ?", now, try sealing.code(of: token))
-            return []
-        case .clearSuspicion(let token):
-            try database.run("DELETE FROM suspect_token WHERE token_digest = ?", try sealing.code(of: token))
+        case .clearSuspicion(let token, let release):
+            let count = try database.run("DELETE FROM suspect_token WHERE token_digest = ?", try sealing.code(of: token))
+            if count > 0, let release { try self.release(release) }
             return []
         case .delivered(let target):
             try addDelivery(to: target, at: now)
             return []
         case .deliveredToken(let token):
             try database.run(
-                "INSERT OR REPLACE INTO proven_token (token_digest, delivered_at) VALUES (?, ?)", try sealing.code(of: token), now)
+                """
+                INSERT INTO proven_token (token_digest, delivered_at, first_delivered_at) VALUES (?1, ?2, ?2)
+                ON CONFLICT (token_digest) DO UPDATE SET
+                    first_delivered_at = coalesce(first_delivered_at, delivered_at), delivered_at = ?2
+                """,
+                try sealing.code(of: token), now)
             return []
         case .unregister(let token):
             return try token.spellings.flatMap { spelling in
@@ -65,12 +70,12 @@ extension WriteTransaction {
             """,
             rows.lowerBound, rows.upperBound, oldest, oldest
         ) { try $0.nextLiveRegistration(sealing) }
-        for registration in unused { try unregister(registration, reason: "unused", route: "", at: now) }
+        for registration in unused { try unregister(registration, reason: .unused, route: "", at: now) }
         return unused.map(\.changed)
     }
 
     /// Unregisters an installation and stores a copy of its registration, from which the operator can restore it.
-    private func unregister(_ live: LiveRegistration, reason: String, route: String, at now: Timestamp) throws {
+    private func unregister(_ live: LiveRegistration, reason: PushReason, route: String, at now: Timestamp) throws {
         let registration = live.registration
         let secrets = try sealing.seal(
             [registration.content.encoded()], in: .deadRegistration(of: registration.keyHash, digest: registration.plaintextDigest))
@@ -79,7 +84,7 @@ extension WriteTransaction {
             INSERT INTO dead_registration (died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, secrets)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """,
-            now, reason, route, live.changed.topics.plain, live.changed.topics.prefixed, registration.keyHash,
+            now, reason.rawValue, route, live.changed.topics.plain, live.changed.topics.prefixed, registration.keyHash,
             registration.plaintextDigest, secrets)
         let version = StoredVersion(
             version: registration.content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true)

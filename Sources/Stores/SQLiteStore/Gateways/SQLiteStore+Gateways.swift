@@ -18,7 +18,7 @@ extension SQLiteStore {
 
     package func withdraw(_ pushes: [Int64], at now: Timestamp) async throws {
         try await queue.perform { transaction in
-            for push in pushes { try transaction.finish(push, as: .withdrawn, reason: "withdrawn", at: now) }
+            for push in pushes { try transaction.finish(push, as: .withdrawn, reason: .withdrawn, at: now) }
         }
     }
 }

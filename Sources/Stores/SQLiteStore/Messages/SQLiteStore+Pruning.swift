@@ -37,9 +37,9 @@ extension SQLiteStore {
             for (milestone, count) in pruned { transaction.ledger.add(milestone, pruned: count) }
             let suspicionCount = try database.run(
                 """
-                DELETE FROM suspect_token WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE suspected_at < ? LIMIT ?)
+                DELETE FROM suspect_token WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE tried_at < ? LIMIT ?)
                 """,
-                oldest.deadRegistrations, limit)
+                now.advanced(by: .zero - Suspicion.lifetime), limit)
             let provenCount = try database.run(
                 """
                 DELETE FROM proven_token WHERE token_digest IN (SELECT token_digest FROM proven_token WHERE delivered_at < ? LIMIT ?)

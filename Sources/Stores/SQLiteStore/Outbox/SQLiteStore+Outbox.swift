@@ -1,7 +1,7 @@
 import Bytes
 package import Envelope
 import GRDB
-import PushProtocol
+package import PushProtocol
 import StatusCrypto
 package import Store
 import Synchronization
@@ -65,34 +65,28 @@ extension SQLiteStore {
         return next.flatMap { $0.nanoseconds == .max ? nil : $0 }
     }
 
-    package func retryNow(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64? {
+    package func retryNow(route: String, reasons: Set<PushReason>, after row: Int64, at now: Timestamp) async throws -> Int64? {
         let limit = OutboxLimits.retryNowCount
-        let examined: [(id: Int64, isMeant: Bool)] = try await read { database in
+        let examined: [(id: Int64, waiting: WaitingPush?)] = try await read { database in
             try database.all(Self.selectOpen, row, limit) { row in
                 let (id, queue, next): (Int64, String, Int64) = (try row.next(), try row.next(), try row.next())
-                let reason: String? = try row.next()
-                return (id, queue == route && next > now.nanoseconds && next < .max && reason.map(reasons.contains) ?? false)
+                let (reason, trust): (String?, PushTrust) = (try row.next(), try row.next())
+                let push = WaitingPush(id: id, target: try row.nextInstallation(), trust: trust)
+                let isMeant = queue == route && next > now.nanoseconds && next < .max
+                return (id, isMeant && reason.flatMap(PushReason.init).map(reasons.contains) ?? false ? push : nil)
             }
         }
-        let waiting = examined.filter(\.isMeant).map(\.id)
+        let waiting = examined.compactMap(\.waiting)
         if !waiting.isEmpty {
-            try await queue.perform { transaction in
-                for push in waiting {
-                    try transaction.database.run(
-                        """
-                        UPDATE push SET next_attempt_at = ?
-                        WHERE id = ? AND next_attempt_at > ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
-                        """,
-                        now, push, now)
-                }
-            }
+            try await queue.perform { transaction in try transaction.release(waiting, in: route, at: now) }
         }
         return examined.count < limit ? nil : examined.last?.id
     }
 
     /// Selects open pushes in the order of acceptance.
     private static let selectOpen = """
-        SELECT id, route, next_attempt_at, reason FROM push INDEXED BY push_open WHERE finished_at IS NULL AND id > ? ORDER BY id LIMIT ?
+        SELECT id, route, next_attempt_at, reason, trust, key_hash, installation_id FROM push INDEXED BY push_open
+        WHERE finished_at IS NULL AND id > ? ORDER BY id LIMIT ?
         """
 
     package func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int {
@@ -108,7 +102,7 @@ extension SQLiteStore {
         }
         guard !expired.isEmpty else { return 0 }
         return try await queue.perform { transaction in
-            try expired.count { try transaction.finish($0, as: .expired, reason: "lifetime", at: now) }
+            try expired.count { try transaction.finish($0, as: .expired, reason: .lifetime, at: now) }
         }
     }
 
@@ -128,6 +122,22 @@ extension SQLiteStore {
             return Dictionary(topics) { $0.union($1) }
         }
     }
+
+    package func recentDevices(route: String, since time: Timestamp, limit: Int) async throws -> [Installation: Timestamp] {
+        try await read { database in
+            let devices = try database.all(Self.selectDelivered, time, OutboxLimits.recentPushCount, route, PushOutcome.sent, limit) {
+                row in
+                (try row.nextInstallation(), try row.next(Timestamp.self))
+            }
+            return Dictionary(devices) { first, _ in first }
+        }
+    }
+
+    private static let selectDelivered = """
+        SELECT key_hash, installation_id, max(finished_at) FROM (
+            SELECT key_hash, installation_id, route, state, finished_at FROM push WHERE finished_at >= ? ORDER BY finished_at DESC LIMIT ?
+        ) WHERE route = ? AND state = ? GROUP BY key_hash, installation_id LIMIT ?
+        """
 
     package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
 
@@ -158,12 +168,11 @@ extension Database {
         var push = push
         let code = try sealing.code(of: push.targetDigest)
         if hasSuspects {
-            push.suspicion = try first("SELECT suspected_at, tried_at FROM suspect_token WHERE token_digest = ?", code) { row in
-                Suspicion(since: try row.next(), triedAt: try row.next())
-            }
+            push.suspicion = try suspicion(code: code)
         }
         if push.registration == nil {
-            push.tokenDeliveredAt = try first("SELECT delivered_at FROM proven_token WHERE token_digest = ?", code) { try $0.next() }
+            let sql = "SELECT delivered_at, first_delivered_at FROM proven_token WHERE token_digest = ?"
+            push.tokenDeliveries = try first(sql, code) { try $0.nextDeliveries() } ?? nil
         }
         return push
     }
@@ -231,8 +240,8 @@ extension RowCursor {
     /// The columns that ``nextQueuedPush()`` reads from a push joined with ``queuedPushJoin``.
     static let queuedPushColumns = """
         push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type, push.apn_topic, push.type,
-        push.accepted_at, push.state, push.attempts, push.registration, push.secrets,
-        target.version, target.secrets, target.delivered_at
+        push.accepted_at, push.state, push.attempts, push.refused_at, push.counted_refusals, push.shortening, push.registration,
+        push.secrets, target.version, target.secrets, target.delivered_at, target.first_delivered_at
         """
     /// The live registration that a push goes to, if it still has the same token type and bundle id.
     static let queuedPushJoin = """
@@ -247,6 +256,7 @@ extension RowCursor {
         let (tokenType, apnTopic): (TokenType, String) = (try next(), try next())
         let type: PushNotificationType = try next()
         let (acceptedAt, state, attempts): (Timestamp, OpenPushState, Int) = (try next(), try next(), try next())
+        let refusals = PushRefusals(refusedAt: try next(), countedCount: try next(), shortening: try next())
         let row: Int64? = try next()
         let secrets = try sealing.pushSecrets(next(), in: .push(to: target, deduplicationKey: key))
         let registered = try nextTarget(of: target, sealing)
@@ -255,21 +265,28 @@ extension RowCursor {
             push: AcceptedPush(
                 target: target, deduplicationKey: key, tokenType: tokenType, deviceToken: registered?.token ?? secrets.deviceToken,
                 apnTopic: apnTopic, type: type, chatID: secrets.chatID, message: secrets.message),
-            acceptedAt: acceptedAt, state: state, attempts: attempts, notification: try secrets.gatewayNotification())
+            acceptedAt: acceptedAt, state: state, attempts: attempts, notification: try secrets.gatewayNotification(), refusals: refusals)
         if let row, let registered {
-            queued.registration = TargetRegistration(row: row, version: registered.version, deliveredAt: registered.deliveredAt)
+            queued.registration = TargetRegistration(row: row, version: registered.version, deliveries: registered.deliveries)
         }
         queued.isOrphan = row != nil && registered == nil
         return queued
     }
 
-    /// Reads the live registration of a push from the next three columns; nil if none exists.
+    /// Reads the live registration of a push from the next four columns; nil if none exists.
     private mutating func nextTarget(
         of installation: Installation, _ sealing: RowSealing
-    ) throws -> (token: DeviceToken, version: UInt64, deliveredAt: Timestamp?)? {
-        let (version, secrets, deliveredAt): (UInt64?, [UInt8]?, Timestamp?) = (try next(), try next(), try next())
+    ) throws -> (token: DeviceToken, version: UInt64, deliveries: Deliveries?)? {
+        let (version, secrets): (UInt64?, [UInt8]?) = (try next(), try next())
+        let deliveries = try nextDeliveries()
         guard let version else { return nil }
-        return (try sealing.registrationTokens(secrets, of: installation, version: version).device, version, deliveredAt)
+        return (try sealing.registrationTokens(secrets, of: installation, version: version).device, version, deliveries)
+    }
+
+    /// Reads the deliveries to a target from the next two columns, the last one first.
+    mutating func nextDeliveries() throws -> Deliveries? {
+        let (last, first): (Timestamp?, Timestamp?) = (try next(), try next())
+        return last.map { Deliveries(first: first ?? $0, last: $0) }
     }
 
     /// Reads an installation from the next two columns.

@@ -19,7 +19,7 @@ extension WriteTransaction {
         let new = try NewPush(accepted, route: route, trust: trust, outbox) { try reserveSlot(in: route, trust: trust, at: now) }
         let place = SealedPlace.push(to: push.target, deduplicationKey: push.deduplicationKey)
         try database.run(
-            Self.insertPush, accepted.message, new.state, route, now, new.next, new.end == nil ? nil : now, new.end?.reason,
+            Self.insertPush, accepted.message, new.state, route, now, new.next, new.end == nil ? nil : now, new.end?.reason?.rawValue,
             push.deduplicationKey.prefix, push.deduplicationKey, push.target.keyHash, push.target.installationID, push.tokenType,
             push.type, push.apnTopic, try new.secrets.map { try sealing.seal($0.fields, in: place) }, target?.row, trust)
         for milestone in new.milestones { count(milestone) }
@@ -46,8 +46,10 @@ extension WriteTransaction {
 
     /// Applies a change of a push. Finished pushes do not change.
     func apply(_ push: OutboxUpdate.Push, at now: Timestamp) throws {
-        if push.dropsCiphertext {
-            try rewrite(push.id) { $0.message = [] }
+        if let refusals = push.refusals {
+            try database.run(
+                "UPDATE push SET refused_at = ?, counted_refusals = ?, shortening = ? WHERE id = ? AND finished_at IS NULL",
+                refusals.refusedAt, refusals.countedCount, refusals.shortening, push.id)
         }
         switch push.change {
         case .lease:
@@ -71,14 +73,14 @@ extension WriteTransaction {
                 UPDATE push SET next_attempt_at = ?, reason = ?
                 WHERE id = ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
                 """,
-                time, push.reason, push.id)
+                time, push.reason?.rawValue, push.id)
         case .finish(let outcome):
             try finish(push.id, as: outcome, reason: push.reason, at: now)
         case .retry(let next, let isUnknown):
             let state: OpenPushState = isUnknown ? .unknown : .queued
             let changedCount = try database.run(
                 "UPDATE push SET state = ?, next_attempt_at = ?, reason = ? WHERE id = ? AND finished_at IS NULL",
-                state, next, push.reason, push.id)
+                state, next, push.reason?.rawValue, push.id)
             if isUnknown { count(.uncertain, by: changedCount) }
         case .release(let state):
             try database.run(
@@ -94,14 +96,14 @@ extension WriteTransaction {
     ///
     /// - Returns: Whether the push was open.
     @discardableResult
-    func finish(_ push: Int64, as outcome: PushOutcome, reason: String?, at now: Timestamp) throws -> Bool {
+    func finish(_ push: Int64, as outcome: PushOutcome, reason: PushReason?, at now: Timestamp) throws -> Bool {
         let changedCount = try database.run(
             """
             UPDATE push SET
                 state = ?, finished_at = ?, reason = ?, secrets = NULL
             WHERE id = ? AND finished_at IS NULL
             """,
-            outcome, now, reason, push)
+            outcome, now, reason?.rawValue, push)
         count(outcome.milestone, by: changedCount)
         return changedCount == 1
     }
@@ -159,7 +161,11 @@ extension WriteTransaction {
             target.row, target.version
         ) { try $0.nextInstallation() }
         try database.run(
-            "UPDATE registration SET delivered_at = ? WHERE id = ? AND is_live = 1 AND version = ?", now, target.row, target.version)
+            """
+            UPDATE registration SET first_delivered_at = coalesce(first_delivered_at, delivered_at, ?1), delivered_at = ?1
+            WHERE id = ?2 AND is_live = 1 AND version = ?3
+            """,
+            now, target.row, target.version)
         guard let installation else { return }
         let routes = Set(
             try database.all("SELECT route FROM push WHERE \(Self.isOpenPushOfTarget)", installation.keyHash, installation.installationID) {
@@ -196,7 +202,38 @@ extension WriteTransaction {
     }
 }
 
+/// A push that waits for a retry.
+struct WaitingPush {
+    var id: Int64
+    var target: Installation
+    var trust: PushTrust
+}
+
 extension WriteTransaction {
+    /// Makes waiting pushes of a route due, in rounds as if they had just been accepted.
+    func release(_ pushes: [WaitingPush], in route: String, at now: Timestamp) throws {
+        for push in pushes {
+            try database.run(
+                """
+                UPDATE push SET next_attempt_at = ?
+                WHERE id = ? AND next_attempt_at > ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
+                """,
+                outbox.round(for: push.target, trust: push.trust, in: route), push.id, now)
+        }
+    }
+
+    /// Makes the pushes of a device due that wait after an attempt, or for that of another push.
+    func release(_ release: OutboxUpdate.Release) throws {
+        let waiting = try database.all(
+            "SELECT id, trust, reason FROM push WHERE \(Self.isOpenPushOfTarget) AND route = ?3 AND next_attempt_at > ?4 ORDER BY id",
+            release.target.keyHash, release.target.installationID, release.route, release.now
+        ) { row in
+            let push = WaitingPush(id: try row.next(), target: release.target, trust: try row.next())
+            return try row.next(String?.self).flatMap(PushReason.init).map(\.waitsForDevice) ?? false ? push : nil
+        }
+        try self.release(waiting.compactMap(\.self), in: release.route, at: release.now)
+    }
+
     /// Withdraws the waiting pushes to an unregistered installation. Leased pushes finish after their attempt.
     func withdrawPushes(to target: Installation, at now: Timestamp) throws {
         let changedCount = try database.run(
@@ -205,7 +242,7 @@ extension WriteTransaction {
                 state = ?3, finished_at = ?4, reason = ?5, secrets = NULL
             WHERE \(Self.isOpenPushOfTarget) AND state <> \(OpenPushState.leased.rawValue)
             """,
-            target.keyHash, target.installationID, PushOutcome.withdrawn, now, "unregistered")
+            target.keyHash, target.installationID, PushOutcome.withdrawn, now, PushReason.unregistered.rawValue)
         count(.withdrawn, by: changedCount)
     }
 

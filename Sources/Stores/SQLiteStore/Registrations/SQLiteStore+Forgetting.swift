@@ -29,7 +29,7 @@ extension WriteTransaction {
         forgotten.deadRegistrationCount = try database.run("DELETE FROM dead_registration WHERE key_hash = ?", keyHash)
 
         let open = try database.all("SELECT id FROM push WHERE key_hash = ? AND finished_at IS NULL", keyHash) { try $0.next(Int64.self) }
-        for push in open { try finish(push, as: .withdrawn, reason: "forgotten", at: now) }
+        for push in open { try finish(push, as: .withdrawn, reason: .forgotten, at: now) }
         // The rows stay for the audit without the key.
         forgotten.pushCount = try database.run(
             """

@@ -17,21 +17,23 @@ extension WriteTransaction {
     ) throws -> Int64 {
         let content = registration.content
         let secrets = try RegistrationColumns(registration, sealing)
+        let deliveries = try stored.flatMap { try earlierDeliveries(of: content, registeredAs: $0) }
         try database.run(
             """
             INSERT OR REPLACE INTO registration (
                 id, key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest,
                 token_type, enabled, allow_from_contacts_only, block_mentions,
-                apn_topic, grant_signature, blocked_chats, muted_chats, allowed_mentions_chats, delivered_at, secrets, token_code)
-            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                apn_topic, grant_signature, blocked_chats, muted_chats, allowed_mentions_chats, delivered_at, first_delivered_at, secrets,
+                token_code)
+            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             stored?.row, registration.keyHash.prefix, content.version, now,
             registration.keyHash, registration.installation.prefix, content.installationID, registration.plaintextDigest,
             content.tokenType, content.enabled, content.allowFromContactsOnly, content.blockMentions,
             content.apnTopic, content.grant,
             fingerprints.column(for: content.blockedChatList), fingerprints.column(for: content.mutedChatList),
-            fingerprints.column(for: content.allowedMentionsChatList), try stored.flatMap { try delivery(of: content, registeredAs: $0) },
-            secrets.secrets, secrets.tokenCode)
+            fingerprints.column(for: content.allowedMentionsChatList), deliveries?.last, deliveries?.first, secrets.secrets,
+            secrets.tokenCode)
         let id = database.lastInsertedRowID
         try database.run(
             "INSERT OR REPLACE INTO query_topic (registration, plain, prefixed) VALUES (?, ?, ?)", id, topics.plain, topics.prefixed)
@@ -45,18 +47,19 @@ extension WriteTransaction {
         return id
     }
 
-    /// Returns the time at which a push was last delivered to the registration that `content` replaces; nil if there was none, or if
-    /// `content` has another token or bundle id.
-    private func delivery(of content: PushNotificationRegistration, registeredAs stored: StoredInstallation) throws -> Timestamp? {
-        let delivery: Timestamp?? = try database.first(
+    /// Returns the deliveries to the registration that `content` replaces; nil if there were none, or if `content` has another token or
+    /// bundle id.
+    private func earlierDeliveries(of content: PushNotificationRegistration, registeredAs stored: StoredInstallation) throws -> Deliveries?
+    {
+        let deliveries: Deliveries?? = try database.first(
             """
-            SELECT delivered_at FROM registration
+            SELECT delivered_at, first_delivered_at FROM registration
             WHERE id = ? AND is_live = 1 AND token_code IN (?, ?) AND token_type = ? AND apn_topic = ?
             """,
             stored.row, try sealing.code(of: content.deviceToken.folded(as: content.tokenType)), try sealing.code(of: content.deviceToken),
             content.tokenType, content.apnTopic
-        ) { try $0.next() }
-        return delivery ?? nil
+        ) { try $0.nextDeliveries() }
+        return deliveries ?? nil
     }
 
     /// Replaces a registration by a tombstone, even if none existed. With the last installation of a key, deletes its topic keys.

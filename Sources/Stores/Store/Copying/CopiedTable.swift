@@ -53,8 +53,8 @@ package struct CopiedTable: Sendable {
             """
             id key_hash:bytes installation_id:text is_live:bool was_registered:bool version:unsigned updated_at plaintext_digest:bytes
             token_type enabled:bool allow_from_contacts_only:bool block_mentions:bool apn_topic:text grant_signature:bytes secrets:bytes
-            token_code:bytes sealed_allowed_keys:bytes sealed_chat_lists:bytes blocked_chats:bytes muted_chats:bytes allowed_mentions_chats:bytes plain_topic prefixed_topic
-            delivered_at
+            token_code:bytes sealed_allowed_keys:bytes sealed_chat_lists:bytes blocked_chats:bytes muted_chats:bytes
+            allowed_mentions_chats:bytes plain_topic prefixed_topic delivered_at first_delivered_at
             """),
         CopiedTable("topic_key", key: "key_hash is_prefixed", "key_hash:bytes is_prefixed:bool topic_key:bytes"),
         CopiedTable(
@@ -69,12 +69,16 @@ package struct CopiedTable: Sendable {
             """
             id message state route:text trust accepted_at next_attempt_at attempted_at reason:text finished_at attempts
             deduplication_key:bytes key_hash:bytes installation_id:text token_type type apn_topic:text secrets:bytes
-            registration
+            registration refused_at counted_refusals shortening
             """),
         CopiedTable("route", key: "token_type apn_topic", "token_type apn_topic:text name:text"),
         CopiedTable("delivered_topic", key: "route apn_topic", "route:text apn_topic:text"),
-        CopiedTable("suspect_token", key: "token_digest", "token_digest:bytes suspected_at tried_at"),
-        CopiedTable("proven_token", key: "token_digest", "token_digest:bytes delivered_at"),
+        CopiedTable(
+            "suspect_token", key: "token_digest",
+            """
+            token_digest:bytes suspected_at tried_at route:text refusals counted_refusals first_counted_at is_proven:bool
+            """),
+        CopiedTable("proven_token", key: "token_digest", "token_digest:bytes delivered_at first_delivered_at"),
         CopiedTable(
             "dead_registration", key: "id",
             """

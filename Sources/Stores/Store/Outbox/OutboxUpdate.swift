@@ -1,5 +1,6 @@
 package import Bytes
 package import Envelope
+package import PushProtocol
 import StatusCrypto
 package import Wire
 
@@ -22,29 +23,40 @@ package struct OutboxUpdate: Sendable {
     package struct Push: Sendable {
         package var id: Int64
         package var change: PushChange
-        /// The reason of an outcome, a retry or a postponement, for operators. It is a constant of this program, never a text of a peer or
-        /// of gorush; nil if none exists.
-        package var reason: String?
-        /// Whether the ciphertext is erased, because Apple or Google rejects its size. The push is still delivered without it.
-        package var dropsCiphertext: Bool
+        /// The reason of an outcome, a retry or a postponement, for operators; nil if none exists.
+        package var reason: PushReason?
+        /// The refusals of the push; nil if they do not change.
+        package var refusals: PushRefusals?
 
-        package init(id: Int64, _ change: PushChange, reason: String? = nil, dropsCiphertext: Bool = false) {
+        package init(id: Int64, _ change: PushChange, reason: PushReason? = nil, refusals: PushRefusals? = nil) {
             self.id = id
             self.change = change
             self.reason = reason
-            self.dropsCiphertext = dropsCiphertext
+            self.refusals = refusals
+        }
+    }
+
+    /// The pushes to make due when a suspicion ends: those to an installation that wait after an attempt or for that of another push.
+    package struct Release: Sendable {
+        package var target: Installation
+        package var route: String
+        /// The monotonic time.
+        package var now: Timestamp
+
+        package init(target: Installation, route: String, at now: Timestamp) {
+            self.target = target
+            self.route = route
+            self.now = now
         }
     }
 
     /// A change of the evidence about a device token. A digest is the SHA-256 of a token and its bundle id
     /// (``QueuedPush/targetDigest``).
     package enum TokenChange: Sendable {
-        /// The token may be dead. An earlier suspicion keeps the time of its first verdict.
-        case suspect(Digest32)
-        /// A push is posted to a suspected token.
-        case tried(Digest32)
+        /// The token was refused on a route. Replaces an earlier suspicion.
+        case suspect(Digest32, Suspicion, route: String)
         /// The token is no longer suspected: Apple or Google has accepted a push, or the token is dead.
-        case clearSuspicion(Digest32)
+        case clearSuspicion(Digest32, release: Release?)
         /// Apple or Google has accepted a push for that registration.
         case delivered(TargetRegistration)
         /// Apple or Google has accepted a push for a token without registration, such as a gateway's.
@@ -77,12 +89,12 @@ package struct DeadToken: Sendable {
     package var tried: TargetRegistration?
     /// The time of the attempt. Other registrations from that time or later stay, because their token may be valid again.
     package var attemptedAt: Timestamp
-    /// The reason, for `dead-tokens list`: a constant of this program.
-    package var reason: String
+    /// The reason, for `dead-tokens list`.
+    package var reason: PushReason
     package var route: String
 
     package init(
-        token: DeviceToken, type: TokenType, apnTopic: String, tried: TargetRegistration? = nil, attemptedAt: Timestamp, reason: String,
+        token: DeviceToken, type: TokenType, apnTopic: String, tried: TargetRegistration? = nil, attemptedAt: Timestamp, reason: PushReason,
         route: String
     ) {
         self.token = token

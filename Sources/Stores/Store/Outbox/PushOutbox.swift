@@ -26,12 +26,13 @@ package protocol PushOutbox: Sendable {
     /// that a push is due now.
     func nextAttempt(route: String) async throws -> Timestamp?
 
-    /// Makes pushes of a route due now that wait for a retry for one of these reasons (``OutboxUpdate/Push/reason``), the oldest first. A
-    /// call examines up to ``OutboxLimits/retryNowCount`` open pushes and does not change leased ones.
+    /// Makes pushes of a route due now that wait for a retry for one of these reasons (``OutboxUpdate/Push/reason``), in rounds as if they
+    /// had just been accepted (``OutboxFairQueue``). A call examines up to ``OutboxLimits/retryNowCount`` open pushes, the oldest first,
+    /// and does not change leased ones.
     ///
     /// - Parameter row: The result of the previous call, or 0 for the first.
     /// - Returns: The last row that was examined, or nil if there are no more.
-    func retryNow(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64?
+    func retryNow(route: String, reasons: Set<PushReason>, after row: Int64, at now: Timestamp) async throws -> Int64?
 
     /// Finishes pushes of a route that were accepted before a time and are not leased, the oldest first.
     ///
@@ -43,11 +44,17 @@ package protocol PushOutbox: Sendable {
     /// - Returns: The registrations that were unregistered because their token is dead.
     func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration]
 
-    /// Returns the times since which device tokens are suspected; other tokens are missing. A cancelled task gets the result too, because
-    /// its caller still has to write an outcome.
+    /// Returns the suspicions against device tokens, and the oldest one of a route. A cancelled task gets the result too, because its
+    /// caller still has to write an outcome.
     ///
     /// - Parameter tokens: The digests of tokens and bundle ids (``QueuedPush/targetDigest``).
-    func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp]
+    func suspicions(against tokens: [Digest32], in route: String) async throws -> Suspicions
+
+    /// Returns the installations to which a push of a route was delivered since a time, with the time, according to the newest finished
+    /// pushes.
+    ///
+    /// - Parameter limit: The maximum number of installations.
+    func recentDevices(route: String, since time: Timestamp, limit: Int) async throws -> [Installation: Timestamp]
 
     /// Returns the bundle ids for which a push was ever delivered, by route; the empty string stands for Android.
     func deliveredBundleIDs() async throws -> [String: Set<String>]
@@ -68,6 +75,8 @@ package protocol PushOutbox: Sendable {
 package enum OutboxLimits {
     /// 1,000 open pushes that one call of ``PushOutbox/retryNow(route:reasons:after:at:)`` examines: some milliseconds of the writer.
     package static let retryNowCount = 1_000
+    /// 10,000 rows, the newest, that ``PushOutbox/recentDevices(route:since:limit:)`` reads: about 20 ms at the start.
+    package static let recentPushCount = 10_000
 }
 
 /// The outcome of a push. The raw value is stored.
@@ -105,17 +114,29 @@ package enum OpenPushState: Int64, Sendable, CaseIterable {
     case unknown = 7
 }
 
+/// The deliveries to a device token with its bundle id.
+package struct Deliveries: Sendable, Equatable {
+    /// The time at which Apple or Google first accepted a push.
+    package var first: Timestamp
+    /// The time at which they last did, to the day.
+    package var last: Timestamp
+
+    package init(first: Timestamp, last: Timestamp) {
+        self.first = first
+        self.last = last
+    }
+}
+
 /// The registration that a push goes to, as it was when the push was read.
 package struct TargetRegistration: Sendable, Equatable {
     package var row: Int64
     package var version: UInt64
-    /// The time at which Apple or Google last accepted a push for its token and bundle id, to the day; nil if never.
-    package var deliveredAt: Timestamp?
+    package var deliveries: Deliveries?
 
-    package init(row: Int64, version: UInt64, deliveredAt: Timestamp? = nil) {
+    package init(row: Int64, version: UInt64, deliveries: Deliveries? = nil) {
         self.row = row
         self.version = version
-        self.deliveredAt = deliveredAt
+        self.deliveries = deliveries
     }
 }
 
@@ -135,15 +156,16 @@ package struct QueuedPush: Sendable, Equatable {
     package var registration: TargetRegistration?
     /// Whether the push was accepted for a registration that no longer exists, or now has another token type or bundle id.
     package var isOrphan: Bool
-    /// The time at which Apple or Google last accepted a push for the token of a push without registration, to the day; nil if never.
-    package var tokenDeliveredAt: Timestamp?
+    /// The deliveries to the token of a push without registration; nil if there were none.
+    package var tokenDeliveries: Deliveries?
     /// The suspicion against the device token; nil if none exists.
     package var suspicion: Suspicion?
+    package var refusals: PushRefusals
 
     package init(
         id: Int64, message: Int64, push: AcceptedPush, acceptedAt: Timestamp, state: OpenPushState = .queued, attempts: Int = 0,
         notification: GatewayNotification? = nil, registration: TargetRegistration? = nil, isOrphan: Bool = false,
-        tokenDeliveredAt: Timestamp? = nil, suspicion: Suspicion? = nil
+        tokenDeliveries: Deliveries? = nil, suspicion: Suspicion? = nil, refusals: PushRefusals = PushRefusals()
     ) {
         self.id = id
         self.message = message
@@ -154,14 +176,20 @@ package struct QueuedPush: Sendable, Equatable {
         self.notification = notification
         self.registration = registration
         self.isOrphan = isOrphan
-        self.tokenDeliveredAt = tokenDeliveredAt
+        self.tokenDeliveries = tokenDeliveries
         self.suspicion = suspicion
+        self.refusals = refusals
     }
 }
 
 extension QueuedPush {
-    /// The time at which Apple or Google last accepted a push for its token and bundle id, to the day; nil if the target is unproven.
-    package var provenAt: Timestamp? { registration?.deliveredAt ?? tokenDeliveredAt }
+    private var deliveries: Deliveries? { registration?.deliveries ?? tokenDeliveries }
+
+    /// The time at which Apple or Google first accepted a push for its token and bundle id; nil if the target is unproven.
+    package var provenAt: Timestamp? { deliveries?.first }
+
+    /// The time at which Apple or Google last accepted one, to the day; nil if never.
+    package var deliveredAt: Timestamp? { deliveries?.last }
 
     /// The SHA-256 of the device token and the bundle id, the key of suspicions and deliveries. Any client can register a token with
     /// another bundle id, so a verdict concerns the pair only.
@@ -174,19 +202,6 @@ extension QueuedPush {
 extension DeviceToken {
     /// The token as it names a device. Apple's tokens are hexadecimal, so the case of their letters has no meaning.
     package func folded(as type: TokenType) -> DeviceToken { type == .apn ? DeviceToken(text.lowercased()) : self }
-}
-
-/// A device token with one ambiguous verdict.
-package struct Suspicion: Sendable, Equatable {
-    /// The time of the first verdict.
-    package var since: Timestamp
-    /// The time at which a push was last posted to the token.
-    package var triedAt: Timestamp
-
-    package init(since: Timestamp, triedAt: Timestamp) {
-        self.since = since
-        self.triedAt = triedAt
-    }
 }
 
 /// The assignment of pushes to the queue of a route. Routes do not delay each other.

@@ -48,3 +48,4 @@ extension IgnoreReason: StoredInteger {}
 extension PushOutcome: StoredInteger {}
 extension OpenPushState: StoredInteger {}
 extension PushTrust: StoredInteger {}
+extension PushRefusals.Shortening: StoredInteger {}

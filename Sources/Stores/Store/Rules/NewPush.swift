@@ -10,7 +10,7 @@ package struct NewPush: Sendable {
     package struct End: Equatable, Sendable {
         package let outcome: PushOutcome
         /// The reason, for operators; nil for an outcome that explains itself.
-        package let reason: String?
+        package let reason: PushReason?
     }
 
     package let route: String
@@ -40,7 +40,7 @@ package struct NewPush: Sendable {
             end = End(outcome: outcome, reason: nil)
         } else if try !reserveSlot() {
             // The reply reports a success, as for a filtered push: its sender must not learn whether the target is proven.
-            end = End(outcome: .refused, reason: "queue full")
+            end = End(outcome: .refused, reason: .queueFull)
         } else {
             end = nil
         }

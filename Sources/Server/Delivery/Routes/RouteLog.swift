@@ -1,0 +1,57 @@
+/// Decides which lines of the log tell what a route does.
+///
+/// An issue that returns soon is the same one: a new environment whose new devices are delivered to now and then would otherwise fill the
+/// log. Times are those of a monotonic clock since the start of the delivery.
+struct RouteLog: Sendable {
+    /// An issue that returns within this time is the same one.
+    static let sameIssueInterval = Duration.seconds(600)
+
+    enum Line: Sendable, Equatable {
+        case notDelivered(reason: String)
+        case deliveredAgain
+        case attention(reason: String)
+        case outboxUnusable(String)
+    }
+
+    /// The issues that the log tells, with the number of deliveries when they were last seen.
+    private var told: (kinds: Set<RouteCondition.Kind>, deliveryCount: Int) = ([], 0)
+    /// The issues whose end the log tells, with the time of the end.
+    private var ended: (kinds: Set<RouteCondition.Kind>, time: Duration)?
+    /// The time since which an issue has returned without a line.
+    private var returnedAt: Duration?
+    /// When each warning was last seen. One that returns soon is the same one, too.
+    private var warnings: [RouteCondition.Kind: Duration] = [:]
+    private var outboxError: String?
+
+    /// Returns the lines after a change of the status.
+    mutating func lines(for status: RouteStatus, at now: Duration) -> [Line] {
+        var lines: [Line] = []
+        if status.conditions.isEmpty {
+            if !told.kinds.isEmpty, status.deliveryCount > told.deliveryCount {
+                if returnedAt == nil { lines.append(.deliveredAgain) }
+                ended = (told.kinds, now)
+                (told, returnedAt) = (([], 0), nil)
+            }
+        } else {
+            for condition in status.conditions where !told.kinds.contains(condition.kind) {
+                if let ended, ended.kinds.contains(condition.kind), now - ended.time < Self.sameIssueInterval {
+                    returnedAt = returnedAt ?? now
+                } else {
+                    lines.append(.notDelivered(reason: condition.text))
+                }
+            }
+            if let time = returnedAt, now - time >= Self.sameIssueInterval {
+                lines += status.conditions.map { .notDelivered(reason: $0.text) }
+                (ended, returnedAt) = (nil, nil)
+            }
+            told = (told.kinds.union(status.conditions.map(\.kind)), status.deliveryCount)
+        }
+        if let error = status.storeIssue, error != outboxError { lines.append(.outboxUnusable(error)) }
+        outboxError = status.storeIssue
+        warnings = warnings.filter { now - $0.value < Self.sameIssueInterval }
+        for warning in status.warningConditions where warnings.updateValue(now, forKey: warning.kind) == nil {
+            lines.append(.attention(reason: warning.text))
+        }
+        return lines
+    }
+}

@@ -1,0 +1,223 @@
+import Bytes
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+
+@testable import Delivery
+
+/// A route with its real values, whose queue is in memory and whose Apple or Google is a function of time.
+struct RouteSimulation {
+    /// The words of Apple or Google about a push; nil for a delivery.
+    enum Response {
+        case delivered
+        case words(String)
+        /// No response in time.
+        case silence
+    }
+
+    struct Push {
+        var id: Int64
+        var device: Int
+        var acceptedAt: Duration
+        var endedAt: Duration?
+        var outcome: PushOutcome?
+
+        var delay: Duration? { outcome == .sent ? endedAt.map { $0 - acceptedAt } : nil }
+    }
+
+    private struct Request {
+        var end: Duration
+        var batch: [DeliveryItem]
+        var postedAt: Timestamp
+        var response: GorushResponse
+    }
+
+    /// Devices of the simulation; others are new.
+    let provenDevices: Set<Int>
+    var random = SplitMix64(seed: 71)
+    private let store = MemoryOutbox()
+    private let outbox: Outbox
+    private let configuration: DeliveryConfiguration
+    private var state: RouteState
+    private var log = RouteLog()
+    private var requests: [Request] = []
+    private var devices: [Int64: Int] = [:]
+    private(set) var now = Duration.zero
+    private(set) var pushes: [Int64: Push] = [:]
+    private(set) var postCounts: [Int: Int] = [:]
+    private(set) var attemptTimes: [(device: Int, time: Duration)] = []
+    private(set) var unregistered: [Int: Duration] = [:]
+    /// The times at which a condition was told first.
+    private(set) var firstTold: [RouteCondition.Kind: (time: Duration, text: String)] = [:]
+    private(set) var logLines: [(time: Duration, line: RouteLog.Line)] = []
+    /// The times at which the route was ready, or not any more.
+    private(set) var isReady = true
+
+    /// - Parameter recentDevices: How many of the devices got a push in the last 48 hours.
+    init(provenDevices: Range<Int>, recentDevices: Int = 0) {
+        self.provenDevices = Set(provenDevices)
+        outbox = Outbox(store: store)
+        configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
+        state = RouteState(route: .init(name: "", pushes: .platform(.android)), configuration: configuration, routesOfEndpoint: 1)
+        state.handle(.topicsSaved([""]), at: .zero)
+        let recent = provenDevices.prefix(recentDevices).map { (Self.push($0, number: 0).target, Duration.seconds(-3_600)) }
+        state.handle(.restored(Dictionary(uniqueKeysWithValues: recent)), at: .zero)
+    }
+
+    private static func push(_ device: Int, number: Int64) -> AcceptedPush {
+        var push = androidPush(device)
+        push.target.keyHash = Digest64(repeating: 0)
+        push.deduplicationKey = SHA256.hash(Array("\(number)".utf8))
+        return push
+    }
+
+    private var steadyNow: Timestamp { World.start.advanced(by: now) }
+
+    /// Runs until a time.
+    ///
+    /// - Parameters:
+    ///   - arrivals: The devices that a push is accepted for, by time.
+    ///   - respond: The response of Apple or Google to a push to a device at a time.
+    mutating func run(
+        until end: Duration, arrivals: [(time: Duration, device: Int)],
+        respond: (_ device: Int, _ now: Duration, _ random: inout SplitMix64) -> Response
+    ) async throws {
+        var arrivals = arrivals.sorted { $0.time < $1.time }[...]
+        while now < end {
+            while let next = arrivals.first, next.time <= now {
+                arrivals.removeFirst()
+                await accept(next.device)
+            }
+            for request in requests where request.end <= now { complete(request) }
+            requests.removeAll { $0.end <= now }
+            let action = state.next(at: now)
+            observe()
+            guard case .wait(let until) = action else {
+                try await act(action, respond: respond)
+                continue
+            }
+            now = ([until, end, arrivals.first?.time].compactMap(\.self) + requests.map(\.end)).filter { $0 > now }.min() ?? end
+        }
+    }
+
+    private mutating func accept(_ device: Int) async {
+        let number = Int64(pushes.count)
+        let provenAt = provenDevices.contains(device) ? World.start.advanced(by: .seconds(-86_400)) : nil
+        let id = await store.accept(Self.push(device, number: number), at: steadyNow, provenAt: provenAt)
+        pushes[id] = Push(id: id, device: device, acceptedAt: now)
+        devices[id] = device
+        state.handle(.woken, at: now)
+    }
+
+    private mutating func act(
+        _ action: RouteState.Action, respond: (_ device: Int, _ now: Duration, _ random: inout SplitMix64) -> Response
+    ) async throws {
+        switch action {
+        case .probe: state.handle(.probed(.silent), at: now)
+        case .expire:
+            _ = try await outbox.expire(route: "", acceptedBefore: steadyNow.advanced(by: .zero - configuration.lifetime), at: steadyNow)
+            for (id, outcome) in await store.outcomes where pushes[id]?.outcome == nil { end(id, as: outcome) }
+        case .retryNow(let row):
+            state.handle(.retriedNow(upTo: try await outbox.retryNow(route: "", after: row, at: steadyNow)), at: now)
+        case .recordOutcomes: try await record(DeliveryPlan())
+        case .postDue(let count, let batch):
+            let due = try await outbox.due(route: "", at: steadyNow, limit: max(32, count))
+            guard !due.isEmpty else {
+                try await record(DeliveryPlan())
+                let next = try await outbox.nextDue(route: "")
+                return state.handle(.nothingDue(until: next.map { .nanoseconds($0.nanoseconds - World.start.nanoseconds) }), at: now)
+            }
+            let candidates = state.candidates(among: due, at: now)
+            guard !candidates.isEmpty else {
+                try await record(DeliveryPlan())
+                return state.handle(.nothingDue(until: state.evidence.failure.nextAttempt(at: now) ?? now), at: now)
+            }
+            let planner = BatchPlanner(dataFormat: .rfc71, templates: NotificationTemplates(), lifetime: configuration.lifetime)
+            let (current, time, steady) = (state, now, steadyNow)
+            let plan = planner.plan(
+                candidates, batch: batch, limit: count, at: steadyNow, using: &random,
+                suspending: { current.suspension(of: $0, $1, at: time, steadyNow: steady) }, admitting: { Set($0.map(\.id)) })
+            try await record(plan)
+            let targets = plan.batches.joined().flatMap(\.pushes).map(\.targetDigest)
+            state.handle(.posting(plan.batches.map(\.count), targets: targets), at: now)
+            for batch in plan.batches { post(batch, respond) }
+        case .wait, .stop: break
+        }
+    }
+
+    private mutating func post(
+        _ batch: [DeliveryItem], _ respond: (_ device: Int, _ now: Duration, _ random: inout SplitMix64) -> Response
+    ) {
+        guard let push = batch.first?.pushes.first, let device = devices[push.id] else { return }
+        postCounts[device, default: 0] += 1
+        attemptTimes.append((device, now))
+        var request = Request(end: now + .milliseconds(100), batch: batch, postedAt: steadyNow, response: .accepted(failures: []))
+        switch respond(device, now, &random) {
+        case .delivered: break
+        case .words(let words): request.response = .accepted(failures: [GorushFailure(identifier: nil, error: words, token: nil)])
+        case .silence: (request.end, request.response) = (now + .seconds(60), .timedOut)
+        }
+        requests.append(request)
+    }
+
+    private mutating func complete(_ request: Request) {
+        let pushes = request.batch.flatMap(\.pushes)
+        let reading = ResponseInterpretation(
+            request.response, batch: request.batch, retriesItself: false, timeouts: state.timeouts, routeDelivered: false)
+        guard case .outcomes(let outcomes, let health) = reading else { return }
+        let attempts = zip(pushes, outcomes).map { push, outcome in
+            Outbox.Attempt(
+                push: push, outcome: outcome, at: request.postedAt, postedAt: request.postedAt, answeredAt: steadyNow)
+        }
+        state.handle(.answered(health, attempts, jitter: Double.random(in: 0...1, using: &random)), at: now)
+        state.handle(.ended(request.batch.count), at: now)
+    }
+
+    private mutating func record(_ plan: DeliveryPlan) async throws {
+        let attempts = state.unrecordedOutcomes
+        state.unrecordedOutcomes = []
+        let context = Outbox.Context(
+            route: "", rules: state.rules(at: now, judgingRefusals: true), now: steadyNow, savedTopics: state.evidence.savedTopics,
+            steadyNow: steadyNow)
+        var random = random
+        let recorded = try await outbox.recordOutcomes(attempts, leasing: plan, in: context) { Double.random(in: 0...1, using: &random) }
+        self.random = random
+        state.handle(.recorded(recorded.decisions, attempts), at: now)
+        for (attempt, decision) in zip(attempts, recorded.decisions) {
+            guard case .finish(let outcome) = decision.disposition else { continue }
+            end(attempt.push.id, as: outcome)
+            if outcome == .deadToken, let device = devices[attempt.push.id] { unregistered[device] = unregistered[device] ?? now }
+        }
+        for push in plan.expired { end(push.id, as: .expired) }
+        if !attempts.isEmpty { state.handle(.woken, at: now) }
+    }
+
+    private mutating func end(_ id: Int64, as outcome: PushOutcome) {
+        pushes[id]?.outcome = outcome
+        pushes[id]?.endedAt = now
+    }
+
+    private mutating func observe() {
+        let status = RouteStatus(state, at: now)
+        for condition in status.conditions + status.warningConditions where firstTold[condition.kind] == nil {
+            firstTold[condition.kind] = (now, condition.text)
+        }
+        logLines += log.lines(for: status, at: now).map { (now, $0) }
+        isReady = status.conditions.isEmpty
+    }
+
+    // MARK: Results
+
+    func count(_ outcome: PushOutcome?) -> Int { pushes.values.count { $0.outcome == outcome } }
+
+    /// The longest time from the end of a fault to the delivery of a push that was accepted before.
+    func slowestHealing(after repair: Duration) -> Duration {
+        pushes.values.filter { $0.acceptedAt < repair }.map { ($0.endedAt ?? now) - repair }.max() ?? .zero
+    }
+
+    /// Whether the route is ready now.
+    var conditions: [RouteCondition] { RouteStatus(state, at: now).conditions }
+    var warnings: [RouteCondition] { RouteStatus(state, at: now).warningConditions }
+}
