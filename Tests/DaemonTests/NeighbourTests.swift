@@ -82,7 +82,7 @@ struct NeighbourTests {
             #expect(well.exitCode == 0 && well.output.contains("kind: waku"), "\(well.lines)")
             #expect(
                 well.lines.filter { $0.hasPrefix("ok ") } == [
-                    "ok       node \(node)", "ok       store of node \(node)", "ok       gorush \(url)",
+                    "ok       node \(node) (Connected)", "ok       store of node \(node)", "ok       gorush \(url)",
                 ])
             #expect(gorush.notifications.all.isEmpty)
 

@@ -355,6 +355,8 @@ struct OperatorToolTests {
             #expect(await stranger.terminate() == 0)
 
             world.gorush.breakDown(.answer(status: 503))
+            // Apple's word has unregistered her phone.
+            #expect(try await world.register(world.alice, version: 2) == nil)
             #expect(try await world.request() == nil)
             #expect(await world.server.log.wait { $0.contains("] pushes are not delivered ") })
             let broken = try await doctor(admin + ["--json"])
@@ -386,6 +388,8 @@ struct OperatorToolTests {
             // It gives up at once, because nothing is delivered to any device.
             world.gorush.fail(token: token, with: nil)
             world.gorush.breakDown(.answer(status: 503))
+            // Apple's word has unregistered her phone, if it was registered.
+            #expect(try await world.register(world.alice, version: 2) == nil)
             #expect(try await world.request() == nil)
             #expect(await world.server.log.wait { $0.contains("] pushes are not delivered ") })
             let waiting = try await ChildProcess.run("pushctl", arguments, environment: [:])

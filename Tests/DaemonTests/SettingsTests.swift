@@ -23,7 +23,7 @@ struct SettingsTests {
                 gorush.timeout: expected a duration like 500ms, 5s, 10m or 24h, from 1s to 10m, found \
                 190:20:30:40:50:60:70:80:90:99:99:99:99:99:99:99 (FILE, line 2)
                 """),
-        Case(yaml: "gorush: &g\n  url: http://x\n*g : 3\n", problem: "the file: a key is not text in FILE, line 3"),
+        Case(yaml: "gorush: &g\n  url: http://x\n*g : 3\n", problem: "the file: a key is not text in FILE, line 1"),
         Case(yaml: "log: { level: *unknown }\n", problem: "FILE: not YAML: found undefined alias (line 1)"),
         Case(
             yaml: "log:\n  level: loud\n",

@@ -132,19 +132,6 @@ struct StartTests {
         #expect(other.log.all.contains { $0.contains(warning + "database=\(folder.path("mistyped.sqlite"))") })
     }
 
-    @Test func `a database of an earlier release is reported to be migrated`() async throws {
-        let folder = try TemporaryFolder()
-        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
-        let database = ServerDatabase(path: folder.path("push.sqlite"))
-        try database.execute("DROP INDEX push_by_target; DELETE FROM grdb_migrations WHERE identifier = 'pushes-by-target'")
-        let server = try await ServerProcess.start(in: folder)
-        #expect(await server.terminate() == 0)
-        for text in ["migrating", "migrated"] {
-            let line = " notice [SQLiteStore] \(text) the database database=\(database.location) migrations=pushes-by-target"
-            #expect(server.log.all.contains { $0.hasSuffix(line) })
-        }
-    }
-
     @Test(arguments: ["nowhere/ready", "folder"])
     func `an unwritable ready file is reported before any service starts`(name: String) async throws {
         let folder = try TemporaryFolder()

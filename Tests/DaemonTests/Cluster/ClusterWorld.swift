@@ -72,10 +72,10 @@ struct ClusterWorld: Sendable {
 
     /// The stored version of a client's registration; nil if none is stored.
     func version(of client: ProtocolClient) async throws -> UInt64? {
-        struct Shown: Decodable { var version: UInt64 }
+        struct Shown: Decodable { var version: String }
         let shown = try await ChildProcess.run(
             "pushctl", ["registrations", "--database", url, "--json", "--owner", Hex.encode(client.keyHash.bytes)])
-        return try JSONDecoder().decode([Shown].self, from: Data(shown.output.utf8)).first?.version
+        return try JSONDecoder().decode([Shown].self, from: Data(shown.output.utf8)).first.flatMap { UInt64($0.version) }
     }
 
     /// The number of rows that a table has, or the sum of a column.

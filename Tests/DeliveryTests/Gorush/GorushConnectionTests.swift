@@ -14,17 +14,28 @@ import Testing
         let configuration = Mutex(syncConfiguration)
         /// Whether it closes each connection after one response.
         let closes = Atomic(false)
+        private let open = Mutex<[Int: RawConnection]>([:])
 
         func handle(_ connection: RawConnection) {
             let number = requests.withLock { requests in
                 requests.append([])
                 return requests.count - 1
             }
+            open.withLock { $0[number] = connection }
+            // Before the descriptor is closed, and perhaps used again.
+            defer { open.withLock { $0[number] = nil } }
             while let request = connection.readRequest() {
                 let method = String(request.prefix { $0 != " " })
                 requests.withLock { $0[number].append(method) }
                 let body = method == "GET" ? configuration.withLock { $0 } : oneAccepted
                 connection.respond(body: body, isLast: closes.load(ordering: .sequentiallyConsistent))
+            }
+        }
+
+        /// Ends all connections.
+        func restart() {
+            open.withLock { connections in
+                for connection in connections.values { connection.shutDown() }
             }
         }
 
@@ -60,10 +71,7 @@ import Testing
             }
         }
         #expect(await post(count: 8) == Array(repeating: .accepted(failures: []), count: 8))
-        // The connections end as in a restart, each after its next response. The first post that finds none of them left fails.
-        gorush.closes.store(true, ordering: .sequentiallyConsistent)
-        while await client.post([.android()]) == .accepted(failures: []) {}
-        gorush.closes.store(false, ordering: .sequentiallyConsistent)
+        gorush.restart()
         gorush.configuration.withLock { $0 = syncConfiguration.replacing("sync: true", with: "sync: false") }
         let before = gorush.postCount
         for response in await post(count: 32) {

@@ -103,6 +103,8 @@ struct RouteSimulation {
     }
 
     private mutating func accept(_ device: Int) async {
+        // The engine rejects a push to a device that is no longer registered.
+        guard unregistered[device] == nil else { return }
         let number = Int64(pushes.count)
         let provenAt = provenDevices.contains(device) ? World.start.advanced(by: .seconds(-86_400)) : nil
         let id = await store.accept(Self.push(device, number: number), at: steadyNow, provenAt: provenAt)

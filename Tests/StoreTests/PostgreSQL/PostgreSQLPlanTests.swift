@@ -95,7 +95,6 @@ import Wire
         }
         _ = try await store.update(update, at: start)
         _ = try await store.suspicions(against: numbers.map { hash($0) }, in: "")
-        _ = try await store.recentDevices(route: "", since: start, limit: 9)
         _ = try await store.nextAttempt(route: "")
         _ = try await store.oldestQueuedPush()
         for number in numbers.prefix(5) {

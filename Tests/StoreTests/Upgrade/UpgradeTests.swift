@@ -35,6 +35,17 @@ import Wire
         await again.close()
     }
 
+    @Test(arguments: FirstRelease.sqlite)
+    func `the log says when a migration starts and that it ended`(release: FirstRelease) async throws {
+        let (folder, log) = (try TemporaryFolder(), LogLines())
+        try release.copy(to: folder)
+        let owner = try #require(try SQLiteStore.identity(ofDatabaseAt: folder.database))
+        await (try folder.open(identity: owner, sealingKeys: release.sealingKeys(), logger: log.logger)).close()
+        for text in ["migrating", "migrated"] {
+            #expect(log.all.contains { $0.hasPrefix("notice \(text) the database ") && $0.contains("0.2.0") }, "\(log.all)")
+        }
+    }
+
     @Test(arguments: FirstRelease.all)
     func `each value that 0.1.0 sealed opens when the key is rotated`(release: FirstRelease) async throws {
         let folder = try TemporaryFolder()

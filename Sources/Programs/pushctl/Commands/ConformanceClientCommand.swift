@@ -1,5 +1,5 @@
-import Bytes
 import ArgumentParser
+import Bytes
 import Conformance
 import Operator
 import PushClient
