@@ -59,7 +59,7 @@ enum Condition: Sendable, Equatable {
         }
     }
 
-    /// The next step of the operator. RUNBOOK.md has the long form.
+    /// The next step of the operator. REASONS.md has the long form.
     var advice: String {
         switch self {
         case .node: "Start the node, or read its log. The server then continues by itself and reads what it missed from the node's store."
