@@ -7,9 +7,9 @@ import Wire
 struct MessageArchive {
     /// The maximum difference between a message's timestamp and the archive's clock.
     static let clockTolerance = Duration.seconds(20)
-    /// 10,000 messages, some minutes of a busy shard: enough for tests and demonstrations, with queries well under a millisecond.
+    /// A few minutes of a busy shard. That is enough for tests and demonstrations, and queries take well under a millisecond.
     static let maximumMessageCount = 10_000
-    /// 64 MiB of payloads, so that messages of a megabyte each do not take ten gigabytes.
+    /// Bounds the payloads, so that messages of a megabyte each do not take ten gigabytes.
     static let maximumPayloadByteCount = 64 << 20
 
     /// A position in the order of the archive.

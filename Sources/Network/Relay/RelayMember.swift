@@ -10,7 +10,7 @@ import Wire
 ///
 /// The lock covers only the node's quick operations. Bodies, which can be long, are read and written outside of it.
 package final class RelayMember: BusListener {
-    /// 1 MiB, as in the Status fleet; nwaku's own default of 150 KiB is too small for large registrations (WAKU_REST.md §2.2).
+    /// The limit of the Status fleet. nwaku's own default of 150 KiB is too small for large registrations (WAKU_REST.md §2.2).
     static let maximumMessageByteCount = 1 << 20
     /// The maximum number of content topics of a store query with a cursor.
     static let maximumContentTopicsWithCursor = 10

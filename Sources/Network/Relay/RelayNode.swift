@@ -5,7 +5,7 @@ import Wire
 
 /// The state of one node: its subscriptions, the messages for the next GET, and its store. Every operation is quick.
 struct RelayNode {
-    /// 64 subscriptions of all clients together: they cost little, but names are free. A node has a shard or two, a large network eight.
+    /// For all clients together. Subscriptions cost little, but names are free. A node has a shard or two, a large network eight.
     static let maximumSubscriptionCount = 64
 
     /// The subscriptions from the start, which no client can remove for the others.

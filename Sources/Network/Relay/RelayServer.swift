@@ -43,7 +43,7 @@ package struct RelayServer: Service {
 
         /// nwaku's default capacity (WAKU_REST.md §2.1).
         package static var defaultCacheCapacity: Int { MessageCache.defaultCapacity }
-        /// 256: a node of the tests and the demo has a handful of clients.
+        /// A node of the tests and the demo has a handful of clients.
         package static let defaultMaximumConnectionCount = 256
     }
 

@@ -1,7 +1,7 @@
 package import Bytes
 package import StatusCrypto
 
-/// 26/WAKU2-PAYLOAD: the encrypted `payload` of a Waku message (PROTOCOL.md §3).
+/// The encrypted `payload` of a Waku message, as in 26/WAKU2-PAYLOAD (PROTOCOL.md §3).
 ///
 /// An opened frame does not identify the sender; `ApplicationMetadata` does. A frame with a segment of a longer message belongs to the set
 /// of its outer signer, which `Frame.signer()` recovers.

@@ -2,7 +2,6 @@ import Bytes
 package import Wire
 
 package enum PushVerdict: Sendable, Equatable {
-    /// The report is a failure.
     case failure(ReportError)
     /// The report is a success and no push follows, so that the sender learns nothing.
     case filtered

@@ -6,7 +6,7 @@ package import StatusCrypto
 /// A sealed value is: key id (1 byte) ‖ nonce (12) ‖ ciphertext ‖ tag (16). Nonces are random, so one key may seal 2³² values
 /// (NIST SP 800-38D, section 8.3).
 package struct SealingKeys: HoldsSecret, Sendable {
-    /// 29 bytes that a sealed value has in addition to its plaintext.
+    /// What a sealed value has in addition to its plaintext.
     package static let overheadByteCount = 1 + AESGCM.nonceByteCount + AESGCM.tagByteCount
 
     /// The id of the key that seals.

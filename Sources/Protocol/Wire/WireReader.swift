@@ -3,8 +3,8 @@
 /// Total: on any input each call gives a value or a ``WireError``, and moves forward or throws. The accepted language is that of
 /// the reference implementation, Go's protobuf (golden vectors 06).
 package struct WireReader: ~Escapable {
-    /// 20,000 entries of one repeated field. An empty entry is 2 bytes of input but 8 to 72 bytes of memory, 1.4 MB at most in total. A
-    /// message of 1 MiB holds fewer useful entries, which have 60 bytes and more.
+    /// For one repeated field. An empty entry is 2 bytes of input but 8 to 72 bytes of memory, 1.4 MB at most in total. A message of 1 MiB
+    /// contains fewer useful entries, which have 60 bytes and more.
     package static let maximumEntryCount = 20_000
 
     /// The maximum nesting of unknown groups, as in the reference implementation (protobuf-go's `DefaultRecursionLimit` of 10,000, counted

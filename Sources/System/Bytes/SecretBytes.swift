@@ -1,4 +1,4 @@
-/// 32 secret bytes that are wiped with their last reference and never printed.
+/// Secret bytes that are wiped with their last reference and never printed.
 ///
 /// A class, so that memory contains a single copy however often it is passed on.
 package final class SecretBytes: Sendable {

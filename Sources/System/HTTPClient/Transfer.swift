@@ -6,8 +6,8 @@ import Foundation
 /// It is not Sendable and exists on the thread of `TransferLoop` only. libcurl's callbacks find it through a pointer that is not retained.
 /// This is sound because only the easy handle calls them, and `deinit` returns the handle without its callbacks.
 @safe final class Transfer {
-    /// 64 KiB for all header lines, ten times the headers of the servers in use. libcurl 7.88 limits the length of a line but not the
-    /// number of lines (CVE-2023-38039).
+    /// For all header lines together, ten times the headers of the servers in use. libcurl 7.88 limits the length of a line but not how
+    /// many there are (CVE-2023-38039).
     static let maximumHeaderByteCount = 64 * 1024
     private static let userAgent = "pushserver"
     /// The age in seconds at which a connection is not used again, so that a host that moves to another address is followed.

@@ -6,11 +6,9 @@ import Foundation
 /// The thread's function creates it. Neither the loop nor `Transfer` is Sendable, so the compiler proves that multi and easy handles never
 /// leave the thread. Tasks and the thread communicate through `CommandQueue` only.
 @safe final class TransferLoop {
-    /// 64 idle connections to all hosts together. libcurl's default is four for each transfer in flight, which would close most connections
-    /// when load falls.
+    /// For all hosts together. libcurl's default is four for each transfer in flight, which would close most connections when load falls.
     private static let maximumIdleConnectionCount = 64
-    /// 1 s of sleep at a time. Commands, deadlines and libcurl's timers end the sleep earlier: this limit only matters if a wake-up is
-    /// lost.
+    /// Commands, deadlines and libcurl's timers wake the loop earlier. This limit only matters if a wake-up is lost.
     private static let maximumPollDuration = Duration.seconds(1)
 
     /// Whether libcurl is initialised. The first access initialises it.

@@ -5,7 +5,7 @@ import Tasks
 
 /// The threads of all clients. They stop before the process exits, because exit(3) tears down libraries that they may be using.
 enum TransferThreads {
-    /// 1 s for which exit(3) waits for the threads at most: one may be waiting for a name server.
+    /// How long exit(3) waits for the threads at most, because one may be waiting for a name server.
     private static let maximumWait = DispatchTimeInterval.seconds(1)
 
     private static let mailboxes = Mutex<[ObjectIdentifier: CommandQueue]>([:])

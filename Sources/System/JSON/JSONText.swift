@@ -10,7 +10,6 @@ package enum JSONText {
         "\"\(Data(bytes).base64EncodedString())\""
     }
 
-    /// Returns an array of strings.
     package static func array(_ strings: [String]) -> String {
         "[" + strings.map(string).joined(separator: ",") + "]"
     }

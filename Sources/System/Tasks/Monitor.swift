@@ -2,8 +2,8 @@ public import Synchronization
 
 /// State behind a lock, and the tasks that wait for it.
 ///
-/// The other primitives of this target add a few lines of rules to it, so all treat cancellation alike: a wait ends at once when its task
-/// is cancelled, and has then taken nothing. Waiters get their attempts in the order of their calls.
+/// A cancelled wait returns immediately and never consumes a value. The other primitives of this target add a few lines of rules to this
+/// one, so that they behave alike. Waiters are retried in FIFO order.
 ///
 /// The type is public and inlinable, because other modules would otherwise run its generic code unspecialised for each message.
 public final class Monitor<State: Sendable>: Sendable {
@@ -19,7 +19,6 @@ public final class Monitor<State: Sendable>: Sendable {
         content = Mutex((state: state, waiters: [], lastNumber: 0))
     }
 
-    /// Reads the state.
     @inlinable public func read<Result: Sendable>(_ body: (State) -> Result) -> Result {
         content.withLock { body($0.state) }
     }

@@ -14,9 +14,9 @@ package final class WorkerPool: TaskExecutor {
     package static let computing = WorkerPool(
         name: "computing", threadCount: ProcessInfo.processInfo.activeProcessorCount, niceness: 10)
 
-    /// 14, the niceness of work in the background. Next to one busy thread of ``computing`` such a thread gets 45 of 155 parts of a core.
-    /// Next to a thread without niceness it gets 45 of 1,069 (sched(7), the kernel's table of weights). This suffices to finish 13 ms of
-    /// work before a client gives up. With niceness 19 it did not, on a machine with four busy threads for each core.
+    /// The niceness of work in the background. Next to one busy thread of ``computing`` such a thread gets 45 of 155 parts of a core. Next
+    /// to a thread without niceness it gets 45 of 1,069 (sched(7), the kernel's table of weights). This suffices to finish 13 ms of work
+    /// before a client gives up. With niceness 19 it did not, on a machine with four busy threads for each core.
     package static let backgroundNiceness: Int32 = 14
 
     private typealias Work = @Sendable () -> Void

@@ -150,7 +150,6 @@ struct HistorySync {
     private var remainingComparisons = 0
     /// The start of the period before the checkpoint that is still to be compared; nil if there is none.
     private var lookBackStart: Timestamp?
-    /// The time of the next look back.
     private var nextLookBack: Timestamp?
     private var foreign: [Foreign] = []
     private var pageSize = Self.maximumPageSize

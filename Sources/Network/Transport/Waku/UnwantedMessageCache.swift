@@ -3,8 +3,8 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// Keeps messages on topics without interest for some seconds: a query may arrive together with the registration that creates its topic,
-/// and is wanted once that registration is decided.
+/// Holds messages on unknown topics for a few seconds, because a query can arrive before the registration that creates its topic is
+/// committed.
 struct UnwantedMessageCache {
     struct Entry: Equatable {
         var envelope: WakuEnvelope

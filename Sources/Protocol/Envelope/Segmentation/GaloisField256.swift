@@ -23,7 +23,7 @@ enum GaloisField256 {
         for index in 0..<count { target[index] ^= products[Int(source[index])] }
     }
 
-    /// 2ⁱ, twice around, so that the sum of two logarithms is an index. 2 generates the group of this polynomial.
+    /// The powers 2ⁱ, twice around, so that the sum of two logarithms is an index. 2 generates the group of this polynomial.
     private static let powers: [UInt8] = {
         var element: UInt8 = 1
         return (0..<510).map { _ in

@@ -1,8 +1,8 @@
 /// The counts and sizes of a set, with which each further segment must agree (PROTOCOL.md §5.1).
 struct SegmentShape {
-    /// 1,024 data segments: 8 MiB, the longest message, in segments of 8 KiB. A node with a limit of 150 KiB gets it in 73.
+    /// Enough for the longest message, 8 MiB, in segments of 8 KiB. A node with a limit of 150 KiB gets it in 73.
     static let maximumDataSegmentCount = 1_024
-    /// 28 parity segments, by PROTOCOL.md §5.1: floor(k / 8) of the largest k with k + floor(k / 8) ≤ 256, which is 228.
+    /// By PROTOCOL.md §5.1 this is floor(k / 8) of the largest k with k + floor(k / 8) ≤ 256, which is 228.
     static let maximumParitySegmentCount = 28
 
     /// Returns the number of parity segments of a number of data segments.

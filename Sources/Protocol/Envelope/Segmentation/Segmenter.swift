@@ -4,7 +4,7 @@ import Wire
 
 /// A segmenter that cuts a message into segments if it is too long for one envelope (PROTOCOL.md §5.1).
 package struct Segmenter: Sendable {
-    /// 1 MiB: the usual maximum message size of a Waku node. Its operator may have set less.
+    /// The usual limit of a Waku node, whose operator may have set less.
     package static let usualMaximumMessageByteCount = 1 << 20
 
     /// The payload size of every data segment except the last, which may be shorter.

@@ -7,7 +7,6 @@ import StatusCrypto
 package struct Allowances: Sendable {
     /// The credits that a decision spends.
     package enum Spending: Sendable, Equatable {
-        /// A push to an installation.
         case push(Installation)
         /// A registration under a key, with its bytes.
         case registration(Digest64, byteCount: Int)
