@@ -1,4 +1,3 @@
-/// The response of a gateway.
 package struct GatewayResponse: Sendable, Equatable {
     package var status: Int
     package var contentType: String
@@ -30,7 +29,6 @@ package struct GatewayResponse: Sendable, Equatable {
     /// client retries after an hour.
     package static let storageFull = GatewayResponse.text(
         503, "Service Unavailable: the storage is full, and the server takes no new device", retryAfter: .seconds(3_600))
-    /// The push queue is full.
     package static let queueFull = GatewayResponse.text(503, "Service Unavailable: the push queue is full", retryAfter: .seconds(60))
 
     package static func tooManyRequests(_ retryAfter: Duration) -> GatewayResponse {

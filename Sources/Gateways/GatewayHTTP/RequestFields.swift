@@ -1,10 +1,10 @@
 import JSON
 
-/// The parameters of a request, which clients put into the query, a form or a JSON body (GATEWAY_PROTOCOLS.md §2.1). Unknown ones are no
-/// error.
+/// The parameters of a request, which clients put into the query, a form or a JSON body (GATEWAY_PROTOCOLS.md §2.1). Unknown parameters are
+/// ignored.
 package struct RequestFields: Sendable {
     package enum Failure: Error {
-        /// Neither a form nor a JSON object, or something else by its type.
+        /// The body is neither a form nor a JSON object, or doesn't match its Content-Type.
         case unreadable
         /// Query and body, or two fields of one of them, give the same name different values.
         case contradiction

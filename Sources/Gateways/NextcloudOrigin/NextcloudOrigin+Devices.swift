@@ -8,7 +8,7 @@ import Store
 
 /// `POST` and `DELETE` of `…/push` (GATEWAY_PROTOCOLS.md §4.1 to 4.3).
 extension NextcloudOrigin {
-    /// 32 KiB. A registration takes 1 KB.
+    /// A registration takes 1 KB.
     private static let maximumBodyByteCount = 32 << 10
 
     /// - Returns: The fields, or nil if the body cannot be read.

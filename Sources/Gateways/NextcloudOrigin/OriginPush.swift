@@ -6,7 +6,7 @@ import StatusCrypto
 import Store
 
 extension OriginPush {
-    /// 60 s: a call rings no longer. Other pushes wait a day, for phones that were switched off.
+    /// A call doesn't ring longer. Other pushes wait a day, for phones that were switched off.
     private static let callLifetime = Duration.seconds(60)
     private static let lifetime = Duration.seconds(24 * 3_600)
 

@@ -13,7 +13,7 @@ package final class ProxyDelivery: Service {
     /// The maximum number of pushes in a request: 600 KB.
     private static let batchCount = 500
     package static let defaultTimeout = Duration.seconds(30)
-    /// 1 MiB: a response in which all of a batch is unknown takes 50 KB.
+    /// A response in which all of a batch is unknown takes 50 KB.
     private static let maximumAnswerByteCount = 1 << 20
     private static let backOff = BackOff(first: .seconds(2), longest: .seconds(60))
     /// The time for which a proxy's 429 is shown.

@@ -32,7 +32,7 @@ struct ProxySchedule: Sendable {
         var state = State.ready
         /// The position among the proxies that are ready.
         var position: Int
-        /// The users whose pushes wait, without those that the request in flight was begun for.
+        /// Users with waiting pushes, except those that the request in flight was started for.
         var users: Set<String> = []
         var hasCall = false
         /// Users and calls of the request in flight.

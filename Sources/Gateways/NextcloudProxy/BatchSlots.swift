@@ -7,7 +7,7 @@ struct BatchSlots: Sendable {
     static let count = 8
     /// The maximum number of slots of an address. A server sends one batch after the other.
     static let countForAddress = 2
-    /// 32 KiB: the length of a body that needs no slot. About 25 notifications, as for all devices of a user.
+    /// Bodies up to this length need no slot: about 25 notifications, as for all devices of a user.
     static let maximumUnslottedByteCount = 32 << 10
 
     private var takenCount = 0

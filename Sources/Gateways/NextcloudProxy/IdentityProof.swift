@@ -14,7 +14,7 @@ package protocol IdentityProof: Sendable {
 /// libcurl connects only to public addresses: it checks the address of each socket, so a second DNS lookup cannot change it.
 package struct HTTPIdentityProof: IdentityProof {
     private static let timeout = Duration.seconds(5)
-    /// 64 KiB. A key of 8,192 bits takes 2 KB.
+    /// A key of 8,192 bits takes 2 KB.
     private static let maximumAnswerByteCount = 64 << 10
 
     private let http: HTTPClient

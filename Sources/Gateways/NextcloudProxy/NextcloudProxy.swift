@@ -45,7 +45,7 @@ package final class NextcloudProxy: Gateway {
         fileprivate var maximumPartCount: Int { 2 * workerCount }
     }
 
-    /// 32 KiB. A request takes 1.2 KB, or 4 KB with a key of 8,192 bits.
+    /// A request takes 1.2 KB, or 4 KB with a key of 8,192 bits.
     private static let maximumDeviceBodyByteCount = 32 << 10
     /// The searches for an identifier that an address may begin. An app needs one only after its server has lost the user's key.
     private static let searchesPerHour = 10
@@ -154,7 +154,7 @@ package final class NextcloudProxy: Gateway {
     private func refuse(_ registration: DeviceRegistration, _ cloudID: String, _ request: GatewayRequest) async throws -> GatewayResponse? {
         let device = registration.device
         guard let account = CloudID(cloudID), await proof.key(of: account) == device.userKey else { return Self.forbidden }
-        // Anybody can prove a key of an account of their own: the identifier has to be of the same account.
+        // Proving your own account's key is not enough: the identifier must belong to that account.
         let now = elapsed()
         if let wait = limits.withLock({ $0.searches.take(for: request.client, at: now) }) { return .tooManyRequests(wait) }
         let outcome = try await request.whileConnected { [identifierSearch] in

@@ -2,11 +2,12 @@
 package struct Rule: Sendable {
     /// The strength of a rule.
     package enum Level: String, CaseIterable, Comparable, Sendable {
-        /// 71 says MUST, or defines the field.
+        /// The specification says MUST, or defines the field.
         case must
-        /// 71 says SHOULD.
+        /// The specification says SHOULD.
         case should
-        /// 71 is silent, open or contradicts itself. PROTOCOL.md decides, so that clients of the reference work with the server.
+        /// The specification is silent, open or contradicts itself. PROTOCOL.md decides, so that clients of the reference work with the
+        /// server.
         case ours
 
         package static func < (left: Level, right: Level) -> Bool {

@@ -18,7 +18,7 @@ package struct GatewayServer: Service {
         /// The maximum number of connections. Further ones wait to be accepted.
         package var maximumConnectionCount: Int
 
-        /// 20,000: silent connections, of some kilobytes each, leave room for those that send a request.
+        /// Idle connections cost a few kilobytes each, so this leaves capacity for active ones.
         package static let defaultMaximumConnectionCount = 20_000
 
         package init(
@@ -134,8 +134,7 @@ package struct GatewayServer: Service {
                 body: ResponseBody(byteBuffer: ByteBuffer(string: answer.body)))
         }
 
-        /// A response after which the server closes its side of the connection at once, and the rest of it soon: a client that still sends
-        /// would find its response destroyed by a reset otherwise.
+        /// Half-closes immediately and fully closes later, so that a client that still sends doesn't lose the response to a reset.
         private static func lastResponse(_ answer: GatewayResponse, on channel: any Channel) -> Response {
             var headers = headers(answer)
             headers[.connection] = "close"

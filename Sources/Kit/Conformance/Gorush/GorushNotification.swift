@@ -21,7 +21,7 @@ struct GorushNotification: Decodable, Sendable {
     }
 
     let tokens: [String]
-    /// 1 is iOS, 2 is Android.
+    /// As gorush numbers them: 1 for iOS, 2 for Android.
     let platform: Int
     let topic: String?
     let message: String?

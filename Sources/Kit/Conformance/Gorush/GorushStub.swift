@@ -11,11 +11,11 @@ import Tasks
 ///
 /// The stub responds like gorush 1.22 with `core.sync: true` and refuses what gorush refuses (GORUSH.md §1 and §2).
 package final class GorushStub: Sendable {
-    /// 1 MiB: the largest batch of the kit's pushes has some kilobytes.
+    /// The largest batch of the kit's pushes has a few kilobytes.
     private static let maximumBodyByteCount = 1 << 20
     /// gorush's default of `core.max_notification`.
     private static let maximumNotificationCount = 100
-    /// 2 s for a response in progress: a server that keeps its connections longer is cut off.
+    /// How long a response in progress may take. A server that keeps its connections longer is cut off.
     private static let maximumShutdownDuration = Duration.seconds(2)
 
     private struct State {
@@ -74,7 +74,6 @@ package final class GorushStub: Sendable {
     /// The reason of the newest refused post; nil without one.
     var refusal: String? { state.read(\.refusals.last) }
 
-    /// Returns the notifications to a device.
     func notifications(to deviceToken: String) -> [GorushNotification] {
         state.read { $0.notifications.filter { $0.tokens.contains(deviceToken) } }
     }

@@ -25,7 +25,7 @@ package struct ConformanceNode: Sendable {
         self.reception = reception
     }
 
-    /// The back-off of requests to a node that responds with 5xx or not at all: it recovers within seconds or is away.
+    /// The back-off of requests to a node that responds with 5xx or not at all, which either recovers within seconds or is down.
     private static let backOff = BackOff(first: .milliseconds(250), longest: .seconds(2), minimumShare: 1)
     private static let maximumAttemptCount = 4
 

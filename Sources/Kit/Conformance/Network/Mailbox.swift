@@ -61,7 +61,6 @@ final class Mailbox: Sendable {
     /// Returns the messages up to a mark.
     func messages(until mark: Int) -> ArraySlice<Received> { received.read { $0.prefix(mark) } }
 
-    /// Returns the messages after a mark.
     func messages(after mark: Int) -> ArraySlice<Received> { received.read { $0.dropFirst(mark) } }
 
     /// Waits for the first matching message after a mark.

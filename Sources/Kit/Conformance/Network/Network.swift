@@ -120,7 +120,7 @@ final class Network: Sendable {
         if let message = await withTimeout(time, clock: clock, { await mailbox.first(after: mark, where: matches) }) ?? nil {
             return message
         }
-        // However slow the machine is, the verdict is about the server.
+        // Don't let a slow machine fail the server.
         let begun = reading.read(\.begun)
         await reading.wait { $0.completed > begun ? () : nil }
         return mailbox.messages(after: mark).first(where: matches)
@@ -139,8 +139,8 @@ final class Network: Sendable {
         }
     }
 
-    /// Returns when no read is in progress: nobody waits for messages any more, so none begins. A read that is cut short could lose
-    /// messages of other programs, or leave a connection half open.
+    /// Waits for the read in progress. Call it once no one waits for messages, so that no new read starts. Interrupting a read could lose
+    /// other programs' messages, or leave a connection half open.
     func finish() async {
         await reading.wait { $0.begun == $0.completed ? () : nil }
     }

@@ -110,7 +110,7 @@ extension Rule {
 }
 
 extension Client {
-    /// 1,000 bytes: small, so that a message has many segments.
+    /// Small, so that a message has many segments.
     fileprivate static let segmentByteCount = 1_000
 
     /// Returns a registration whose list has entries of 900 bytes, encrypted, and as signed data to cut into segments.

@@ -105,7 +105,6 @@ struct Play: Sendable {
         return try RFC26.sealAsymmetric(data, to: server, signer: signer, using: &random)
     }
 
-    /// Publishes a payload.
     func publish(_ payload: [UInt8], on topic: TopicName) async throws {
         try await network.publish(network.envelope(payload, on: topic.topic))
     }
