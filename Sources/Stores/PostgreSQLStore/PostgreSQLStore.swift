@@ -28,8 +28,7 @@ package final class PostgreSQLStore: PushStore {
     /// The size in bytes above which the store rejects new devices of gateways; nil means no limit.
     let maximumStoredByteCount: Int?
 
-    /// 5 connections: one records messages and one decides about them at the same time, two serve the deliveries and gateways, and one
-    /// keeps the lease.
+    /// One connection records messages while another decides about them, two serve the deliveries and gateways, and one keeps the lease.
     private static let connectionCount = 5
 
     /// Connects to the database and creates its tables if there are none.
@@ -198,7 +197,6 @@ package final class PostgreSQLStore: PushStore {
     }
 }
 
-/// A transaction that writes.
 struct WriteTransaction {
     let database: Transaction
     /// The number of this server, which owns what the transaction adds and changes only what it owns.
@@ -220,7 +218,7 @@ struct WriteTransaction {
 ///
 /// Space that deleted rows have freed counts until new rows use it or `VACUUM FULL` returns it to the disk.
 final class DatabaseSize: Sendable {
-    /// 10 s for which a size counts as current.
+    /// How long a size counts as current.
     private static let lifetime = Duration.seconds(10)
 
     private let last = Mutex<(byteCount: Int, at: ContinuousClock.Instant)?>(nil)

@@ -175,7 +175,7 @@ package final class SQLiteStore: PushStore {
         }
     }
 
-    /// 2 s for which a connection waits for a lock of another process, such as a tool's WAL checkpoint or backup.
+    /// How long a connection waits for another process's lock, such as a tool's WAL checkpoint or backup.
     static let busyTimeoutSeconds = 2.0
 
     private static let writerSettings = """

@@ -14,7 +14,6 @@ package struct Audit: Sendable, Equatable {
 
     package private(set) var lines: [Line] = []
 
-    /// Whether all lines balance.
     package var balances: Bool { lines.allSatisfy(\.balances) }
 
     package init(_ facts: AuditFacts) {

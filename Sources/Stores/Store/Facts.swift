@@ -41,7 +41,6 @@ package enum StoredInstallationState: Sendable, Equatable {
     ///   - listByteCount: The bytes of its lists.
     ///   - isProven: Whether Apple or Google has accepted a push for its device token and bundle id.
     case live(listByteCount: Int, isProven: Bool = false)
-    /// A tombstone.
     case tombstone
     /// The tombstone of an unregistration without an earlier registration.
     case unknownTombstone
@@ -49,7 +48,7 @@ package enum StoredInstallationState: Sendable, Equatable {
 
 /// A push in the outbox that waits for a credit of its target.
 package struct DeferredPush: Sendable, Equatable {
-    /// 1 s before the push is due, from which on it is no longer coalesced: the delivery may have read it.
+    /// From this time before it is due, a push is no longer coalesced, because the delivery may have read it.
     package static let closingTime = Duration.seconds(1)
 
     package var row: Int64

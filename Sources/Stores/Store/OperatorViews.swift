@@ -114,7 +114,7 @@ package struct RegistrationSummary: Sendable, Equatable {
 
 /// A registration that was unregistered because its device token was dead, without the token, which is a secret.
 package struct DeadRegistration: Sendable, Equatable {
-    /// 7 days for which the store keeps copies of dead registrations, and suspicions against device tokens. An operator can restore copies
+    /// How long the store keeps copies of dead registrations, and suspicions against device tokens, so that an operator can restore copies
     /// after a weekend.
     package static let lifetime = Duration.seconds(7 * 24 * 3_600)
 

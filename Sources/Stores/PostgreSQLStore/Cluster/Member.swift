@@ -37,7 +37,7 @@ struct Member: Sendable {
     static let takingTime = interval(ClusterLimits.takingTime)
     static let passingTime = interval(ClusterLimits.passingTime)
     static let fencedMemory = interval(ClusterLimits.fencedMemory)
-    /// 3 minutes, the lease of a job. Each job runs once a minute.
+    /// Each job runs once a minute.
     static let jobLease = interval(.seconds(180))
 
     private static func interval(_ duration: Duration) -> String {

@@ -5,7 +5,7 @@ package import Store
 import Synchronization
 
 extension PostgreSQLStore: ClusterStore {
-    /// 5,000 pushes that one transaction takes over: some tens of milliseconds.
+    /// One transaction takes over this many pushes, in some tens of milliseconds.
     private static let takenPushCount = 5_000
 
     package var cluster: (any ClusterStore)? { self }

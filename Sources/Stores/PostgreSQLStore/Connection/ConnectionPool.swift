@@ -90,7 +90,7 @@ final class ConnectionPool: Sendable {
 
 /// The connection of one thread, which is made when a transaction needs it, and made again after it broke.
 final class ConnectionSlot {
-    /// 10 times that a transaction runs at most: each conflict lets another transaction through, so it ends after few.
+    /// Each conflict lets another transaction through, so a transaction succeeds after a few attempts.
     private static let maximumAttemptCount = 10
 
     /// A commit is on disk when it returns, whatever the database's default. A stricter setting stays.
@@ -98,10 +98,9 @@ final class ConnectionSlot {
         SELECT CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) END
         """
 
-    /// 60 s for which the outcome of a commit is looked up: longer than a restart or a failover takes. Afterwards the row waits for the
+    /// How long the outcome of a commit is looked up, which is longer than a restart or a failover takes. Afterwards the row waits for the
     /// next start, or for another server.
     private static let longestOutage = Duration.seconds(60)
-    /// 100 ms between two look-ups.
     private static let lookUpIntervalMicroseconds: UInt32 = 100_000
 
     private let parameters: [String: String]

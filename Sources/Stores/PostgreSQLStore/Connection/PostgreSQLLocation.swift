@@ -3,9 +3,9 @@ import CLibPQ
 /// The URL of a PostgreSQL database (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING-URIS), checked for what a
 /// server needs: a URL without password, and TLS with a verified certificate unless the database is on the same host.
 package struct PostgreSQLLocation: Sendable, Equatable {
-    /// 5 s for a connection to each host.
+    /// For each host.
     private static let connectTimeoutSeconds = 5
-    /// 10 s after which an unacknowledged packet means that the connection is broken: less than a server's lease.
+    /// An unacknowledged packet means that the connection is broken. Must be shorter than a server's lease.
     private static let userTimeoutMilliseconds = 10_000
 
     package let url: String

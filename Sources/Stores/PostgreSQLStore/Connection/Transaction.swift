@@ -89,7 +89,7 @@ final class Transaction {
     /// - Returns: The results of `commands`.
     func fetch(_ commands: [Command]) throws(PostgreSQLError) -> [Rows] {
         let beginning = hasBegun ? [] : self.beginning
-        // If a later statement of this round trip fails, the transaction has begun all the same, and must be rolled back.
+        // BEGIN has already succeeded even if a later statement of this round trip fails, so roll back.
         hasBegun = true
         let results = try connection.run(beginning + waiting + commands)
         if !beginning.isEmpty, kind == .writing { number = try? results[1].map { try $0.next(Int64.self) }.first }

@@ -3,9 +3,9 @@ import PushProtocol
 package import Store
 
 extension PostgreSQLStore {
-    /// 1,000 rows of each table, which one call of ``prune(at:)`` deletes at most: some tens of milliseconds.
+    /// How many rows of each table one call of ``prune(at:)`` deletes at most, in some tens of milliseconds.
     private static let maximumPrunedRowCount = 1_000
-    /// 2,000 rows, which one call of ``unregisterUnused(since:after:at:)`` examines.
+    /// How many rows one call of ``unregisterUnused(since:after:at:)`` examines.
     private static let maximumSweptRowCount = 2_000
 
     package func prune(at now: Timestamp) async throws -> Pruned {

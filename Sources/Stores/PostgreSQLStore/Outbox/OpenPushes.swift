@@ -1,8 +1,8 @@
 /// The SQL conditions that a push is open, one for each index of open pushes.
 ///
 /// They mean the same and differ in their text, so that a statement can use no index but its own. With a single text PostgreSQL would
-/// choose by its statistics. Those from a time without open pushes tell that all indexes are empty. Beside a backlog, PostgreSQL would then
-/// read all of an index for each target.
+/// choose by its statistics. Statistics that were gathered when no push was open say that every index is empty, so with a backlog
+/// PostgreSQL would read a whole index for each target.
 enum OpenPushes {
     /// For statements about the queues of servers (`push_due`).
     static let due = "coalesce(push.finished_at, 0) = 0"

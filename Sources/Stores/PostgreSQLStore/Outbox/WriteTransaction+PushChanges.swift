@@ -30,7 +30,6 @@ extension WriteTransaction {
         try lease(leases, at: now)
     }
 
-    /// A push with its outcome and the reason.
     typealias FinishedPush = (push: Int64, outcome: PushOutcome, reason: PushReason?)
 
     /// Finishes open pushes of this server and erases their secrets. A finished push keeps its outcome.

@@ -47,7 +47,7 @@ extension PostgreSQLStore {
         try await read { try $0.count("SELECT count(*) FROM registration WHERE is_live") }
     }
 
-    /// 10,000 rows, some hundred kilobytes, which one round trip reads.
+    /// One round trip reads this many rows, a few hundred kilobytes.
     private static let topicPageCount = 10_000
 
     package func reduceLiveTopics<Result: Sendable>(

@@ -10,7 +10,7 @@ import Wire
 ///
 /// It locks the rows that it reads: otherwise it could write back secrets that another transaction has erased meanwhile.
 struct Resealing {
-    /// 500 rows, or 1 MiB of their secrets, in one transaction: some milliseconds of the locks.
+    /// One transaction takes this many rows, or 1 MiB of their secrets, and holds its locks for a few milliseconds.
     private static let maximumRowCount = 500
     private static let maximumByteCount = 1 << 20
 
@@ -144,7 +144,6 @@ struct Resealing {
     /// The SQL condition for a value that the newest key, the parameter 2, has not sealed.
     private static func isStale(_ column: String) -> String { "substr(\(column), 1, 1) <> $2" }
 
-    /// The rows of a step.
     private struct StepRows {
         let table: String
         var join = ""

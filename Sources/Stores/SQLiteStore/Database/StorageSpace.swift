@@ -25,7 +25,7 @@ extension Database {
 
 /// The space of a disk, in bytes.
 package struct DiskSpace: Sendable {
-    /// 256 MiB reserved for registered installations: journal, outbox and WAL of some days. A smaller disk reserves a twentieth.
+    /// Reserved for registered installations: journal, outbox and WAL of a few days. A smaller disk reserves a twentieth.
     private static let reserve: UInt64 = 256 << 20
 
     package var free: UInt64

@@ -12,8 +12,8 @@ import Synchronization
 /// the few pages that were added meanwhile, and restarts the WAL from its beginning. Without this second step the WAL of a busy server
 /// would grow without limit, because SQLite restarts it only when all pages are copied.
 final class WALCheckpointer: Sendable {
-    /// 2,000 pages of the WAL, 8 MB, between two checkpoints. With a larger WAL a checkpoint keeps the disk busy for longer, and commits
-    /// wait for that disk (measured: with 32 MB the 99th percentile from envelope to gorush doubles).
+    /// Pages of the WAL, 8 MB, between two checkpoints. With a larger WAL a checkpoint keeps the disk busy for longer, and commits wait for
+    /// that disk (measured: with 32 MB the 99th percentile from envelope to gorush doubles).
     private static let pageCount = 2_000
 
     private enum Phase {

@@ -8,7 +8,6 @@ struct WriteTransaction {
     let fingerprints: ListFingerprints
     let sealing: RowSealing
     let outbox: OutboxChanges
-    /// The changes of the ledger.
     let ledger = LedgerChanges()
     let routes = RouteNames()
 

@@ -49,7 +49,7 @@ extension SQLiteStore {
 
 /// The rows of a table in steps, by their numbers, so that a tool can report its progress between two steps.
 private struct RowSteps: Sequence, IteratorProtocol {
-    /// 50,000 rows, which take SQLite less than a second.
+    /// Takes SQLite less than a second.
     private static let stepRowCount: Int64 = 50_000
 
     /// The number of row numbers from the oldest to the newest row.
@@ -84,8 +84,8 @@ extension Database {
         }
     }
 
-    /// Each row's number is that of the newest one before it and one (https://www.sqlite.org/autoinc.html, section 2), and the newest is
-    /// never deleted: its number says how many there ever were, with the numbers that a copy from PostgreSQL left unused.
+    /// AUTOINCREMENT numbers are consecutive (https://www.sqlite.org/autoinc.html, section 2) and the newest row is never deleted, so the
+    /// highest number says how many rows there ever were. It includes the numbers that a copy from PostgreSQL left unused.
     func readRowsEver(into facts: inout AuditFacts) throws {
         facts.messageRowsEver = try rowsEver("message")
         facts.pushRowsEver = try rowsEver("push")

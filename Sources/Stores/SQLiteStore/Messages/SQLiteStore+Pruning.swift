@@ -4,7 +4,7 @@ import PushProtocol
 package import Store
 
 extension SQLiteStore {
-    /// 1,000 rows of each table, which one call of ``prune(at:)`` deletes at most: some milliseconds of the writer.
+    /// How many rows of each table one call of ``prune(at:)`` deletes at most, in a few milliseconds of the writer.
     static let maximumPrunedRowCount = 1_000
 
     // The newest row of a table stays, because the audit reads the number of all rows ever inserted from its id.
@@ -58,7 +58,7 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    /// 2,000 rows, which one call of ``unregisterUnused(since:after:at:)`` examines. With a call a minute, a million rows take eight hours.
+    /// How many rows one call of ``unregisterUnused(since:after:at:)`` examines. With a call a minute, a million rows take eight hours.
     static let maximumSweptRowCount = 2_000
 
     package func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations {

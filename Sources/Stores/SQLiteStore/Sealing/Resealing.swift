@@ -9,10 +9,10 @@ import Wire
 
 /// One transaction of re-sealing. It seals rows that an older key has sealed with the newest key.
 struct Resealing {
-    /// 500 rows, or 1 MiB of their secrets, in one transaction: some milliseconds of the writer.
+    /// One transaction takes this many rows, or 1 MiB of their secrets, in a few milliseconds of the writer.
     private static let maximumRowCount = 500
     private static let maximumByteCount = 1 << 20
-    /// 1,000 pages, 4 MB, that one transaction overwrites.
+    /// One transaction overwrites this many pages, 4 MB.
     private static let maximumPageCount = 1_000
 
     let transaction: WriteTransaction

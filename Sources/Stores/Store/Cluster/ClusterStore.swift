@@ -58,20 +58,20 @@ extension ClusterStore {
 }
 
 package enum ClusterLimits {
-    /// 500 ms between two calls of ``ClusterStore/takePart()``: a client waits 3 s for a reply.
+    /// Between two calls of ``ClusterStore/takePart()``. Clients wait 3 s for a reply.
     package static let interval = Duration.milliseconds(500)
-    /// 15 s, the lease of a member. A shorter one would fence servers whose database restarts.
+    /// A shorter lease would fence servers whose database restarts.
     package static let lease = Duration.seconds(15)
-    /// 3 s after its last renewal a member counts as living when an owner is chosen.
+    /// How long after its last renewal a member counts as living when an owner is chosen.
     package static let livingTime = Duration.seconds(3)
-    /// 1 s after which any member takes a recorded message that its owner has not taken.
+    /// Any member takes a recorded message that its owner has not taken within this time.
     package static let takingTime = Duration.seconds(1)
-    /// 4 s after which any member takes a segment that was passed to another one. That member does not count as living any more: otherwise
-    /// the taker would pass the segment back.
+    /// Any member takes a segment that another one has not taken within this time. By then that member does not count as living, so the
+    /// taker does not pass the segment back.
     package static let passingTime = livingTime + takingTime
-    /// 5 s that a lease must last before a push is posted, so that a short pause between the check and the request does not outlast it.
+    /// A lease must last this long before a push is posted, so that a short pause between the check and the request does not outlast it.
     package static let postingTime = Duration.seconds(5)
-    /// 7 days for which a fenced member's number is kept, because a frozen process may still write rows under it.
+    /// A fenced member's number is kept this long, because a frozen process may still write rows under it.
     package static let fencedMemory = Duration.seconds(7 * 86_400)
 }
 

@@ -9,7 +9,7 @@ package struct Membership: Sendable, Equatable {
     package private(set) var owners: [Int64]
     /// The number of living members, at least 1.
     package private(set) var memberCount = 1
-    /// The time at which the lease ends, reckoned from before its renewal.
+    /// When the lease expires, measured from the start of its renewal.
     package private(set) var leaseEnd: Duration
     /// The time since which the lease has been renewed without a break.
     private var heldSince: Duration
@@ -49,8 +49,8 @@ package struct Membership: Sendable, Equatable {
     /// Whether this member may own new messages.
     package var isOwner: Bool { owners.contains(number) }
 
-    /// Whether this member may fence others. After an outage of the database every lease has ended, and the first member to renew its own
-    /// waits until the others had the time to do the same.
+    /// Whether this member may fence others. After an outage of the database every lease has expired, and the first member to renew its own
+    /// waits until the others have had time to do the same.
     package func mayFence(at now: Duration) -> Bool {
         now <= leaseEnd && now - heldSince >= ClusterLimits.lease
     }

@@ -51,7 +51,7 @@ package struct CopiedDatabase: Sendable {
 
 /// A copy of all rows of a store into a store of another kind.
 package enum StoreCopy {
-    /// 1,000 rows in one transaction: some tens of milliseconds.
+    /// One transaction takes some tens of milliseconds.
     private static let pageRowCount = 1_000
 
     /// Copies all rows, compares the databases and completes the destination.

@@ -2,7 +2,7 @@ package import Envelope
 
 /// An encrypted and signed push for one device that waits for the device's proxy.
 package struct OriginPush: Sendable, Equatable {
-    /// 100,000 waiting pushes at most: 100 MB of rows.
+    /// Takes 100 MB of rows.
     package static let maximumWaitingCount = 100_000
 
     /// The id of the device's app password.

@@ -10,7 +10,6 @@ package protocol OriginStore: Sendable {
     /// - Returns: The stored key: `sealed`, or the earlier one.
     func addOriginUserKey(_ sealed: [UInt8], of user: String) async throws -> [UInt8]
 
-    /// Returns a user's devices.
     func originDevices(of user: String) async throws -> [OriginDevice]
 
     /// Reads a user's devices, passes them to `decide` and writes the change that `decide` returns, in one transaction. Waiting pushes

@@ -5,7 +5,7 @@ import StatusCrypto
 
 /// A device that is registered with the Nextcloud push proxy.
 package struct ProxyDevice: Sendable, Equatable {
-    /// 24 h for which the store keeps the identifier of a removed device (Decisions 15).
+    /// How long the store keeps the identifier of a removed device (Decisions 15).
     package static let removalMemory = Duration.seconds(24 * 3_600)
 
     package var identifier: DeviceIdentifier

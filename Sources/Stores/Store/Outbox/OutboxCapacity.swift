@@ -7,7 +7,7 @@ package import Envelope
 package struct OutboxCapacity: Sendable {
     /// The interval between two counts of a full queue: counting a million rows takes the writer about 50 ms.
     private static let countInterval = Duration.seconds(10)
-    /// 10,000 slots for unknown bundle ids, or a hundredth of all if that is less. A new app needs a few until its first push is delivered.
+    /// Slots for unknown bundle ids, or a hundredth of all if that is less. A new app needs a few until its first push is delivered.
     private static let maximumUnknownBundleIDCount = 10_000
 
     /// The group of slots that a push takes one of.

@@ -73,9 +73,9 @@ package protocol PushOutbox: Sendable {
 }
 
 package enum OutboxLimits {
-    /// 1,000 open pushes that one call of ``PushOutbox/retryNow(route:reasons:after:at:)`` examines: some milliseconds of the writer.
+    /// How many open pushes one call of ``PushOutbox/retryNow(route:reasons:after:at:)`` examines, in a few milliseconds of the writer.
     package static let retryNowCount = 1_000
-    /// 10,000 rows, the newest, that ``PushOutbox/recentDevices(route:since:limit:)`` reads: about 20 ms at the start.
+    /// How many of the newest rows ``PushOutbox/recentDevices(route:since:limit:)`` reads, which takes about 20 ms at startup.
     package static let recentPushCount = 10_000
 }
 

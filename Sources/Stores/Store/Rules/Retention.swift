@@ -3,7 +3,7 @@ import PushProtocol
 
 /// The times before which rows are pruned.
 package struct Retention: Sendable {
-    /// 180 days since the last delivery, the default lifetime of an unused registration.
+    /// Since the last delivery. The default lifetime of an unused registration.
     private static let provenTokenLifetime = Duration.seconds(180 * 86_400)
 
     private let now: Timestamp

@@ -32,7 +32,6 @@ package struct PushSecrets: Sendable {
 }
 
 extension RowSealing {
-    /// Returns the secrets of a push.
     package func pushSecrets(_ sealed: [UInt8]?, in place: @autoclosure () -> SealedPlace) throws(StoreError) -> PushSecrets {
         let fields = try open(sealed, count: 4, in: place())
         return PushSecrets(

@@ -5,7 +5,6 @@ package protocol SealedStore: Sendable {
     /// The progress survives a crash: the next start continues.
     func resealNext() async throws -> SealingProgress
 
-    /// Returns the progress of re-sealing.
     func sealingProgress() async throws -> SealingProgress
 }
 
@@ -16,7 +15,7 @@ package enum SealingProgress: Equatable, Sendable {
     /// Each secret is sealed with the newest key.
     case sealed
 
-    /// 1 when each secret is sealed with the newest key.
+    /// Becomes 1 when each secret is sealed with the newest key.
     package var fraction: Double {
         switch self {
         case .resealing(let fraction): fraction
