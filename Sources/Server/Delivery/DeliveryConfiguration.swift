@@ -3,7 +3,6 @@ import PushProtocol
 import Store
 import Wire
 
-/// The configuration of the delivery.
 package struct DeliveryConfiguration: Sendable {
     /// The servers of Apple that a gorush posts to. A gorush with both kinds of apps sends some pushes to the wrong servers (GORUSH.md §0
     /// fact 9).

@@ -3,7 +3,6 @@ package import MetricDeclarations
 import Transport
 import Wire
 
-/// The engine's metrics.
 package struct EngineMetrics: Sendable {
     private let envelopes = Self.envelopes.counters(by: EnvelopeResult.self)
     private let messages = Self.messages.counters(by: MessageOutcome.self)
@@ -152,7 +151,7 @@ extension EngineMetrics {
         .counter, "pushserver_replies_total", by: ReplyOutcome.self,
         help: "Published replies, failed attempts to publish one, and replies that a newer registration superseded.")
     package static let replySeconds = Metric(
-        // 3 s is the patience of a reference client that queries.
+        // Reference clients give up on a query after 3 s.
         .histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10]), "pushserver_reply_seconds",
         by: ReplyKind.self, help: "Time from the arrival of a message to the publication of its reply.")
     private static let echoes = Metric(

@@ -20,7 +20,7 @@ final class TopicKeys: Sendable {
         case ownerless
     }
 
-    /// 20,000 entries in memory at about 100 bytes. A full cache is emptied, and its entries are read from the store again.
+    /// Entries in memory take about 100 bytes each. A full cache is emptied, and its entries are read from the store again.
     private static let maximumCachedCount = 20_000
 
     private let store: any PushStore

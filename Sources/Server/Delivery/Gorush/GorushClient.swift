@@ -6,8 +6,7 @@ import HTTPClient
 struct GorushClient: HoldsSecret, Sendable {
     /// The connections that are tried for a request. The second one serves if gorush has restarted or the first one is too old.
     private static let connectionTryCount = 3
-    /// 1 MiB. A hundred failures, from a full batch of one token each, take about 50 KB. A longer response counts as
-    /// `GorushResponse.unknown`.
+    /// A hundred failures, from a full batch of one token each, take about 50 KB. A longer response counts as `GorushResponse.unknown`.
     private static let maximumAnswerByteCount = 1 << 20
 
     private let http: HTTPClient

@@ -23,8 +23,7 @@ package struct GorushField: Sendable {
     }
 
     /// Returns the fields that an operator can set. The delivery sets some of the others itself (`tokens`, `notif_id`, `collapse_id` …).
-    /// The rest has another effect than its name suggests (`topic`, `sound` and `image` of Android), or belongs to no message (`event`
-    /// …).
+    /// The rest don't do what their names suggest (`topic`, `sound` and `image` of Android), or belong to no message (`event` …).
     package static func all(of platform: GorushPlatform) -> [GorushField] {
         switch platform {
         case .ios: ios

@@ -12,7 +12,7 @@ package enum GorushDataFormat: String, Sendable, CaseIterable {
 
 /// Pushes of one request that share a notification, and succeed or fail together.
 struct GorushGroup: Sendable {
-    /// 500 tokens: FCM refuses a notification with more (GORUSH.md §2.4 a).
+    /// FCM rejects a notification with more tokens (GORUSH.md §2.4 a).
     static let maximumPushCount = 500
 
     private let format: GorushDataFormat

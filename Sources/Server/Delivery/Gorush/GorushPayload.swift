@@ -5,7 +5,7 @@ import PushProtocol
 ///
 /// The size is exact for APNs. FCM does not say what it counts, so everything in its message counts except the token.
 enum GorushPayload {
-    /// 4,096 bytes. APNs and FCM both refuse a larger payload, and the push would be lost (GORUSH.md §4).
+    /// APNs and FCM both reject a larger payload, and the push would be lost (GORUSH.md §4).
     static let maximumByteCount = 4_096
 
     static func byteCount(of notification: GorushNotification) -> Int {

@@ -33,7 +33,7 @@ enum GorushResponse: Sendable, Equatable {
     /// gorush may have sent all, some or none of the batch.
     case unknown
 
-    /// 1 h. A proxy that asks for more repeats it at the next attempt, and a push lives for some hours only.
+    /// A proxy that asks for more repeats it at the next attempt, and a push lives for a few hours only.
     static let maximumRetryAfter = Duration.seconds(3600)
 
     /// gorush's messages with status 400, except the one about the limit (GORUSH.md §2.2).

@@ -3,7 +3,7 @@ import PushProtocol
 import Store
 import Wire
 
-/// Why a push cannot be posted: it would fail in gorush without an error, and its whole batch with it (GORUSH.md §2.4, §3).
+/// Why a push cannot be posted. gorush would silently drop it together with the rest of its batch (GORUSH.md §2.4, §3).
 enum UnsendablePush: Sendable {
     case platform
     case deviceToken

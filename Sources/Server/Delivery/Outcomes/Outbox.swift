@@ -9,7 +9,7 @@ import Wire
 struct Outbox: Sendable {
     let store: any PushOutbox
 
-    /// 1,000 pushes that expire in one transaction: some milliseconds of the writer.
+    /// How many pushes expire in one transaction, in a few milliseconds of the writer.
     private static let expiryCount = 1_000
 
     /// Recovers the outbox after the previous process.
@@ -165,7 +165,7 @@ struct Outbox: Sendable {
 }
 
 extension Outbox.Attempt {
-    /// 24 h after which a further delivery to a target is stored.
+    /// After this time a further delivery to a target is stored.
     private static let deliveryInterval = Duration.seconds(24 * 3_600)
 
     /// The bundle id, or "" for Android.

@@ -42,7 +42,7 @@ struct OutcomeRules: Sendable {
     /// The delay of a push while the route fails: those that were attempted longest ago come first.
     static let outageInterval = Duration.seconds(30)
 
-    /// 150 s between two attempts without a response: gorush may still be working on the first one (GORUSH.md §2.5).
+    /// Between two attempts without a response, because gorush may still be working on the first one (GORUSH.md §2.5).
     static let timeOutInterval = Duration.seconds(150)
 
     /// Attempts for devices and bundle ids that never worked. An honest device works at its first or second attempt, and ten take 17

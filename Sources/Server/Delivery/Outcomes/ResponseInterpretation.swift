@@ -84,7 +84,7 @@ enum ResponseInterpretation: Sendable, Equatable {
 }
 
 extension Failure {
-    /// 2,048 bytes. Google also calls a payload invalid that is too long, and nothing shorter can be (GORUSH.md §4).
+    /// Google also calls a payload invalid that is too long, and nothing shorter can be (GORUSH.md §4).
     private static let shortestInvalidByteCount = 2_048
 
     /// The failure of a push with a payload of that size.

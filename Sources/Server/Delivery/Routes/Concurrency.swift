@@ -1,12 +1,11 @@
-/// The limits of a route's requests and notifications in flight, by additive increase and multiplicative decrease.
+/// A congestion window that decides how much a route may have in flight.
 ///
 /// While requests fill the window, each round of responses makes it four wider. A request that gorush does not accept halves it.
 struct Concurrency: Sendable {
-    /// 32 requests: gorush's usual workers handle them, and they allow 500 pushes a second at 60 ms.
+    /// Enough for 500 pushes a second at 60 ms each, and within what gorush's usual workers can handle.
     static let initialWindow = 32
-    /// 4 requests. Fewer leave gorush idle between a request and the next.
+    /// With a smaller window, gorush sits idle between requests.
     static let minimumWindow = 4
-    /// The number of slots by which a round of responses widens the window.
     static let increment = 4
 
     private let maximumWindow: Int
@@ -22,8 +21,7 @@ struct Concurrency: Sendable {
     /// The number of responses since the window was changed.
     private var responseCount = 0
     private var wasFull = false
-    /// The number of further responses that do not change the window, because their requests may be from before it was halved: an old
-    /// window of them.
+    /// Responses to ignore after the window was halved, because their requests were sent before that.
     private var staleCount = 0
 
     init(configuration: DeliveryConfiguration) {
@@ -77,7 +75,7 @@ struct Concurrency: Sendable {
     /// - Parameter workers: The workers of gorush that this route may use; nil if gorush does not say.
     func batch(workers: Int?) -> Int { min(maximumBatch, carefulBatch, workers ?? .max) }
 
-    /// The number of requests that may go out now.
+    /// How many more requests may be sent now.
     ///
     /// - Parameters:
     ///   - batch: The number of notifications in a request, or nil for one push a request.

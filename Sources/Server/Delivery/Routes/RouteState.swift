@@ -27,7 +27,7 @@ struct RouteState: Sendable {
         case answered(RouteHealth, [Outbox.Attempt], jitter: Double)
         /// gorush accepts at most that number of notifications in a request; the attempts never began.
         case limited(Int, [Outbox.Attempt])
-        /// The server may not post these now, because its lease has ended.
+        /// Not posted, because this server's lease has expired.
         case notPosted([Outbox.Attempt])
         /// A request with that number of notifications has ended.
         case ended(Int)

@@ -4,17 +4,17 @@ import Tasks
 ///
 /// Times are those of a monotonic clock since the start of the delivery.
 struct Schedule: Sendable {
-    /// 30 s, the maximum interval between two reads of the queue and between two searches for expired pushes.
+    /// Between two reads of the queue, and between two searches for expired pushes.
     static let longestPause = Duration.seconds(30)
-    /// 5 ms in which slots for several requests accumulate while more pushes are due than may be posted: each read costs a commit.
+    /// Slots for several requests accumulate in this time while more pushes are due than may be posted, because each read costs a commit.
     static let gatheringTime = Duration.milliseconds(5)
-    /// 1 s between attempts to use a database that fails.
+    /// Between attempts to use a database that fails.
     static let storeRetryInterval = Duration.seconds(1)
-    /// 250 ms between transactions of up to 1,000 pushes that are made due after an outage, so that they do not crowd out new ones.
+    /// Between transactions of up to 1,000 pushes that are made due after an outage, so that they do not crowd out new ones.
     static let retryNowInterval = Duration.milliseconds(250)
-    /// 30 s between two probes of a gorush that works. A restart while the route is idle breaks no request, so only a probe notices it.
+    /// Between two probes of a gorush that works. A restart while the route is idle breaks no request, so only a probe notices it.
     static let probeInterval = Duration.seconds(30)
-    /// 4 s between two probes of a gorush that cannot be used: an idle server has to be ready as soon as its gorush is.
+    /// Between two probes of a gorush that cannot be used. An idle server has to be ready as soon as its gorush is.
     static let searchInterval = BackOff.route.longest
 
     private enum Queue {

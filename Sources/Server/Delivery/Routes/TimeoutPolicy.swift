@@ -3,9 +3,9 @@ import Store
 /// The attempts without a response in time. gorush continues with a request whose caller has timed out, so each further attempt can be
 /// another notification (GORUSH.md §0 fact 6).
 struct TimeoutPolicy: Sendable {
-    /// 3 attempts without a response while others were delivered: the push is at fault, and not the route.
+    /// After so many attempts without a response while others were delivered, the push is at fault and not the route.
     static let maximumCount = 3
-    /// 150 s, longer than gorush needs for any push (GORUSH.md §2.5).
+    /// Longer than gorush needs for any push (GORUSH.md §2.5).
     static let longest = Duration.seconds(150)
 
     private struct Count {

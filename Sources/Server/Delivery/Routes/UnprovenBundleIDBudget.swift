@@ -4,11 +4,11 @@ import Store
 ///
 /// Times are those of a monotonic clock since the start of the delivery.
 struct UnprovenBundleIDBudget: Sendable {
-    /// 20 attempts in flight or refused. A new app needs none after the first delivery to one of its devices.
+    /// Counts attempts in flight or refused. A new app needs none after the first delivery to one of its devices.
     static let burst = 20
-    /// 10 s per further attempt: 8,640 a day for all invented bundle ids together.
+    /// Allows 8,640 further attempts a day for all invented bundle ids together.
     static let interval = Duration.seconds(10)
-    /// 10 min, within which deferred pushes are due again, at a random time.
+    /// Deferred pushes are retried after a random delay of up to this time.
     static let retryInterval = Duration.seconds(600)
 
     /// The time at which the budget is full again.

@@ -43,7 +43,7 @@ struct AdmissionTable: Sendable {
         case unanswered
     }
 
-    /// 64 messages, which take two cores about 20 ms. With more the queue has built up.
+    /// Two cores need about 20 ms for so many. With more the queue has built up.
     private static let congestionThreshold = 64
 
     private let limits: Limits

@@ -1,5 +1,5 @@
-/// The right of messages to be in memory. One permit covers the messages of a call while they are recorded. The table counts them while
-/// they are queued, and each gets a permit of its own for opening and decision.
+/// Capacity reserved for messages in memory. One permit covers the messages of a call while they are recorded. The table counts them while
+/// they are queued, and each gets a separate permit for opening and decision.
 ///
 /// A permit ends exactly once: when messages enter the queue with it (``Admission/enter(_:spending:)``), or when it is destroyed. The
 /// compiler guarantees this on every path, so no path can leak capacity of the admission.

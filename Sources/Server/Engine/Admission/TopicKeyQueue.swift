@@ -3,9 +3,9 @@ import StatusCrypto
 
 /// Decides which query topic's key is derived next, and holds the rows that wait for it.
 ///
-/// A derivation takes 13 ms, and an untrusted client can register and publish on the topics of its registration. Therefore each topic
-/// takes one slot, whatever number of messages waits for it. The oldest and the newest registration alternate. A crowd of throw-away
-/// registrations is between them in age, so it delays neither the owners that registered before it nor those that registered after it.
+/// A derivation takes 13 ms, and an untrusted client can register and publish on the topics of its registration. So each topic takes one
+/// slot, no matter how many messages wait for it. The oldest and the newest registration alternate. A crowd of throw-away registrations is
+/// between them in age, so it delays neither the owners that registered before it nor those that registered after it.
 ///
 /// Messages wait as rows in the journal. Messages that lose their slot are opened again when the queue is empty. A late query is decided
 /// from the registrations of that time.
@@ -23,7 +23,7 @@ struct TopicKeyQueue: Sendable {
         init(_ topic: Topic) { (keyHash, isPrefixed) = (topic.keyHash, topic.subscriber.isPrefixed) }
     }
 
-    /// 1,000 topics: 13 s of work, and the memory of some hundred messages.
+    /// Means 13 s of work, and the memory of a few hundred messages.
     static let maximumTopicCount = 1_000
 
     private var rows: [Key: [Int64]] = [:]

@@ -5,11 +5,11 @@ import DequeModule
 /// Content topics alternate, so a flood on one delays each of the others by one message. Any client may publish on any topic, and junk
 /// costs the server a decryption. Therefore a topic with many consecutive junk messages is served less often.
 struct TopicRoundRobin<Message: Sendable>: Sendable {
-    /// 16 consecutive junk messages demote a topic: no client sends that number by mistake.
+    /// So many junk messages in a row demote a topic. No client sends them by mistake.
     static var maximumJunkCount: Int { 16 }
-    /// 8 messages of other topics come between two messages of demoted topics.
+    /// How many messages of other topics come between two messages of demoted topics.
     static var demotionWeight: Int { 8 }
-    /// 4,096 topics with counted junk. Beyond that all counts restart at 0, which costs a few decryptions.
+    /// Topics with counted junk. Beyond that all counts restart at 0, which costs a few decryptions.
     static var maximumTopicCount: Int { 4_096 }
 
     private var waiting: [String: Deque<Message>] = [:]

@@ -12,9 +12,9 @@ import Wire
 struct EchoQueue: Sendable {
     /// The times of both echoes after the reply.
     static let delays: [Duration] = [.milliseconds(1_500), .seconds(4)]
-    /// 4,096 echoes that are due: at 2,000 a second they take 2 s, and a client listens no longer for one.
+    /// Echoes that are due. At 2,000 a second they take 2 s, and clients don't listen longer for one.
     static let maximumDueCount = 4_096
-    /// 32 MiB for echoes that are not due: some seconds of replies at full load.
+    /// For echoes that are not due: a few seconds of replies at full load.
     static let maximumByteCount = 32 << 20
     /// The estimated bytes of an echo in memory without its payload.
     private static let overheadByteCount = 256

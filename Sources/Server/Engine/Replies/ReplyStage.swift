@@ -12,8 +12,8 @@ import Wire
 ///
 /// No other stage waits for this one: a reply beyond the capacity remains a row and is re-read later.
 final class ReplyStage: Sendable {
-    /// 8 workers, which seal and publish one reply each: the number of POSTs that two nodes of the quicker kind accept at once
-    /// (WAKU_REST.md §1.2). With more, the newest reply would wait behind those in flight.
+    /// Each worker seals and publishes one reply. Two nodes of the quicker kind accept so many POSTs together (WAKU_REST.md §1.2). With
+    /// more, the newest reply would wait behind those in flight.
     private static let workerCount = 8
 
     private let queue: Monitor<ReplyQueue>

@@ -107,7 +107,6 @@ struct StoreState: Sendable {
         return attempt
     }
 
-    /// Ends a probe.
     mutating func endProbe(_ attempt: Attempt) {
         end(attempt)
         probe = nil
