@@ -29,12 +29,11 @@ public struct RESTMessages: AsyncSequence, Sendable {
 
     /// The polls, and the messages that they returned.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// 10,000: the number of remembered messages, which a store returns at every poll until they are 40 s old.
+        /// Remembered messages, which a store returns at every poll until they are 40 s old.
         private static let maximumSeenCount = 10_000
 
         private let messages: RESTMessages
         private var rhythm = PollRhythm()
-        /// The time of the last poll.
         private var lastPoll: Timestamp
         private var arrived: ArraySlice<NodeMessage> = []
         private var seen: Set<Digest32> = []

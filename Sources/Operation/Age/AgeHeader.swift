@@ -12,7 +12,7 @@ import StatusCrypto
 /// --- CODE
 /// ```
 struct AgeHeader {
-    /// 64 KiB, enough for some hundred recipients. The limit bounds the memory that a file without a header can take.
+    /// Enough for a few hundred recipients. Bounds the memory that a file without a header can take.
     static let maximumByteCount = 64 << 10
     private static let version = "age-encryption.org/v1"
     private static let stanzaType = "X25519"

@@ -28,7 +28,7 @@ package struct BackupFolder: Sendable {
         names.compactMap { BackupName($0, identity: identity) }
     }
 
-    /// Removes what a killed server left of a backup. Call it only while no backup is being made.
+    /// Removes partial backups left by a killed server. Call it only while no backup is being made.
     package func removeLeftovers() {
         for name in names {
             // The name of a backup, a dot, and what `TemporaryName` adds.
@@ -42,7 +42,6 @@ package struct BackupFolder: Sendable {
         for backup in backups { unsafe unlink(file(backup.description)) }
     }
 
-    /// Returns the path of a backup.
     package func path(of backup: BackupName) -> String { file(backup.description) }
 
     package func name(at time: Timestamp, isEncrypted: Bool) -> BackupName {

@@ -2,7 +2,7 @@ package import Envelope
 
 /// The rules of automatic backups: when the next one is due, and which older ones stay.
 package struct BackupSchedule: Sendable, Equatable {
-    /// 15 min, after which a failed backup is retried, unless the next one is due earlier. A full disk needs an operator.
+    /// A failed backup is retried after this time, unless the next one is due earlier. A full disk needs an operator.
     private static let longestRetryInterval = Duration.seconds(15 * 60)
     private static let nanosecondsPerDay: Int64 = 86_400 * 1_000_000_000
 

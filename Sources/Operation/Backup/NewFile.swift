@@ -17,7 +17,6 @@ struct NewFile: Sendable {
         close(descriptor)
     }
 
-    /// Opens the file.
     func open(_ flags: Int32) throws(BackupError) -> FileHandle {
         let descriptor = unsafe Glibc.open(path, flags | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw .unwritable(path: path, errno: errno) }

@@ -136,7 +136,7 @@ struct ReadinessState {
         case readyAgain
     }
 
-    /// 40 looks, which take 2 s, before a start is reported as not ready. A normal start takes a few of them.
+    /// Startup may take so many polls (2 s) before it is reported as not ready. A normal one takes a few.
     private static let startLookCount = 40
 
     private var hasBeenReady = false

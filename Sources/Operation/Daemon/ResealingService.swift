@@ -7,7 +7,7 @@ import Tasks
 
 /// Re-seals the database in the background after the key was rotated. It changes no readiness.
 struct ResealingService: Service {
-    /// 10 ms between two transactions, so that other writers seldom wait.
+    /// Between two transactions, so that other writers seldom wait.
     private static let pause = Duration.milliseconds(10)
     private static let backOff = BackOff(first: .seconds(1), longest: .seconds(60), minimumShare: 0.5)
     /// One log line for each tenth of the work.

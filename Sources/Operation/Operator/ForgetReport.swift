@@ -10,7 +10,6 @@ package struct ForgetReport: Report {
     private let deadTokens: Int
     private let replies: Int
 
-    /// Forgets a key.
     package init(forgetting key: PublicKey, at now: Timestamp, in store: any OperatorViews) async throws {
         let forgotten = try await store.forget(key, at: now)
         registrations = forgotten.registrationCount

@@ -47,9 +47,9 @@ package struct Progress: Sendable, Equatable {
         return "\(step)  [\(String(repeating: "#", count: filled))\(String(repeating: "-", count: barWidth - filled))]\(text)"
     }
 
-    /// 20 characters, so that the bar seldom changes its width while the numbers grow.
+    /// Keeps the bar's width while the numbers grow.
     private static let maximumBarWidth = 20
-    /// 5 characters: a shorter bar shows no progress.
+    /// A shorter bar shows no progress.
     private static let minimumBarWidth = 5
 
     private func amount(_ count: Int) -> String {

@@ -27,7 +27,6 @@ package struct ServerDatabase: Sendable {
         passwordFile = paths.passwordFile
     }
 
-    /// The path or the URL.
     var name: String { url ?? path }
 
     /// Opens the database for reading, calls `body` and closes the database.

@@ -94,7 +94,7 @@ package struct KeyFile: Sendable {
     }
 }
 
-/// Why a key file cannot be used, in words for its owner; never what is in it.
+/// Why a key file cannot be used, as a message for its owner. It never includes the content.
 package struct KeyFileError: Error, CustomStringConvertible {
     package let description: String
 }

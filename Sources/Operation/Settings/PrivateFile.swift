@@ -8,7 +8,7 @@ package struct PrivateFile: Sendable {
     package let isCredential: Bool
     private let sync: @Sendable (Int32) -> Int32
 
-    /// 64 KiB, more than any key or list of headers has.
+    /// More than any key or list of headers needs.
     private static let maximumByteCount = 64 << 10
 
     /// - Parameter sync: `fsync`, or a test's observer of it.
@@ -100,7 +100,7 @@ package struct PrivateFile: Sendable {
     }
 }
 
-/// Why a private file cannot be used, in words for its owner; never what is in it.
+/// Why a private file cannot be used, as a message for its owner. It never includes the content.
 package struct PrivateFileError: Error, CustomStringConvertible {
     package let description: String
 

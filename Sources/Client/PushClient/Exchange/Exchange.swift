@@ -21,7 +21,6 @@ package struct Exchange: Sendable {
     package let clock: any Clock<Duration>
     package let wallClock: WallClock
     let limits: CallLimits
-    /// The clock of the limits.
     let limitClock: any Clock<Duration>
     private let transport: any NodeTransport
     /// The calls of the transport. All clients of a node share them.
@@ -132,7 +131,6 @@ package struct Exchange: Sendable {
         }
     }
 
-    /// Subscribes to topics.
     package func subscribe(to topics: Set<Topic>) async throws -> Inbox {
         try await withoutAbandoning {
             try await answer("subscribe", atMost: limits.subscribing) { [transport, pubsubTopic] in

@@ -3,7 +3,7 @@ import Tasks
 
 /// The messages of a subscription, kept until they are taken. The subscription ends with the inbox.
 package final class Inbox: Sendable {
-    /// 4,096: the number of messages that are kept, the newest; far more than arrive on the topics of a client between two reads.
+    /// The newest messages are kept, far more than arrive on a client's topics between two reads.
     private static let maximumMessageCount = 4_096
 
     private struct Content {

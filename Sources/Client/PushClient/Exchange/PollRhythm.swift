@@ -3,7 +3,7 @@
 package struct PollRhythm: Sendable {
     package static let first = Duration.milliseconds(25)
     package static let last = Duration.milliseconds(250)
-    /// 500 ms: the interval for listening without a request, perhaps for hours. A user does not notice the difference.
+    /// For listening without a request, perhaps for hours. A user does not notice the difference.
     package static let listening = Duration.milliseconds(500)
     /// The number of delays after which no reply is due any more, which is about 10 s.
     private static let replyCount = 44

@@ -5,7 +5,7 @@ import StatusCrypto
 ///
 /// The entries do not reveal the contacts: each consists of 12 + 36 + 16 bytes that look random.
 enum AllowedKeys {
-    /// 20,000 entries: the length up to which an answer is searched. Other servers permit longer lists than ours.
+    /// The length up to which a response is searched. Other servers permit longer lists than ours.
     private static let maximumSearchCount = 20_000
 
     /// Encrypts the access token for each contact.

@@ -1,16 +1,16 @@
 import Bytes
 
 extension Device {
-    /// 4,000 entries: servers reject a registration with a longer list (LIMITS.md).
+    /// Servers reject a registration with a longer list (LIMITS.md).
     private static let maximumListCount = 4_000
-    /// 3,971 entries: servers reject a registration whose lists take more than 256 KiB in all (LIMITS.md). An entry takes 64 bytes, a field
-    /// tag and a length.
+    /// Servers reject a registration whose lists take more than 256 KiB in all (LIMITS.md). An entry takes 64 bytes, a field tag and a
+    /// length.
     static let maximumEntryCount = (256 << 10) / 66
-    /// 32 to 100 bytes: APNs device tokens have 32, and servers accept 64 to 200 hex digits (PROTOCOL.md §7 row 9).
+    /// APNs device tokens have 32 bytes, and servers accept 64 to 200 hex digits (PROTOCOL.md §7 row 9).
     private static let apnsTokenDigitCounts = 64...200
-    /// 4,096 bytes: servers reject longer device tokens (PROTOCOL.md §7 row 9).
+    /// Servers reject longer device tokens (PROTOCOL.md §7 row 9).
     private static let maximumTokenByteCount = 4_096
-    /// 255 bytes: servers reject longer bundle ids (PROTOCOL.md §7 row 11).
+    /// Servers reject longer bundle ids (PROTOCOL.md §7 row 11).
     private static let maximumBundleIDByteCount = 255
 
     /// Checks the device before a request: servers reject it for the same reasons, after some seconds.

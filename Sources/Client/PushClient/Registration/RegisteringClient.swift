@@ -24,7 +24,7 @@ public actor RegisteringClient {
     /// The interval at which an unchanged list of servers is advertised again: nodes keep messages only for some days.
     public static let defaultAdvertisingInterval = Duration.seconds(12 * 60 * 60)
 
-    /// 90 s: the longest time that a call takes beyond the time-out of a reply, for everything that the node and the state do.
+    /// The longest time that a call takes beyond the time-out of a reply, for everything that the node and the state do.
     static let maximumOverhead = Duration.seconds(90)
 
     /// The public key of the identity, by which senders find the device.

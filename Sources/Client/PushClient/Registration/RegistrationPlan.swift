@@ -178,7 +178,6 @@ struct Advertised: Codable, Equatable, Sendable {
     let time: Timestamp
 }
 
-/// An advertised server.
 package struct AdvertisedServer: Codable, Equatable, Sendable {
     package let server: PublicKey
     /// The version of the server's registration.

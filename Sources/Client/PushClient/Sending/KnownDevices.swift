@@ -2,15 +2,15 @@ package import Envelope
 
 /// The known devices of an owner, and the time of the last lookup.
 package struct KnownDevices: Codable, Equatable, Sendable {
-    /// 24 h: the age at which the owner is looked up again, because devices change. A day, so that lookups do not reveal to servers when
-    /// the user writes to the owner.
+    /// Owners are looked up daily: often enough for changed devices, and rare enough not to reveal to servers when the user writes to the
+    /// owner.
     package static let maximumAge = Duration.seconds(24 * 60 * 60)
 
     /// The ages at which a first, second and third incomplete lookup is repeated, by the next push. A contact who was just added becomes
     /// able to notify within minutes, while someone who stays a stranger is looked up once a day.
     package static let ages = [Duration.seconds(60), .seconds(5 * 60), .seconds(30 * 60)]
 
-    /// 10 min: the age at which an owner with a new device is looked up again. A lookup takes seconds.
+    /// An owner with a new device is looked up again at this age. A lookup takes seconds.
     package static let minimumAge = Duration.seconds(10 * 60)
 
     /// The devices, at most one per installation and server. The last active installation is first, then the newest registration.

@@ -15,7 +15,7 @@ public actor SendingClient {
     public static let defaultMaximumDeviceCount = 3
     /// The default time for replies to a query, as in reference clients.
     public static let defaultQueryTimeout = Duration.seconds(3)
-    /// 5 s: the delay before the client subscribes to advertisements again after a failure of the node.
+    /// How long the client waits before it subscribes to advertisements again after a failure of the node.
     package static let followingRetryDelay = Duration.seconds(5)
 
     let identity: Identity?

@@ -42,7 +42,7 @@ struct AdminServer: Service {
     static let maximumConnectionCount = 1_024
     /// The time after which the server closes a connection without requests.
     private static let idleTimeout = TimeAmount.seconds(30)
-    /// The maximum size of a body: a list of some thousand ids.
+    /// A list of a few thousand ids fits.
     private static let maximumBodyByteCount = 64 << 10
 
     private let address: ListenAddress

@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// A failed backup is a warning. The server continues without it.
 final class AutomaticBackup: Service {
-    /// 1 h, the maximum interval between two readings of the wall clock, which an operator may set.
+    /// Reads the wall clock at least this often, because an operator may change it.
     private static let longestSleep = Duration.seconds(3_600)
 
     private struct State {
@@ -30,7 +30,7 @@ final class AutomaticBackup: Service {
     private let newestTime = newestTimeMetric.gauge()
     private let failureCount = failuresMetric.counter()
 
-    /// Removes what a killed server left of a backup, and looks for the newest one. Call this under the instance lock of the database.
+    /// Removes partial backups left by a killed server, and looks for the newest backup. Call this under the instance lock of the database.
     ///
     /// - Parameters:
     ///   - database: The path of the database.

@@ -6,7 +6,7 @@ import Store
 ///
 /// It starts before the parts that do this work, and stops after them, so that their rows stay this server's until they have ended.
 struct ClusterMembership: Service {
-    /// 6 looks, which are 3 s: the number of looks in a row after which the node is lost. Clients do not wait longer for a reply.
+    /// How many failed polls in a row (3 s in total) it takes to treat the node as lost. Clients do not wait longer for a reply.
     private static let patience = 6
 
     let cluster: any ClusterStore

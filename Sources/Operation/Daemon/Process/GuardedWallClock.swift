@@ -59,9 +59,9 @@ struct WallClockJudge {
         case returned
     }
 
-    /// 1 h: more than the time service corrects a running clock by, less than the shortest lifetime of a day.
+    /// More than the time service corrects a running clock by, less than the shortest lifetime of a day.
     static let tolerance = Duration.seconds(3_600)
-    /// 10 min after which a jump is accepted: longer than an operator or the time service needs to correct a mistake.
+    /// A jump is accepted after this time, which is longer than an operator or the time service needs to correct a mistake.
     static let confirmationTime = Duration.seconds(600)
 
     /// The accepted difference between wall clock and monotonic clock; nil before the first reading.

@@ -3,7 +3,7 @@ struct ShutdownLimits: Sendable {
     /// The limit for all parts: then the server cancels work in flight and records attempts at gorush as uncertain.
     var gracePeriod: Duration
 
-    /// 25 s and ``writing`` make 30 s, after which Kubernetes kills a process.
+    /// With ``writing`` this makes 30 s, after which Kubernetes kills a process.
     static let defaultGracePeriod = Duration.seconds(25)
 
     /// The time for recording cancelled work and closing the database; each wait for another process's lock takes up to 2 s.

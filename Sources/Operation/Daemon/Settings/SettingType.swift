@@ -40,7 +40,7 @@ extension SettingType<String> {
         }
     }
 
-    /// 1 to `maximumLength` letters, digits and `._-`.
+    /// Between 1 and `maximumLength` letters, digits and `._-`.
     static func name(maximumLength: Int) -> SettingType {
         SettingType("1 to \(maximumLength) letters, digits, dots, hyphens and underscores") {
             (1...maximumLength).contains($0.count) && $0.allSatisfy(HostName.isAllowed) ? $0 : nil

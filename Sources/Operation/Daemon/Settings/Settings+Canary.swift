@@ -10,7 +10,7 @@ package struct CanarySettings: Sendable {
 }
 
 extension Settings {
-    /// 10 s: a check takes up to some seconds, and each costs a transaction or three.
+    /// A check takes up to a few seconds, and costs a transaction or three.
     private static let minimumCanaryInterval = Duration.seconds(10)
 
     /// Reads the section `canary`; nil if its interval is 0 or not set.

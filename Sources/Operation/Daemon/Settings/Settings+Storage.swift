@@ -23,7 +23,7 @@ extension Settings {
         case postgresql
     }
 
-    /// 64 characters of a server's name, which is a label of metrics.
+    /// A server's name is a label of metrics.
     private static let maximumServerNameLength = 64
 
     /// Reads `storage.kind`, `storage.url` and `storage.passwordFile`.

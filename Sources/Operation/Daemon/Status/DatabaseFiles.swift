@@ -2,8 +2,7 @@ import Foundation
 import StatusReport
 
 extension StatusSnapshot.Files {
-    /// Reads the sizes of a database and of its write-ahead log, and the free space of their disk; nothing of a database on a server of its
-    /// own.
+    /// Reads the sizes of a database and of its write-ahead log, and the free space of their disk. Not available for PostgreSQL.
     init(_ storage: StorageSettings) {
         guard case .sqlite(let path) = storage else {
             self.init()

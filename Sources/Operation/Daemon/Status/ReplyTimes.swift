@@ -2,7 +2,7 @@ import StatusReport
 
 /// Counts of reply times in the buckets of a histogram.
 struct ReplyTimes: Sendable, Equatable {
-    /// 3 s, for which a client waits for a reply.
+    /// Clients wait this long for a reply.
     private static let patience = 3.0
 
     /// The upper bounds of the buckets in seconds, ascending.

@@ -110,7 +110,7 @@ struct StatusPageContent {
             ])
     }
 
-    /// 5 min: a push that waits longer is late (OPERATE.md).
+    /// A push that waits longer is late (OPERATE.md).
     private static let lateAge = 300
     private static let unreadable = "the store could not be read"
 

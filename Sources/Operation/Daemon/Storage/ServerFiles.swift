@@ -7,7 +7,6 @@ import Settings
 import StatusCrypto
 import Store
 
-/// The files of a server.
 struct ServerFiles: Sendable {
     let identity: PrivateKey
     let store: any ServerStore

@@ -91,7 +91,7 @@ package struct AdminEndpoints {
         var reason: String?
     }
 
-    /// 2 min: gorush waits up to 60 s for Apple or Google, and a push may wait for its turn.
+    /// gorush waits up to 60 s for Apple or Google, and a push may wait for its turn.
     private static let outcomeTimeout = Duration.seconds(120)
 
     /// Waits for the result of the first attempt of a push, unless no route of its platform delivers.

@@ -6,7 +6,7 @@ import StatusCrypto
 
 /// The database of a status-go server, read from a private copy (STATUS_GO_DATABASE.md §2).
 struct StatusGoDatabase: Sendable {
-    /// 250 registrations of up to a megabyte each that are in memory at once.
+    /// Registrations of up to a megabyte each are in memory together.
     private static let registrationPageCount = 250
     /// The ids of 5,000 handled requests, which one transaction of the store takes.
     private static let requestPageCount = 5_000

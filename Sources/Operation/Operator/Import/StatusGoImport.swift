@@ -5,7 +5,7 @@ import Store
 
 /// Copies the rows of a status-go server into a store.
 struct StatusGoImport {
-    /// 300,000 handled requests: those of several days. A node's history brings back requests of one day (`ProtocolLimits.pushLifetime`).
+    /// Several days' worth of handled requests. A node's history brings back requests of one day (`ProtocolLimits.pushLifetime`).
     private static let maximumRequestCount = 300_000
 
     let source: StatusGoDatabase

@@ -10,7 +10,7 @@ import Store
 
 /// The result of restoring a server's database from a backup.
 package struct RestoreReport: Report {
-    /// 1 h, after which pushes of the backup expire: older notifications are useless on a phone.
+    /// Pushes of the backup expire after this time, because older notifications are useless on a phone.
     private static let pushLifetime = Duration.seconds(3_600)
 
     private let database: String

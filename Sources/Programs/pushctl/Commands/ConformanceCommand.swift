@@ -129,7 +129,6 @@ extension Rule {
 
 extension Rule.Level: ExpressibleByArgument {}
 
-/// An address to listen on.
 struct ListenAddress {
     let host: String
     let port: Int

@@ -35,7 +35,7 @@ struct Watch: AsyncParsableCommand {
         transform: TimeArgument.duration)
     var duration: Duration?
 
-    /// 500 ms: how late the command notices that its time is over.
+    /// How late the command may notice that its time is over.
     private static let interval = Duration.milliseconds(500)
 
     func run() async throws {

@@ -6,7 +6,7 @@ import Operator
 /// The address of the gateway, and requests to it.
 struct GatewayOptions: ParsableArguments {
     private static let defaultURL = "http://127.0.0.1:8070"
-    /// 40 s: the gateway responds to a softphone's push after up to 25 s (GATEWAY_PROTOCOLS.md, decision 4).
+    /// The gateway responds to a softphone's push after up to 25 s (GATEWAY_PROTOCOLS.md, decision 4).
     private static let timeout = Duration.seconds(40)
     private static let maximumAnswerByteCount = 4 << 20
 

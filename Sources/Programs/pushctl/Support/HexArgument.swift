@@ -14,7 +14,6 @@ enum HexArgument {
         }
     }
 
-    /// A public key.
     @Sendable static func key(_ text: String) throws -> PushClient.PublicKey {
         do {
             return try PushClient.PublicKey(hex: text)

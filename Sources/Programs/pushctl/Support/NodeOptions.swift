@@ -28,7 +28,6 @@ struct NodeOptions: ParsableArguments {
         }
     }
 
-    /// Returns the access to the node.
     func access() throws(Failure) -> NodeAccess {
         let setting = Setting(node, option: "--node", variable: "PUSHCTL_NODE")
         let url = setting?.text ?? Self.defaultURL

@@ -12,7 +12,7 @@ final class ProgressBar: Sendable {
         var lastLine: ContinuousClock.Instant?
     }
 
-    /// 100 ms between two lines: more often, an eye sees no difference.
+    /// Between two lines. More often, an eye sees no difference.
     private static let interval = Duration.milliseconds(100)
 
     private let isShown: Bool

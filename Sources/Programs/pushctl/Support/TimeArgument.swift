@@ -2,7 +2,6 @@ import ArgumentParser
 import Envelope
 import Foundation
 
-/// Arguments that are times.
 enum TimeArgument {
     /// Reads a time such as `2026-11-24T12:00:00Z`, or a day, which begins at midnight UTC.
     ///
