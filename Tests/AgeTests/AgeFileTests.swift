@@ -1,5 +1,6 @@
 import Bytes
 import Foundation
+import ServerCrypto
 import StatusCrypto
 import TestSupport
 import Testing
@@ -102,6 +103,59 @@ struct AgeFileTests {
     func `Bech32 is read as BIP 173 has it`(text: String, prefix: String, bytes: [UInt8]?) {
         #expect(Bech32.decode(text, prefix: prefix) == bytes)
         if let bytes { #expect(Bech32.encode(bytes, prefix: prefix) == text.lowercased()) }
+    }
+
+    /// The same key as ``publicKey``, with bits or groups that no byte fills.
+    @Test(arguments: [
+        "age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxp4w7020", "age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxgkvwkfq",
+        "age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqqqz3c8pk",
+    ])
+    func `a key whose text has more bits than the key is refused, as age does`(text: String) async throws {
+        #expect(Bech32.decode(text, prefix: "age") == nil)
+        #expect(AgeRecipient(text) == nil)
+        try folder.write("plain", to: "plain")
+        let ended = try await ChildProcess.run(
+            "/usr/bin/age", ["--recipient", text, "--output", folder.path("sealed"), folder.path("plain")])
+        #expect(ended.exitCode != 0)
+    }
+
+    /// The chunks of a file: how many bytes each holds, and whether it is marked as the last one.
+    struct Chunks: Sendable, CustomTestStringConvertible {
+        var byteCounts: [Int]
+        /// The index of the chunk that is marked as the last one.
+        var last: Int?
+        var isValid = false
+
+        var testDescription: String { "\(byteCounts), last \(last.map(String.init) ?? "none")" }
+    }
+
+    @Test(arguments: [
+        Chunks(byteCounts: [65_536, 1], last: 1, isValid: true), Chunks(byteCounts: [65_536], last: 0, isValid: true),
+        Chunks(byteCounts: [0], last: 0, isValid: true),
+        // An empty chunk after another one, a chunk after the last one, no last one, and two that are short before the last one.
+        Chunks(byteCounts: [65_536, 0], last: 1), Chunks(byteCounts: [65_536, 1], last: 0), Chunks(byteCounts: [65_536], last: nil),
+        Chunks(byteCounts: [65_535, 1], last: 1), Chunks(byteCounts: [0, 1], last: 1),
+    ])
+    func `a file is opened only if its chunks are those that age writes`(chunks: Chunks) async throws {
+        var random = SecureRandom()
+        let (fileKey, salt): (FixedBytes<16>, FixedBytes<16>) = (random.fixedBytes(), random.fixedBytes())
+        var file = Array(AgeHeader.text(for: [recipient], fileKey: fileKey, using: &random).utf8) + salt.bytes
+        let key = HKDFSHA256.deriveKey(from: fileKey.span, salt: salt.bytes, info: "payload")
+        for (number, byteCount) in chunks.byteCounts.enumerated() {
+            var nonce = FixedBytes<12>()
+            (nonce[10], nonce[11]) = (UInt8(number), number == chunks.last ? 1 : 0)
+            file += ChaCha20Poly1305.seal(Self.bytes(byteCount).span, key: key, nonce: nonce)
+        }
+        if chunks.isValid {
+            #expect(try decrypt(file).count == chunks.byteCounts.reduce(0, +))
+        } else {
+            #expect(throws: AgeError.damaged) { try decrypt(file) }
+        }
+        try Data(file).write(to: URL(filePath: folder.path("file.age")))
+        let ended = try await ChildProcess.run(
+            "/usr/bin/age",
+            ["--decrypt", "--identity", folder.path("identity"), "--output", folder.path("opened"), folder.path("file.age")])
+        #expect((ended.exitCode == 0) == chunks.isValid)
     }
 
     // MARK: Helpers

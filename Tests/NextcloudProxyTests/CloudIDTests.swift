@@ -70,6 +70,17 @@ struct CloudIDTests {
         #expect(request.contains("ocs-apirequest: true") && request.contains("accept: application/json"))
     }
 
+    /// A host with a public address, so that only the scheme is at fault.
+    @Test func `only a trusted host is asked over plain HTTP`() throws {
+        let proof = HTTPIdentityProof(http: HTTPClient(), trustedHosts: ["Cloud.example.com"])
+        func request(_ account: String) throws -> HTTPRequest? { proof.request(for: try #require(CloudID(account))) }
+        #expect(try request("alice@http://other.example.com") == nil)
+        #expect(try request("alice@http://203.0.113.7") == nil)
+        #expect(try request("alice@https://other.example.com")?.onlyPublicAddresses == true)
+        #expect(try request("alice@other.example.com")?.url.hasPrefix("https://") == true)
+        #expect(try request("alice@http://cloud.example.com")?.onlyPublicAddresses == false)
+    }
+
     @Test(arguments: ["127.0.0.1", "localhost"])
     func `other hosts are not contacted at a private address or over plain HTTP`(host: String) async throws {
         let server = try RawServer { $0.respond(body: Self.answer(GatewayVectors.key("user_alice").public_spki_pem)) }

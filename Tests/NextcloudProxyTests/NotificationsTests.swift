@@ -1,7 +1,9 @@
 import Bytes
 import Envelope
+import Foundation
 import GatewayHTTP
 import HTTPClient
+import ServerCrypto
 import StatusCrypto
 import Store
 import TestSupport
@@ -121,6 +123,18 @@ struct NotificationsTests {
             let entry = Self.entry("talk_chat_oaep").replacing(try Regex("\"\(field)\":\"[^\"]*\""), with: "\"\(field)\":\"\(value)\"")
             #expect(try await world.notify([entry]).body == #"{"unknown":[],"failed":1}"#)
         }
+    }
+
+    /// The signature is valid in each case, so that only the length of the subject can be at fault.
+    @Test(arguments: [(100, false), (255, false), (256, true), (1_024, true), (1_025, false)])
+    func `a signed subject has the length of an RSA block`(byteCount: Int, isAccepted: Bool) throws {
+        let key = try #require(RSAPrivateKey(pem: GatewayVectors.key("user_alice").private_pkcs8_pem))
+        let subject = [UInt8](repeating: 7, count: byteCount)
+        var entry = try #require(BatchEntry(Self.entry("talk_chat_oaep")))
+        entry.subject = Data(subject).base64EncodedString()
+        entry.signature = Data(key.signature(of: subject)).base64EncodedString()
+        #expect(key.publicKey.isValidSignature(key.signature(of: subject), of: subject))
+        #expect(entry.isSigned(by: key.publicKey) == isAccepted)
     }
 
     // MARK: Notifications for phones

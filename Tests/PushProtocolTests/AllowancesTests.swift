@@ -46,6 +46,25 @@ import Wire
         #expect(buckets.credits(of: 9_999, at: time(9_999)) == 2)
     }
 
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `whatever is spent, a bucket is full again after its debt`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var buckets = CreditBuckets<Int>(capacity: 3, interval: .seconds(5))
+        var now = start
+        for _ in 0..<3_000 {
+            // The times are monotonic.
+            now = now.advanced(by: .seconds(Int.random(in: 0..<4, using: &random)))
+            let key = Int.random(in: 0..<2_000, using: &random)
+            let before = buckets.credits(of: key, at: now)
+            buckets.spend(Int.random(in: 0..<9, using: &random), of: key, at: now)
+            let after = buckets.credits(of: key, at: now)
+            #expect(-3...3 ~= after && after <= before)
+            #expect(buckets.availability(of: 1, key: key, at: now) <= now.advanced(by: .seconds(5 * 4)))
+        }
+        let end = now.advanced(by: .seconds(2 * 3 * 5))
+        #expect((0..<2_000).allSatisfy { buckets.credits(of: $0, at: end) == 3 })
+    }
+
     @Test func `restricted buckets contain only their keys`() {
         var buckets = buckets()
         for key in ["a", "b"] { buckets.spend(of: key, at: start) }

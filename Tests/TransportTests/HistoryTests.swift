@@ -30,7 +30,7 @@ import Wire
         world.archive(.seconds(499), contentTopic: HistoryWorld.foreign, number: 2)
         history.note(.loaded(ago(.seconds(600))), at: world.now)
         history.note(.gap, at: world.now)
-        while history.action.delay != HistorySync.topicDelay { history.note(try world.carryOut(history.action.work), at: world.now) }
+        try world.run(&history) { $0.delay == HistorySync.topicDelay }
     }
 
     func ago(_ duration: Duration) -> Timestamp { world.now.advanced(by: .zero - duration) }
@@ -45,7 +45,7 @@ import Wire
         history.note(.gap, at: world.now)
         var requests = 0
         var delays: [Duration] = []
-        while delays.count < 8, requests < 1_000 {
+        for _ in 0..<3_000 where delays.count < 8 {
             switch history.action.work {
             case .ask(let query):
                 if let delay = history.action.delay, delay > .zero { delays.append(delay) }
@@ -290,7 +290,7 @@ import Wire
         let missed = world.archive(.seconds(1), number: 1)
         let late = world.archive(.seconds(400), number: 2)
         history.note(.gap, at: world.now)
-        while world.accepted.isEmpty { history.note(try world.carryOut(history.action.work), at: world.now) }
+        try world.run(&history) { [world] _ in !world.accepted.isEmpty }
         #expect(world.accepted == [missed])
         try world.run(&history)
         #expect(world.accepted == [missed, late])
@@ -334,7 +334,7 @@ import Wire
                 number += 1
                 history.note(.page(world.endlessPage(number)), at: world.now)
                 if case .offer = history.action.work { history.note(.accepted, at: world.now) }
-            } while history.action.issue == nil || history.action.delay == .zero
+            } while number < 1_000 && (history.action.issue == nil || history.action.delay == .zero)
             #expect(begin.duration(to: world.now) >= window && begin.duration(to: world.now) < window + .seconds(60))
             #expect(history.action.issue == "the store's pages do not end")
             #expect(history.action.delay == .seconds(count))
@@ -382,7 +382,7 @@ import Wire
         world.archive(.seconds(498), contentTopic: HistoryWorld.foreign, number: 3)
         history.note(.loaded(ago(.seconds(600))), at: world.now)
         history.note(.gap, at: world.now)
-        while history.action.delay != HistorySync.topicDelay { history.note(try world.carryOut(history.action.work), at: world.now) }
+        try world.run(&history) { $0.delay == HistorySync.topicDelay }
         #expect(world.accepted == [registration])
         #expect(world.saved == [])
         world.state.withLock { _ = $0.wantedTopics.insert(clientTopic) }

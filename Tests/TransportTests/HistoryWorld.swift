@@ -129,11 +129,30 @@ final class HistoryWorld: Sendable {
     @discardableResult
     func run(_ history: inout HistorySync, checkpoint: Timestamp? = nil) throws -> [HistorySync.Action] {
         var actions: [HistorySync.Action] = []
-        while !(history.action.work == .wait && [nil, HistorySync.interval].contains(history.action.delay)) {
+        for _ in 0..<Self.maximumStepCount {
+            if history.action.work == .wait, [nil, HistorySync.interval].contains(history.action.delay) { return actions }
             if let delay = history.action.delay { advance(by: delay) }
             actions.append(history.note(try carryOut(history.action.work, checkpoint: checkpoint), at: now))
         }
-        return actions
+        throw Endless(action: history.action)
+    }
+
+    /// Carries out the history's work, without a delay, until its action or the world meets a condition.
+    func run(_ history: inout HistorySync, until isReached: (HistorySync.Action) -> Bool) throws {
+        for _ in 0..<Self.maximumStepCount {
+            if isReached(history.action) { return }
+            history.note(try carryOut(history.action.work), at: now)
+        }
+        throw Endless(action: history.action)
+    }
+
+    /// More steps than any test needs. Without the limit a history that never comes to rest would hang the run: these loops do not wait, so
+    /// no time-out could cancel them.
+    private static let maximumStepCount = 100_000
+
+    /// The history did not come to the end of its work.
+    struct Endless: Error {
+        var action: HistorySync.Action
     }
 
     /// Returns a page as nwaku does (WAKU_REST.md §1.5).

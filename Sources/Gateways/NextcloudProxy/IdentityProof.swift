@@ -27,14 +27,19 @@ package struct HTTPIdentityProof: IdentityProof {
     }
 
     package func key(of account: CloudID) async -> RSAPublicKey? {
+        guard let request = request(for: account), let response = try? await http.send(request), response.status == 200 else { return nil }
+        return Self.key(in: response.body)
+    }
+
+    /// - Returns: nil if the server of the account may not be asked.
+    func request(for account: CloudID) -> HTTPRequest? {
         let isTrusted = trustedHosts.contains(account.host)
         guard isTrusted || !account.isPlainHTTP else { return nil }
         var request = HTTPRequest(
             method: .get, url: account.keyURL, headers: [("OCS-APIRequest", "true"), ("Accept", "application/json")],
             timeout: Self.timeout, connectTimeout: Self.timeout, maximumResponseBodyByteCount: Self.maximumAnswerByteCount)
         request.onlyPublicAddresses = !isTrusted
-        guard let response = try? await http.send(request), response.status == 200 else { return nil }
-        return Self.key(in: response.body)
+        return request
     }
 
     /// `{"ocs":{"meta":…,"data":{"public":"…"}}}`
