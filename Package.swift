@@ -72,34 +72,46 @@ let package = Package(
         // One folder of Sources/ a floor, from the top down. A target depends on its own floor and lower ones (Scripts/check-floors).
 
         // Programs: thin executables: they parse arguments and call a library.
-        executable("pushserver", in: "Sources/Programs", ["Daemon", "Settings"]),
+        executable("pushserver", in: "Sources/Programs", ["Daemon", "Settings", "Observation"]),
         executable(
             "pushctl", in: "Sources/Programs",
             [
-                "Operator", "Settings", "Age", "Conformance", "PushClientFileState", "PushClientREST", "PushClient", "PushProtocol",
-                "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPClient", "Bytes", unixSignals,
+                "Operator", "Settings", "Observation", "ServerFiles", "Conformance", "PushClientFileState", "PushClientREST",
+                "PushClient", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPClient", "Bytes", unixSignals,
             ]),
 
         // Operation: the running server, and what its operator does.
         library(
             "Daemon", in: "Sources/Operation",
             [
-                "Backup", "StatusReport", "Settings", "Age", "PushClient", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM",
-                "GatewayHTTP", "Engine", "Delivery", "PostgreSQLStore", "SQLiteStore", "Store", "Relay", "Transport", "WakuREST",
-                "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPServing", "HTTPClient", "MetricDeclarations",
-                "JSON", "Tasks", "Bytes", hummingbird, logging, metrics, mustache, serviceLifecycle,
+                "Settings", "Observation", "ServerFiles", "PushClient", "GatewayDelivery", "NextcloudProxy", "NextcloudOrigin",
+                "SoftphonePNM", "GatewayHTTP", "Engine", "Delivery", "PostgreSQLStore", "SQLiteStore", "Store", "Relay", "Transport",
+                "WakuREST", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPServing", "HTTPClient",
+                "MetricDeclarations", "Tasks", "Bytes", hummingbird, logging, metrics, serviceLifecycle,
             ]),
         library(
             "Operator", in: "Sources/Operation",
             [
-                "Backup", "StatusReport", "Settings", "Age", "Conformance", "PushClientREST", "PushClient", "PostgreSQLStore",
-                "SQLiteStore", "Store", "WakuREST", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPClient",
-                "Bytes", grdb, logging, sqlite,
+                "Observation", "ServerFiles", "Conformance", "PushClientREST", "PushClient", "PostgreSQLStore", "SQLiteStore", "Store",
+                "WakuREST", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPClient", "Bytes", grdb, logging,
+                sqlite,
             ]),
-        library("Backup", in: "Sources/Operation", ["Settings", "Age", "SQLiteStore", "Store", "Envelope", "Tasks", "Bytes"]),
-        library("StatusReport", in: "Sources/Operation"),
-        library("Settings", in: "Sources/Operation", ["ServerCrypto", "StatusCrypto", "Bytes", "CBuildInfo", yams]),
-        library("Age", in: "Sources/Operation", ["ServerCrypto", "StatusCrypto", "Bytes"]),
+        library(
+            "Settings", in: "Sources/Operation",
+            [
+                "Observation", "ServerFiles", "PushClient", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "GatewayHTTP", "Delivery",
+                "PostgreSQLStore", "Store", "Transport", "PushProtocol", "ServerCrypto", "StatusCrypto", "HTTPClient", "JSON", "Bytes",
+                logging, yams,
+            ]),
+        library(
+            "Observation", in: "Sources/Operation",
+            [
+                "ServerFiles", "Engine", "Delivery", "Store", "Transport", "Envelope", "StatusCrypto", "MetricDeclarations", "Bytes",
+                "CBuildInfo", logging, metrics, mustache, serviceLifecycle,
+            ]),
+        library(
+            "ServerFiles", in: "Sources/Operation",
+            ["PostgreSQLStore", "SQLiteStore", "Store", "Envelope", "ServerCrypto", "StatusCrypto", "Tasks", "Bytes"]),
 
         // Kit: the rules of 71 against any server, from outside.
         library(
@@ -128,6 +140,9 @@ let package = Package(
                 "GatewayHTTP", "Store", "Envelope", "ServerCrypto", "StatusCrypto", "HTTPClient", "MetricDeclarations", "JSON", "Tasks",
                 "Bytes", logging, metrics, serviceLifecycle,
             ]),
+        library(
+            "GatewayDelivery", in: "Sources/Gateways",
+            ["NextcloudProxy", "SoftphonePNM", "Delivery", "Store", "Envelope"]),
         library("SoftphonePNM", in: "Sources/Gateways", ["GatewayHTTP", "Store", "JSON", "Bytes", logging]),
         library(
             "GatewayHTTP", in: "Sources/Gateways",
@@ -197,7 +212,7 @@ let package = Package(
                     Context.environment[name].map { .define(name, to: "\"\($0)\"") }
                 }),
 
-        executable("pushbench", in: "Benchmarks", ["Bench", "Settings"]),
+        executable("pushbench", in: "Benchmarks", ["Bench", "Observation"]),
 
         // The benchmarks (docs/BENCHMARKS.md) of every layer, with the bare C libraries for comparison.
         library(
@@ -230,8 +245,8 @@ let package = Package(
         .executableTarget(
             name: "pushfuzz",
             dependencies: [
-                "CAllocationMeter", "Daemon", "Delivery", "Engine", "Transport", "Relay", "NextcloudProxy", "GatewayHTTP", "Store",
-                "Bytes", "StatusCrypto", "SQLiteStore", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope", "Wire", "Settings",
+                "CAllocationMeter", "Settings", "Delivery", "Engine", "Transport", "Relay", "NextcloudProxy", "GatewayHTTP", "Store",
+                "Bytes", "StatusCrypto", "SQLiteStore", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope", "Wire",
                 "TestSupport", argumentParser, logging, grdb, sqlite,
             ],
             path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"],
@@ -266,14 +281,13 @@ let package = Package(
         tests(
             "Redaction",
             [
-                "Daemon", "Settings", "Delivery", "Engine", "SQLiteStore", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP", "Store",
+                "Settings", "Delivery", "Engine", "SQLiteStore", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP", "Store",
                 "PushClient", "WakuREST", "PushProtocol", "HTTPClient", "Bytes", "StatusCrypto", "Envelope", "Wire", logging,
             ]),
         tests("SoftphonePNM", ["Bytes", "SoftphonePNM", "GatewayHTTP", "Store", "HTTPClient", "Envelope", logging, serviceLifecycle]),
         tests("Wire", ["Wire", "Bytes", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["ServerCrypto", "StatusCrypto", "Bytes"]),
-        tests("Age", ["Age", "Bytes", "StatusCrypto"]),
-        tests("Backup", ["Backup", "Age", "SQLiteStore", "Store", "Bytes", "Envelope", grdb, logging]),
+        tests("ServerFiles", ["ServerFiles", "SQLiteStore", "Store", "Envelope", "StatusCrypto", "Bytes", grdb, logging]),
         tests("Envelope", ["Envelope", "Bytes", "StatusCrypto", "Wire"]),
         tests("PushProtocol", ["PushProtocol", "Bytes", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["HTTPClient"]),
@@ -294,8 +308,9 @@ let package = Package(
         tests(
             "Delivery",
             [
-                "Delivery", "Daemon", "SoftphonePNM", "Tasks", "JSON", "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol",
-                "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire", "Settings", grdb, logging, serviceLifecycle, yams,
+                "Settings", "GatewayDelivery", "Delivery", "SoftphonePNM", "Tasks", "JSON", "Engine", "Transport", "SQLiteStore", "Store",
+                "PushProtocol",
+                "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
             ]),
         tests(
             "Engine",
@@ -307,8 +322,8 @@ let package = Package(
             "PushClient",
             [
                 "PushClient", "PushClientREST", "PushClientFileState", "Messenger", "Tutorial", "pushctl", "pushserver", "Relay",
-                "WakuREST", "Transport", "HTTPClient", "PostgreSQLStore", "PushProtocol", "Tasks", "Envelope", "Settings",
-                "Bytes", "StatusCrypto", "Wire", logging, serviceLifecycle,
+                "WakuREST", "Transport", "HTTPClient", "PostgreSQLStore", "PushProtocol", "Tasks", "Envelope",
+                "ServerFiles", "Bytes", "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),
         tests(
             "Simulation",
@@ -317,22 +332,21 @@ let package = Package(
                 "PushProtocol", "Envelope", "Bytes", "StatusCrypto", "Wire", logging,
             ]),
         tests("Bench", ["Bench"]),
-        tests("Operator", ["Operator", "StatusReport"]),
+        tests("Operator", ["Operator", "Observation"]),
         tests(
             "Conformance",
             [
-                "Conformance", "pushserver", "pushctl", "Relay", "Transport", "WakuREST", "HTTPClient", "JSON", "Tasks", "Settings",
+                "Conformance", "pushserver", "pushctl", "Relay", "Transport", "WakuREST", "HTTPClient", "JSON", "Tasks", "ServerFiles",
                 "PushProtocol", "Envelope", "Bytes", "StatusCrypto", "Wire", logging,
             ],
             exclude: ["Specification"]),
         tests(
             "Daemon",
             [
-                "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "WakuREST", "Transport", "HTTPClient",
-                "SQLiteStore", "PostgreSQLStore", "Store", "PushProtocol", "StatusReport", "MetricDeclarations", "Envelope", "GatewayHTTP",
-                "Bytes",
-                "StatusCrypto",
-                "Settings", "Wire", "Backup", grdb, logging, serviceLifecycle, yams,
+                "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "Settings", "Observation",
+                "ServerFiles", "WakuREST", "Transport", "HTTPClient", "SQLiteStore", "PostgreSQLStore", "Store", "PushProtocol",
+                "MetricDeclarations",
+                "Envelope", "GatewayHTTP", "ServerCrypto", "StatusCrypto", "Wire", "Bytes", grdb, logging, serviceLifecycle, yams,
             ],
             exclude: ["Golden"]),
     ],

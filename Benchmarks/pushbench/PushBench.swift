@@ -1,7 +1,7 @@
 import ArgumentParser
 import Bench
 import Foundation
-import Settings
+import Observation
 
 @main
 struct PushBench: AsyncParsableCommand {

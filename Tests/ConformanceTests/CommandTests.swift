@@ -1,6 +1,6 @@
 import Bytes
 import Foundation
-import Settings
+import ServerFiles
 import StatusCrypto
 import TestSupport
 import Testing

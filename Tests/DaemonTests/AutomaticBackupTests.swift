@@ -1,4 +1,3 @@
-import Backup
 import Bytes
 import Envelope
 import Foundation
@@ -9,6 +8,8 @@ import TestSupport
 import Testing
 
 @testable import Daemon
+@testable import ServerFiles
+@testable import Settings
 
 /// The automatic backups of a server (`storage.backup`).
 @Suite(.fewAtATime)

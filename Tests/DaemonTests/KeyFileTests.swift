@@ -4,7 +4,7 @@ import StatusCrypto
 import TestSupport
 import Testing
 
-@testable import Settings
+@testable import ServerFiles
 
 /// Private files: their permissions, and the time of their sync.
 @Suite(.safetyNet) struct KeyFileTests {

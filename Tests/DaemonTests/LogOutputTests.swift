@@ -3,7 +3,7 @@ import Logging
 import TestSupport
 import Testing
 
-@testable import Daemon
+@testable import Observation
 
 /// The loss of log lines that cannot be written.
 @Suite(.safetyNet) struct LogOutputTests {

@@ -4,12 +4,14 @@ import Foundation
 import Logging
 import MetricDeclarations
 import SQLiteStore
+import ServerFiles
 import StatusCrypto
 import Store
 import TestSupport
 import Testing
 
 @testable import Daemon
+@testable import Observation
 
 /// The declared metrics, as a scraper sees them.
 @Suite(.fewAtATime, .safetyNet) struct MetricsTests {
@@ -119,7 +121,7 @@ import Testing
 
     @Test func `the page of the metrics is made of their declarations`() throws {
         let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/METRICS.md")
-        #expect(try String(contentsOf: page, encoding: .utf8) == MetricsPage.text + "\n", "pushserver metrics-page > docs/METRICS.md")
+        #expect(try String(contentsOf: page, encoding: .utf8) == ServerMetrics.page + "\n", "pushserver metrics-page > docs/METRICS.md")
     }
 
     @Test func `promtool reports no problem with a running server's metrics`() async throws {

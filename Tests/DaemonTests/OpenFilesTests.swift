@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 @testable import Daemon
-@testable import Settings
 
 /// The limit of open files, and connections that would exhaust it.
 @Suite(.safetyNet) struct OpenFilesTests {

@@ -2,7 +2,7 @@ import Envelope
 import Foundation
 import PostgreSQLStore
 import SQLiteStore
-import Settings
+import ServerFiles
 import StatusCrypto
 import Store
 import TestSupport

@@ -4,7 +4,7 @@ import Foundation
 import Logging
 import PushProtocol
 import SQLiteStore
-import Settings
+import ServerFiles
 import StatusCrypto
 import Store
 import TestSupport

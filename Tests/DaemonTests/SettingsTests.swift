@@ -1,9 +1,8 @@
 import Foundation
-import Settings
 import TestSupport
 import Testing
 
-@testable import Daemon
+@testable import Settings
 
 /// The errors of `check-config` for wrong configurations: the location, the value found, and the remedy.
 @Suite(.fewAtATime)

@@ -1,7 +1,7 @@
 import Envelope
 import Foundation
 import GRDB
-import Settings
+import ServerFiles
 import StatusCrypto
 import Store
 import TestSupport

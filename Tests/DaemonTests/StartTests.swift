@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import Settings
+import Observation
 import TestSupport
 import Testing
 

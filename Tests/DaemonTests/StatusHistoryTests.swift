@@ -1,8 +1,7 @@
-import StatusReport
 import TestSupport
 import Testing
 
-@testable import Daemon
+@testable import Observation
 
 /// The histories behind the charts of the status page, and its reply times.
 @Suite(.safetyNet)

@@ -2,11 +2,10 @@ import Bytes
 import Foundation
 import HTTPClient
 import StatusCrypto
-import StatusReport
 import TestSupport
 import Testing
 
-@testable import Daemon
+@testable import Observation
 
 /// The status page.
 @Suite(.safetyNet)

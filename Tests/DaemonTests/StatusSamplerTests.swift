@@ -1,11 +1,11 @@
 import Envelope
-import StatusReport
 import Store
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Daemon
+@testable import Observation
 
 /// Snapshots of a server whose clock the test advances.
 @Suite(.safetyNet)
@@ -63,7 +63,7 @@ struct StatusSamplerTests {
         _ = await running.result
     }
 
-    private static let conditions: [(Daemon.Condition, kind: String, advice: String, command: String)] = [
+    private static let conditions: [(Observation.Condition, kind: String, advice: String, command: String)] = [
         (.node("a"), "node", "Start the node", "pushserver check-config --probe"),
         (.network("a"), "network", "same shard", "pushserver check-config --probe"),
         (.store("a"), "store", "Free disk space", "df -h"), (.overload("a"), "overload", "Wait", "pushctl top"),
@@ -77,7 +77,7 @@ struct StatusSamplerTests {
 
     @Test(arguments: conditions)
     func `each kind of condition has its name, advice and command`(
-        condition: Daemon.Condition, kind: String, advice: String, command: String
+        condition: Observation.Condition, kind: String, advice: String, command: String
     ) {
         #expect(condition.kind == kind && condition.advice.contains(advice) && condition.command.hasPrefix(command))
         #expect(condition.text == "a" || condition == .dryRun)
@@ -94,7 +94,7 @@ private struct World: Sendable {
         let minute = Mutex(0)
         let oldestOpenPush = Mutex<Timestamp?>(nil)
         let isReadable = Mutex(true)
-        let issues = Mutex<[Daemon.Condition]>([])
+        let issues = Mutex<[Observation.Condition]>([])
     }
 
     let clock = ManualClock()

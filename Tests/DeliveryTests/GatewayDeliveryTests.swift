@@ -4,8 +4,8 @@ import Store
 import TestSupport
 import Testing
 
-@testable import Daemon
 @testable import Delivery
+@testable import GatewayDelivery
 
 /// A gateway's push whose sender waits for the first attempt (GATEWAY_PROTOCOLS.md, Decisions 4).
 @Suite(.safetyNet)

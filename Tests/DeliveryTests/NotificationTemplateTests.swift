@@ -1,4 +1,3 @@
-import Daemon
 import Foundation
 import PushProtocol
 import Settings

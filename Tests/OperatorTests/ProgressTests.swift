@@ -1,4 +1,4 @@
-import StatusReport
+import Observation
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import Foundation
-import StatusReport
+import Observation
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 import Envelope
 import PushClient
 import Relay
+import ServerFiles
 import ServiceLifecycle
-import Settings
 import StatusCrypto
 import Synchronization
 import TestSupport

@@ -6,7 +6,6 @@ import HTTPClient
 import Logging
 import PushClient
 import PushProtocol
-import Settings
 import StatusCrypto
 import Store
 import TestSupport
@@ -14,12 +13,12 @@ import Testing
 import WakuREST
 import Wire
 
-@testable import Daemon
 @testable import Delivery
 @testable import Engine
 @testable import NextcloudOrigin
 @testable import NextcloudProxy
 @testable import SQLiteStore
+@testable import Settings
 
 /// The printed forms of every type that contains a secret.
 @Suite(.safetyNet) struct PrintedSecretsTests {

@@ -6,10 +6,11 @@ import Foundation
 import HTTPClient
 import Logging
 import NextcloudOrigin
+import Observation
 import Relay
 import ServiceLifecycle
+import Settings
 import StatusCrypto
-import StatusReport
 import Store
 import Transport
 import WakuREST

@@ -1,4 +1,5 @@
 import SQLiteStore
+import ServerFiles
 import Settings
 import Store
 

@@ -1,6 +1,7 @@
 import Bytes
 import Foundation
-import Settings
+import ServerFiles
+package import Settings
 import StatusCrypto
 import Store
 

@@ -1,7 +1,8 @@
 import Bytes
 import Delivery
 import HTTPClient
-import Settings
+import ServerFiles
+package import Settings
 import StatusCrypto
 import Store
 import Transport

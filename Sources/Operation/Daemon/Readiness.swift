@@ -1,6 +1,8 @@
 import Envelope
 import Logging
+import Observation
 import ServiceLifecycle
+import Settings
 import Synchronization
 
 /// Collects the addresses as they are bound, and reports the server's readiness to operators and the service manager.
@@ -103,24 +105,6 @@ final class Readiness: Service {
                 admin: addresses.admin, relays: addresses.relays.sorted { $0.key < $1.key }.map(\.value), gateways: addresses.gateways,
                 publicKey: publicKey)
         }
-    }
-}
-
-/// The readiness of a server at the last look.
-struct ReadinessObservation: Sendable, Equatable {
-    private(set) var issues: [Condition] = []
-    private(set) var warnings: [Condition] = []
-    /// Whether the server was ready; false before the first look.
-    private(set) var isReady = false
-    /// The time since the start at which ``isReady`` last changed.
-    private(set) var since = Duration.zero
-
-    mutating func update(issues: [Condition], warnings: [Condition], at now: Duration) {
-        self.issues = issues
-        self.warnings = warnings
-        guard isReady != issues.isEmpty else { return }
-        isReady = issues.isEmpty
-        since = now
     }
 }
 

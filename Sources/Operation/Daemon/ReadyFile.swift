@@ -1,5 +1,5 @@
 import Foundation
-import Settings
+import ServerFiles
 
 /// The file to which a server writes its bound addresses as soon as it is ready (INTERFACE.md, "Files").
 struct ReadyFile: Sendable {

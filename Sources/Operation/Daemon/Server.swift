@@ -1,6 +1,8 @@
 import CoreMetrics
 package import Logging
-import Settings
+import Observation
+import ServerFiles
+package import Settings
 
 /// The daemon: opens its files, composes its parts, and runs them until a signal stops the process.
 package enum Server {

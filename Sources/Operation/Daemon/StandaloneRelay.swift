@@ -1,6 +1,7 @@
 import Envelope
 package import Logging
 import Relay
+package import Settings
 import Transport
 
 /// `pushserver relay`: one or more embedded nodes on a bus of their own, without a server behind them.

@@ -1,5 +1,5 @@
-import Age
 import Foundation
+import ServerFiles
 
 /// A database file that a tool prepares next to a server's database. A server never opens it.
 struct PreparedFile {

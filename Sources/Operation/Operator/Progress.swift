@@ -1,4 +1,4 @@
-import StatusReport
+import Observation
 
 /// The progress of one step of a long operation.
 package struct Progress: Sendable, Equatable {

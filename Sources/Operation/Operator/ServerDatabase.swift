@@ -1,12 +1,10 @@
-package import Age
-import Backup
 import Bytes
 import Foundation
 import Logging
 import PostgreSQLStore
 import SQLiteStore
 import ServerCrypto
-package import Settings
+package import ServerFiles
 import StatusCrypto
 package import Store
 

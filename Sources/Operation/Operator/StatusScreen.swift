@@ -1,5 +1,5 @@
 package import Foundation
-import StatusReport
+import Observation
 
 /// The status of a server as lines for a terminal, with the figures of the status page in the same order.
 package struct StatusScreen {

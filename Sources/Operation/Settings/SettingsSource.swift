@@ -1,5 +1,6 @@
 import Bytes
 import Foundation
+import ServerFiles
 import StatusCrypto
 import Yams
 
@@ -30,7 +31,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
         fileprivate var folder: String
 
         /// The value as an absolute path.
-        package var path: String { SettingsSource.absolute(value.text, from: folder) }
+        package var path: String { AbsolutePath.of(value.text, from: folder) }
     }
 
     package static let environmentPrefix = "PUSHSERVER_"
@@ -105,9 +106,9 @@ package struct SettingsSource: HoldsSecret, Sendable {
     }
 
     package func find(_ key: String) -> Found? {
-        if let text = flags[key] { return Found(value: .scalar(text), name: "flag \(key)", folder: Self.workingDirectory) }
+        if let text = flags[key] { return Found(value: .scalar(text), name: "flag \(key)", folder: AbsolutePath.workingDirectory) }
         let variable = Self.variable(for: key)
-        if let text = environment[variable] { return Found(value: .scalar(text), name: variable, folder: Self.workingDirectory) }
+        if let text = environment[variable] { return Found(value: .scalar(text), name: variable, folder: AbsolutePath.workingDirectory) }
         return file[key].map {
             Found(value: $0.value, name: key, line: "\(fileName), line \($0.line)", isQuoted: $0.isQuoted, folder: fileFolder)
         }
@@ -136,15 +137,8 @@ package struct SettingsSource: HoldsSecret, Sendable {
     }
 
     private static func folder(of file: String) -> String {
-        guard let slash = file.lastIndex(of: "/") else { return workingDirectory }
-        return slash == file.startIndex ? "/" : absolute(String(file[..<slash]), from: workingDirectory)
-    }
-
-    static var workingDirectory: String { FileManager.default.currentDirectoryPath }
-
-    static func absolute(_ path: String, from folder: String) -> String {
-        if path.isEmpty || path.hasPrefix("/") { return path }
-        return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
+        guard let slash = file.lastIndex(of: "/") else { return AbsolutePath.workingDirectory }
+        return slash == file.startIndex ? "/" : AbsolutePath.of(String(file[..<slash]), from: AbsolutePath.workingDirectory)
     }
 
     /// Returns the names in the file below a section whose keys the operator chooses, like `gorush.routes`.

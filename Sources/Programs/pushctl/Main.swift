@@ -1,9 +1,9 @@
 import ArgumentParser
 import Bytes
 import Foundation
+import Observation
 import Operator
 import PushClient
-import Settings
 
 /// Runs a command and exits with the code of its `Failure`, if any.
 @main

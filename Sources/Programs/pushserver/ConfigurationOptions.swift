@@ -1,5 +1,5 @@
 import ArgumentParser
-import Daemon
+import Settings
 
 /// The options that name the configuration, for all commands that need one.
 struct ConfigurationOptions: ParsableArguments {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Daemon
 import Foundation
-import Settings
+import Observation
 
 /// Runs a command's body; says on standard error what went wrong and exits with the code of INTERFACE.md, "Exit codes".
 func exitingWithStatus(_ body: () async throws -> Void) async throws {

@@ -5,5 +5,5 @@ struct MetricsPageCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "metrics-page", abstract: "Print docs/METRICS.md.", shouldDisplay: false)
 
-    func run() { print(MetricsPage.text) }
+    func run() { print(ServerMetrics.page) }
 }

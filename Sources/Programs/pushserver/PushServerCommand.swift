@@ -1,6 +1,6 @@
 import ArgumentParser
 import Daemon
-import Settings
+import Observation
 
 @main
 struct PushServerCommand: AsyncParsableCommand {

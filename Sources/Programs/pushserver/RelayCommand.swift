@@ -1,5 +1,7 @@
 import ArgumentParser
 import Daemon
+import Observation
+import Settings
 
 struct RelayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Daemon
 import Foundation
+import Observation
 import Settings
 
 struct ServeCommand: AsyncParsableCommand {

@@ -1,5 +1,5 @@
 import Foundation
-import StatusReport
+import Observation
 
 extension StatusSnapshot {
     /// A server on a busy day. The snapshot has each of its parts.

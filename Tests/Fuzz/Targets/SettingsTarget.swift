@@ -1,7 +1,6 @@
 #if DEBUG || FUZZER
-    import Settings
 
-    @testable import Daemon
+    @testable import Settings
 
     extension FuzzTarget {
         /// The text of a configuration file and, behind a zero byte, lines of an environment. Memory has no bound, because the operator is

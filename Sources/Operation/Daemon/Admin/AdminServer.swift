@@ -6,9 +6,10 @@ import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
+import Observation
 import ServiceLifecycle
+import Settings
 import StatusCrypto
-import StatusReport
 import Store
 
 /// The HTTP endpoints for operators: health, metrics, identity (INTERFACE.md, "Admin HTTP"). By default they listen on loopback.

@@ -1,5 +1,5 @@
 import Bytes
-import Settings
+import ServerFiles
 
 /// The token that a tool presents to change a running server's state: a random text in a file next to the database, mode 0600.
 struct AdminToken: Sendable {

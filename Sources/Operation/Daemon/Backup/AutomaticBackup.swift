@@ -1,11 +1,12 @@
-import Backup
 import Bytes
 import CoreMetrics
 import Envelope
 import Foundation
 import Logging
 import MetricDeclarations
+import ServerFiles
 import ServiceLifecycle
+import Settings
 import Synchronization
 
 /// Backs the database up while the server runs, and removes older backups (`storage.backup`).

@@ -6,6 +6,7 @@ import Logging
 import MetricDeclarations
 import PushClient
 import ServiceLifecycle
+import Settings
 import StatusCrypto
 import Synchronization
 import Wire

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HTTPClient
+package import Settings
 import Synchronization
 
 /// Stops the server of a configuration, so that an update can start another one.

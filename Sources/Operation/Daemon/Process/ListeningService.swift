@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import ServiceLifecycle
+import Settings
 
 /// A service that listens, and that names the setting when it cannot.
 struct ListeningService: Service {

@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import Logging
 import ServiceLifecycle
+import Settings
 import Synchronization
 import Tasks
 

@@ -1,8 +1,8 @@
-import Backup
 import Bytes
 import Glibc
 import Logging
 import SQLiteStore
+import ServerFiles
 import Settings
 import StatusCrypto
 import Store

@@ -1,5 +1,6 @@
 import Bytes
 import Logging
+import ServerFiles
 import Settings
 import StatusCrypto
 

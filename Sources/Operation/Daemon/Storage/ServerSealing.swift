@@ -1,5 +1,6 @@
 import Logging
 import ServerCrypto
+import ServerFiles
 import Settings
 import StatusCrypto
 import Store

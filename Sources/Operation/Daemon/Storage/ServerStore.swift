@@ -3,10 +3,12 @@ import Delivery
 import Logging
 import NextcloudOrigin
 import NextcloudProxy
+import Observation
 import PostgreSQLStore
 import PushProtocol
 import SQLiteStore
 import ServerCrypto
+import ServerFiles
 import Settings
 import StatusCrypto
 import Store

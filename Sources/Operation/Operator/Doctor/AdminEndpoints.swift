@@ -1,9 +1,9 @@
 import Bytes
 package import Foundation
 import HTTPClient
+import Observation
 import PushClient
 import StatusCrypto
-import StatusReport
 
 /// A server's admin endpoints, from which a checkup reads whether the server delivers its pushes.
 package struct AdminEndpoints {

@@ -4,7 +4,7 @@ import Foundation
 import PushProtocol
 import SQLiteStore
 import ServerCrypto
-package import Settings
+package import ServerFiles
 import StatusCrypto
 import Store
 

@@ -1,10 +1,9 @@
-import Age
 import Bytes
 import Envelope
 import Foundation
 import SQLiteStore
 import ServerCrypto
-package import Settings
+package import ServerFiles
 import StatusCrypto
 import Store
 

@@ -1,9 +1,10 @@
 import ArgumentParser
 import Bytes
 import Conformance
+import Observation
 import Operator
 import PushClient
-import Settings
+import ServerFiles
 import StatusCrypto
 
 struct ConformanceClientCommand: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Conformance
 import Foundation
+import Observation
 import Operator
 import PushClient
 import PushClientREST

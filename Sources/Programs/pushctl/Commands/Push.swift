@@ -1,8 +1,8 @@
 import ArgumentParser
 import Bytes
+import Observation
 import Operator
 import PushClient
-import Settings
 import StatusCrypto
 
 struct Push: AsyncParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
+import Observation
 import Operator
 import PushClient
-import Settings
 
 struct Query: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

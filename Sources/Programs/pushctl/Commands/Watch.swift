@@ -2,8 +2,8 @@ import ArgumentParser
 import Bytes
 import Envelope
 import Foundation
+import Observation
 import PushClient
-import Settings
 import StatusCrypto
 import Wire
 

@@ -1,6 +1,6 @@
-import Age
 import ArgumentParser
 import Operator
+import ServerFiles
 
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Operator
+import ServerFiles
 import Settings
 
 /// The database of a server on this machine.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Operator
-import Settings
+import ServerFiles
 
 struct MigrateStoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

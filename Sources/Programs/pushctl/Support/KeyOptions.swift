@@ -1,7 +1,8 @@
 import ArgumentParser
+import Observation
 import Operator
 import PushClient
-import Settings
+import ServerFiles
 
 /// The options that name a client's private key. The key itself is never an argument, because other users could see it.
 struct KeyOptions: ParsableArguments {

@@ -1,0 +1,18 @@
+import Delivery
+import Engine
+package import MetricDeclarations
+import NextcloudOrigin
+import Observation
+import SQLiteStore
+import Transport
+
+/// The metrics of a server, as `GET /metrics` prints them and docs/METRICS.md lists them.
+package enum ServerMetrics {
+    /// The page docs/METRICS.md.
+    package static var page: String { MetricsPage.text(of: declarations) }
+
+    package static let declarations: [Metric] =
+        EngineMetrics.declarations + StoreMetrics.declarations + WakuMetrics.declarations + RouteMetrics.declarations
+        + OriginMetrics.declarations + Gauges.declarations + StoreGauges.declarations + Canary.declarations
+        + AutomaticBackup.declarations + ResealingService.declarations + ProcessMetrics.declarations + BuildMetrics.declarations
+}

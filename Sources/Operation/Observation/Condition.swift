@@ -1,0 +1,107 @@
+package import Delivery
+
+/// A condition that an operator should know: a reason why the server is not ready, or a warning. The case names the part of the system
+/// where the operator has to act.
+package enum Condition: Sendable, Equatable {
+    /// The transport is not usable.
+    case node(String)
+    /// One of several nodes is not usable, or the shard is silent or loses messages.
+    case network(String)
+    /// The database rejects writes, or its writer hangs.
+    case store(String)
+    /// The server rejects messages because it has no capacity for them.
+    case overload(String)
+    /// Clients send messages that this version of the server cannot read.
+    case clients(String)
+    /// gorush itself takes no pushes.
+    case gorush(String)
+    /// Apple or Google delivers nothing, or refuses gorush.
+    case provider(String)
+    /// A setting of gorush or the outcomes of attempts suggest that pushes are lost or late.
+    case route(String)
+    /// No gorush is configured.
+    case dryRun
+    /// The wall clock has jumped.
+    case clock(String)
+    /// The server's own test pushes fail.
+    case canary(String)
+    /// The last automatic backup failed.
+    case backup(String)
+    /// A push proxy limits the Nextcloud origin.
+    case pushProxy(String)
+
+    /// The text in `GET /health/ready`, in logs and on the status page.
+    package var text: String {
+        switch self {
+        case .node(let text), .network(let text), .store(let text), .overload(let text), .clients(let text), .gorush(let text),
+            .provider(let text), .route(let text), .clock(let text), .canary(let text), .backup(let text), .pushProxy(let text):
+            text
+        case .dryRun: "dry run: no gorush.url is set, and no push leaves this machine"
+        }
+    }
+
+    /// The name of the kind in `GET /status.json` (JSON.md).
+    package var kind: String {
+        switch self {
+        case .node: "node"
+        case .network: "network"
+        case .store: "store"
+        case .overload: "overload"
+        case .clients: "clients"
+        case .gorush: "gorush"
+        case .provider: "provider"
+        case .route: "route"
+        case .dryRun: "dryRun"
+        case .clock: "clock"
+        case .canary: "canary"
+        case .backup: "backup"
+        case .pushProxy: "pushProxy"
+        }
+    }
+
+    /// The next step of the operator. REASONS.md has the long form.
+    package var advice: String {
+        switch self {
+        case .node: "Start the node, or read its log. The server then continues by itself and reads what it missed from the node's store."
+        case .network: "Check that apps, node and server use the same shard, and that no other program reads from the node."
+        case .store: "Free disk space, or check the disk. The server tries again each second and has lost no accepted message."
+        case .overload: "Wait if it passes: the node's store keeps the rejected messages. Otherwise find the sender or a faster machine."
+        case .clients: "Update this server: newer apps label their messages with a version that it does not know."
+        case .gorush: "Start gorush, or correct gorush.url. Accepted pushes wait for up to 24 hours."
+        case .provider: "Correct the credentials, the bundle id or the environment in gorush's configuration. Accepted pushes wait."
+        case .route: "Compare gorush's configuration with Config/gorush.yml, and its keys with the app."
+        case .dryRun: "Set gorush.url in the configuration and restart the server."
+        case .clock: "Correct the clock of this machine. The server ignores the jump for ten minutes."
+        case .canary: "Send a test push of your own, which shows the step that fails."
+        case .backup: "Free space for the backups, or correct the folder's owner. The server tries again within 15 minutes."
+        case .pushProxy: "Ask the operator of the push proxy for a higher limit."
+        }
+    }
+
+    /// The shell command that helps.
+    package var command: String {
+        switch self {
+        case .node, .network, .gorush, .provider, .route, .dryRun: "pushserver check-config --probe"
+        case .backup: "df -h; journalctl --unit pushserver --lines 50"
+        case .store: "df -h; dmesg | tail; journalctl --unit pushserver --lines 50"
+        case .overload: "pushctl top"
+        case .clients: "pushserver --version"
+        case .clock: "timedatectl"
+        case .canary: "pushctl doctor"
+        case .pushProxy: "journalctl --unit pushserver --lines 50"
+        }
+    }
+}
+
+extension Condition {
+    /// Creates the condition for an issue of a route.
+    package init(_ issue: RouteReport.Issue, of route: RouteReport) {
+        let text = route.text(issue)
+        self =
+            switch issue {
+            case .gorush: .gorush(text)
+            case .provider: .provider(text)
+            case .outbox: .store(text)
+            }
+    }
+}

@@ -1,0 +1,69 @@
+package import Engine
+import Envelope
+package import MetricDeclarations
+package import Transport
+
+/// The metrics that the server reads at each scrape, without those of the store.
+package struct Gauges: Sendable {
+    private let engine: Engine
+    private let waku: WakuTransport?
+    private let topics: PrometheusValue
+    private let inFlight: PrometheusValue
+    private let replies: PrometheusValue
+    private let lastMessageAge: PrometheusValue
+    private let lostLogLines: PrometheusValue
+    private let ready: PrometheusValue
+    private let wallClock: PrometheusValue
+    private let healthIssues: @Sendable () async -> [String]
+
+    package init(
+        engine: Engine, waku: WakuTransport?, openFileLimit: Int, registry: PrometheusRegistry,
+        healthIssues: @escaping @Sendable () async -> [String]
+    ) {
+        self.engine = engine
+        self.waku = waku
+        self.healthIssues = healthIssues
+        lastMessageAge = registry.value(of: Self.lastMessageAge)
+        ready = registry.value(of: Self.ready)
+        wallClock = registry.value(of: Self.wallClock)
+        topics = registry.value(of: Self.topics)
+        inFlight = registry.value(of: Self.inFlight)
+        replies = registry.value(of: Self.replies)
+        lostLogLines = registry.value(of: Self.lostLogLines)
+        registry.value(of: Self.openFileLimit).set(Double(openFileLimit))
+    }
+
+    package func refresh() async {
+        ready.set(await healthIssues().isEmpty ? 1.0 : 0.0)
+        wallClock.set(Double(WallClock.system.now().nanoseconds) / 1e9)
+        waku?.refreshGauges()
+        topics.set(Double(engine.queryTopicCount))
+        lostLogLines.set(Double(LogOutput.standardError.lostLineCount))
+        inFlight.set(Double(engine.inFlightCount))
+        replies.set(Double(engine.waitingReplyCount))
+        if let age = engine.lastMessageAge { lastMessageAge.set(age / .seconds(1)) }
+    }
+}
+
+extension Gauges {
+    package static let declarations = [ready, wallClock, topics, inFlight, replies, lastMessageAge, lostLogLines, openFileLimit]
+
+    private static let ready = Metric(
+        .gauge, "pushserver_ready", help: "Whether the server is ready, as GET /health/ready reports.")
+    private static let wallClock = Metric(
+        .gauge, "pushserver_wall_clock_seconds", help: "Time of the system's clock at the scrape, since 1970.")
+    private static let topics = Metric(
+        .gauge, "pushserver_topic_directory_entries", help: "Entries in the topic directory, two for each registration.")
+    private static let inFlight = Metric(
+        .gauge, "pushserver_messages_in_flight",
+        help: "Messages and replies in memory, and published replies without a publication mark.")
+    private static let replies = Metric(
+        .gauge, "pushserver_replies_waiting", help: "Replies that are not marked as published, in memory or not.")
+    private static let lastMessageAge = Metric(
+        .gauge, "pushserver_last_message_age_seconds",
+        help: "Time since the server last recorded a new message; missing before the first one.")
+    private static let lostLogLines = Metric(
+        .counter, "pushserver_log_lines_lost_total", help: "Log lines that could not be written.")
+    private static let openFileLimit = Metric(
+        .gauge, "pushserver_open_files_limit", help: "Limit of open files that the server plans with.")
+}

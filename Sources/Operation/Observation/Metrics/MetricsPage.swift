@@ -1,0 +1,54 @@
+package import MetricDeclarations
+
+/// The page `docs/METRICS.md`, made of the declarations.
+package enum MetricsPage {
+    package static func text(of metrics: [Metric]) -> String {
+        """
+        # Metrics
+
+        The metrics of `GET /metrics`, in Prometheus' text format. `pushserver metrics-page` prints this page from the declarations of the
+        metrics in the source; a test compares it.
+
+        - The server prints HELP and TYPE of every metric. Counters and histograms exist with 0 from the start in every combination of the
+          listed labels. A gauge appears with its first value, and keeps the last one while the server cannot read a new one.
+        - Values of labels are closed sets, except names from the settings: `route` is `ios`, `android` or a name below `gorush.routes`,
+          `node` is the address of a Waku node. Labels never contain a topic, a client's key or an installation.
+        - A dry run has no metrics with the label `route`, the embedded transport none about nodes, and a server without `canary.interval`
+          no age or interval of a canary.
+        - `pushserver_ledger_total` is read from the database, so it does not start again with the process. The ledger balances:
+          `received = duplicate + invalid + ignored + processed` + `pushserver_journal_rows{state="undecided"}`, and
+          `accepted = merged + coalesced + sent + expired + dead_token + refused + discarded + withdrawn` + all `pushserver_outbox_rows`.
+
+        | metric | type | labels | meaning |
+        |---|---|---|---|
+
+        """ + metrics.sorted { $0.name < $1.name }.map(row).joined(separator: "\n")
+    }
+
+    private static func row(_ metric: Metric) -> String {
+        "| `\(metric.name)` | \(metric.kind.name) | \(labels(of: metric)) | \(metric.help)\(buckets(of: metric)) |"
+    }
+
+    private static func labels(of metric: Metric) -> String {
+        let names = (metric.configuredLabels + metric.closedLabels).map { "`\($0)`" }.joined(separator: ", ")
+        guard !metric.closedLabels.isEmpty else { return names }
+        return names + ": " + values(of: metric.combinations)
+    }
+
+    /// Returns values like "sent, expired", or like "query: answered, unknown; other: invalid" for two labels.
+    private static func values(of combinations: [[String]]) -> String {
+        guard combinations.contains(where: { $0.count > 1 }) else { return combinations.joined().joined(separator: ", ") }
+        var groups: [(value: String, rest: [[String]])] = []
+        for combination in combinations {
+            guard let value = combination.first else { continue }
+            if groups.last?.value != value { groups.append((value, [])) }
+            groups[groups.count - 1].rest.append(Array(combination.dropFirst()))
+        }
+        return groups.map { "\($0.value): \(values(of: $0.rest))" }.joined(separator: "; ")
+    }
+
+    private static func buckets(of metric: Metric) -> String {
+        guard case .histogram(let bounds) = metric.kind else { return "" }
+        return " Buckets: \(bounds.map(\.prometheusText).joined(separator: ", "))."
+    }
+}

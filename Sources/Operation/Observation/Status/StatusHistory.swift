@@ -1,0 +1,62 @@
+/// A bounded history of one figure: the last hour by minutes and the last day by 10 minutes, with one value more of each, so that a counter
+/// has an increase for each interval.
+struct StatusHistory: Sendable {
+    private static let hourCapacity = 61
+    private static let dayCapacity = 145
+    /// The number of minutes between two values of the day.
+    private static let minutesPerDayValue = 10
+    /// The number of values of the day in an hour.
+    private static let dayValuesPerHour = 6
+
+    private var hour: [Int?] = []
+    private var day: [Int?] = []
+    private var lastMinute: Int?
+
+    /// Records the value of a minute. The first value of a minute stays, and minutes without a value become gaps.
+    ///
+    /// - Parameter minute: The number of whole minutes since the start.
+    mutating func record(_ value: Int?, minute: Int) {
+        guard minute > lastMinute ?? -1 else { return }
+        // A longer gap than the day needs no more steps than the day has minutes.
+        let dayMinutes = Self.dayCapacity * Self.minutesPerDayValue
+        let first = max(lastMinute.map { $0 + 1 } ?? minute, minute - dayMinutes)
+        for step in first...minute {
+            let isLast = step == minute
+            Self.append(isLast ? value : nil, to: &hour, capacity: Self.hourCapacity)
+            if step.isMultiple(of: Self.minutesPerDayValue) {
+                Self.append(isLast ? value : nil, to: &day, capacity: Self.dayCapacity)
+            }
+        }
+        lastMinute = minute
+    }
+
+    private static func append(_ value: Int?, to values: inout [Int?], capacity: Int) {
+        values.append(value)
+        if values.count > capacity { values.removeFirst(values.count - capacity) }
+    }
+
+    /// The values: the last 60 minutes, and the last 144 times 10 minutes.
+    var values: StatusSnapshot.History {
+        .init(hour: hour.suffix(Self.hourCapacity - 1), day: day.suffix(Self.dayCapacity - 1))
+    }
+
+    /// The increase of a counter in each minute of the last 60, and in each 10 minutes of the last day.
+    var increases: StatusSnapshot.History { .init(hour: Self.increases(hour), day: Self.increases(day)) }
+
+    private static func increases(_ values: [Int?]) -> [Int?] {
+        zip(values.dropFirst(), values).map { later, earlier in later.flatMap { later in earlier.map { later - $0 } } }
+    }
+
+    /// The increase of a counter in the last hour, or since the start if that is later; nil before the second value.
+    var lastHourIncrease: Int? {
+        let known = hour.compactMap(\.self)
+        guard known.count > 1, let first = known.first, let last = known.last else { return nil }
+        return last - first
+    }
+
+    /// The increase of a counter in the hour that began 24 hours ago; nil if the history is shorter or has no value there.
+    var hourYesterdayIncrease: Int? {
+        guard day.count == Self.dayCapacity, let first = day[0], let last = day[Self.dayValuesPerHour] else { return nil }
+        return last - first
+    }
+}

@@ -1,0 +1,56 @@
+package import Delivery
+package import Store
+package import Transport
+
+/// The parts of a server that a snapshot reads.
+package struct StatusSources: Sendable {
+    /// The figures of the engine.
+    package struct Engine: Sendable {
+        package var messagesInFlight: Int
+        package var waitingReplies: Int
+        package var topicDirectoryEntries: Int
+
+        package init(messagesInFlight: Int, waitingReplies: Int, topicDirectoryEntries: Int) {
+            self.messagesInFlight = messagesInFlight
+            self.waitingReplies = waitingReplies
+            self.topicDirectoryEntries = topicDirectoryEntries
+        }
+    }
+
+    package var readiness: @Sendable () -> ReadinessObservation
+    package var figures: @Sendable () async throws -> StoreFigures
+    package var engine: @Sendable () -> Engine
+    package var canary: @Sendable () -> StatusSnapshot.Canary?
+    /// The reply times since the start.
+    package var replyTimes: @Sendable () -> ReplyTimes
+    package var nodes: @Sendable () -> [NodeReport]
+    package var routes: @Sendable () -> [RouteReport]
+    package var files: @Sendable () -> StatusSnapshot.Files
+    /// The age of the newest automatic backup; nil if none exists.
+    package var backupAge: @Sendable () -> Duration?
+    package var sealing: @Sendable () async -> SealingProgress?
+
+    package init(
+        readiness: @escaping @Sendable () -> ReadinessObservation,
+        figures: @escaping @Sendable () async throws -> StoreFigures,
+        engine: @escaping @Sendable () -> Engine,
+        canary: @escaping @Sendable () -> StatusSnapshot.Canary?,
+        replyTimes: @escaping @Sendable () -> ReplyTimes,
+        nodes: @escaping @Sendable () -> [NodeReport],
+        routes: @escaping @Sendable () -> [RouteReport],
+        files: @escaping @Sendable () -> StatusSnapshot.Files,
+        backupAge: @escaping @Sendable () -> Duration?,
+        sealing: @escaping @Sendable () async -> SealingProgress?
+    ) {
+        self.readiness = readiness
+        self.figures = figures
+        self.engine = engine
+        self.canary = canary
+        self.replyTimes = replyTimes
+        self.nodes = nodes
+        self.routes = routes
+        self.files = files
+        self.backupAge = backupAge
+        self.sealing = sealing
+    }
+}

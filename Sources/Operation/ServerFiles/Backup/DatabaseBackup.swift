@@ -1,0 +1,93 @@
+import Bytes
+package import Foundation
+import SQLiteStore
+import Store
+
+/// Makes backups of a server's database, plain or encrypted.
+package struct DatabaseBackup: Sendable {
+    private let database: String
+    private let recipients: [AgeRecipient]
+
+    /// - Parameters:
+    ///   - database: The path of the database. Its server may be running.
+    ///   - recipients: The keys for which backups are encrypted; none for plain backups.
+    package init(of database: String, recipients: [AgeRecipient]) {
+        self.database = database
+        self.recipients = recipients
+    }
+
+    package var isEncrypted: Bool { !recipients.isEmpty }
+
+    /// Removes the plain copies that killed processes left next to a database. A backup that runs meanwhile fails.
+    package static func removeLeftovers(besideDatabase path: String) {
+        TemporaryName.removeLeftovers(beside: plainPlace(path))
+    }
+
+    /// Writes a backup. A file appears at the path only when it is complete and durable. Cancelling the task interrupts the work.
+    ///
+    /// An encrypted backup needs a plain copy first. That one is next to the database, where its content is plain anyway, and has no name
+    /// any more while it is encrypted.
+    ///
+    /// - Parameters:
+    ///   - place: The path of the backup, in an existing folder.
+    ///   - actingAsOwner: Runs what creates, opens and removes the plain copy in the database's folder.
+    ///   - copying: Runs what fills a file with the copy of the database: its path, its estimated size in bytes, and the work.
+    ///   - encrypting: Receives the number of bytes that are encrypted, and of all.
+    /// - Throws: ``BackupError``, or `CancellationError`.
+    package func write(
+        to place: String, actingAsOwner: @escaping (() async throws -> FileHandle) async throws -> FileHandle = { try await $0() },
+        copying: @escaping (String, Int, @Sendable () async throws -> Void) async throws -> Void = { try await $2() },
+        encrypting: @escaping @Sendable (Int, Int) -> Void = { _, _ in }
+    ) async throws {
+        do {
+            guard !FileManager.default.fileExists(atPath: place) else { throw BackupError.exists(path: place) }
+            let file = try NewFile(for: place)
+            defer { file.remove() }
+            let copier = try DatabaseCopier(path: database)
+            let byteCount = try await copier.usedByteCount
+            try BackupSpace.check(
+                byteCount: byteCount, place: Self.folder(of: place), plainCopy: isEncrypted ? Self.folder(of: database) : nil)
+            if isEncrypted {
+                let plain = try await actingAsOwner {
+                    let plain = try NewFile(for: Self.plainPlace(database))
+                    defer { plain.remove() }
+                    try await copying(plain.path, byteCount) { try await copier.copy(to: plain.path) }
+                    return try plain.open(O_RDONLY)
+                }
+                try await encrypt(plain, to: file) { encrypting($0, byteCount) }
+            } else {
+                try await copying(file.path, byteCount) { try await copier.copy(to: file.path) }
+            }
+            try await onThread { _ in try file.finish() }
+        } catch let error as StoreError {
+            throw BackupError.failed(error)
+        }
+    }
+
+    private func encrypt(_ plain: FileHandle, to file: NewFile, report: @escaping @Sendable (Int) -> Void) async throws {
+        let target = try file.open(O_WRONLY)
+        try await onThread { [recipients] checkCancellation in
+            var random = SecureRandom()
+            var done = 0
+            do {
+                try AgeFile.encrypt(to: recipients, using: &random) { (count) throws in
+                    try checkCancellation()
+                    let chunk = [UInt8](try plain.read(upToCount: count) ?? Data())
+                    done += chunk.count
+                    report(done)
+                    return chunk
+                } write: { (bytes) throws in
+                    try target.write(contentsOf: bytes)
+                }
+            } catch let error as CocoaError {
+                throw BackupError.unwritable(path: file.path, errno: (error.underlying as? POSIXError)?.code.rawValue ?? EIO)
+            }
+        }
+    }
+
+    private static func plainPlace(_ database: String) -> String { database + ".copy" }
+
+    private static func folder(of path: String) -> String {
+        URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
+    }
+}

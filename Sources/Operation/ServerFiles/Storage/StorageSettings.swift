@@ -1,0 +1,18 @@
+import Bytes
+package import PostgreSQLStore
+
+/// The database of a server.
+package enum StorageSettings: HoldsSecret, Sendable {
+    /// A file, for one server.
+    case sqlite(path: String)
+    /// A database that several servers may share.
+    case postgresql(PostgreSQLLocation, password: String?)
+
+    /// The database for an operator.
+    package var name: String {
+        switch self {
+        case .sqlite(let path): path
+        case .postgresql(let location, _): location.url
+        }
+    }
+}

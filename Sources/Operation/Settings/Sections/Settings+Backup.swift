@@ -1,0 +1,29 @@
+package import ServerFiles
+
+/// The settings below `storage.backup`.
+package struct BackupSettings: Sendable {
+    package var folder: String
+    package var schedule: BackupSchedule
+    /// The keys for which backups are encrypted; none for plain backups.
+    package var recipients: [AgeRecipient]
+}
+
+extension Settings {
+    /// Reads the section `storage.backup`; nil without a folder.
+    static func backup(_ reader: inout SettingsReader) -> BackupSettings? {
+        let folder = reader.optional("storage.backup.folder", .path)
+        let schedule = BackupSchedule(
+            // 1 min to 31 days: a backup of a large database takes some seconds, and the counts of days and weeks need backups of each.
+            interval: reader.value(
+                "storage.backup.every", .duration(from: .seconds(60), to: .seconds(31 * 86_400)), default: .seconds(86_400)),
+            dayCount: reader.value("storage.backup.keep.daily", .integer(1...1_000), default: 7),
+            weekCount: reader.value("storage.backup.keep.weekly", .integer(0...1_000), default: 4))
+        let recipients = reader.list(
+            "storage.backup.recipients", of: SettingType("public keys of age, like age1…") { AgeRecipient($0) }, isSet: true)
+        guard let folder else {
+            if !recipients.isEmpty { reader.report("storage.backup.recipients: has no effect without storage.backup.folder") }
+            return nil
+        }
+        return BackupSettings(folder: folder, schedule: schedule, recipients: recipients)
+    }
+}

@@ -1,0 +1,52 @@
+import Bytes
+import PostgreSQLStore
+import ServerFiles
+
+extension Settings {
+    private enum StorageKind: String, CaseIterable {
+        case sqlite
+        case postgresql
+    }
+
+    /// A server's name is a label of metrics.
+    private static let maximumServerNameLength = 64
+
+    /// Reads `storage.kind`, `storage.url` and `storage.passwordFile`.
+    ///
+    /// - Parameter path: The path of an SQLite database.
+    static func readStorage(path: String, _ reader: inout SettingsReader) -> StorageSettings {
+        let kind = reader.value("storage.kind", .choice, default: StorageKind.sqlite)
+        let url = readURL(&reader)
+        let password = reader.secret("storage.password")
+        switch kind {
+        case .sqlite:
+            if reader.isSet("storage.url") { reader.report("storage.url: has no effect without storage.kind: postgresql") }
+        case .postgresql:
+            guard let url else {
+                if !reader.isSet("storage.url") { reader.report("storage.url: expected a URL like postgresql://user@host/database") }
+                break
+            }
+            for key in ["storage.backup.folder", "storage.backup.recipients"] where reader.isSet(key) {
+                reader.report("\(key): PostgreSQL has backups of its own; docs/SCALE.md describes them")
+            }
+            return .postgresql(url, password: password)
+        }
+        return .sqlite(path: path)
+    }
+
+    private static func readURL(_ reader: inout SettingsReader) -> PostgreSQLLocation? {
+        let key = "storage.url"
+        guard let text = reader.optional(key, .text) else { return nil }
+        do {
+            return try PostgreSQLLocation(url: text)
+        } catch {
+            reader.report("\(key): \(error)")
+            return nil
+        }
+    }
+
+    /// Reads `server.name`, the host's name by default.
+    static func readServerName(_ reader: inout SettingsReader) -> String {
+        reader.value("server.name", .name(maximumLength: maximumServerNameLength), default: HostName.current)
+    }
+}
