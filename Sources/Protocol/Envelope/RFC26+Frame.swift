@@ -9,9 +9,9 @@ extension RFC26 {
     package struct Frame: Sendable, Equatable {
         /// The sender's data: an `ApplicationMetadataMessage`, or a segment of one.
         package let data: [UInt8]
-        /// The outer signature, well-formed, or nil if the frame has none. Its signer is *not* the sender of the message: PROTOCOL.md §3.
+        /// The outer signature, well-formed, or nil if the frame has none. Its signer is *not* the message's sender: PROTOCOL.md §3.
         package let signature: Signature?
-        /// The signed bytes; empty without a signature.
+        /// The signed bytes, or empty without a signature.
         private let signedBytes: [UInt8]
 
         /// Recovers the key of the outer signature. Each call repeats the computation.

@@ -3,7 +3,7 @@ package import StatusCrypto
 
 /// The encrypted `payload` of a Waku message, as in 26/WAKU2-PAYLOAD (PROTOCOL.md §3).
 ///
-/// An opened frame does not identify the sender; `ApplicationMetadata` does. A frame with a segment of a longer message belongs to the set
+/// An opened frame does not identify the sender. `ApplicationMetadata` does. A frame with a segment of a longer message belongs to the set
 /// of its outer signer, which `Frame.signer()` recovers.
 package enum RFC26 {
     /// The `version` of the messages that we send. Apps before Status 2.38 read no other one.
@@ -36,7 +36,7 @@ package enum RFC26 {
         return ECIES.seal(frame.span, to: recipient, using: &random)
     }
 
-    /// Encrypts with the key of a topic.
+    /// Encrypts with a topic's key.
     ///
     /// - Parameters: See `sealAsymmetric`.
     package static func sealSymmetric(
@@ -59,7 +59,7 @@ package enum RFC26 {
         return try Frame(decoding: frame)
     }
 
-    /// Decrypts a payload with the key of a topic, and reads the frame.
+    /// Decrypts a payload with a topic's key, and reads the frame.
     package static func openSymmetric(_ payload: [UInt8], with key: SymmetricKey) throws(OpenError) -> Frame {
         guard let frame = decrypt(payload.span, with: key) else { throw .undecryptable }
         return try Frame(decoding: frame)

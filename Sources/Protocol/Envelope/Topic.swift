@@ -11,7 +11,7 @@ package struct Topic: RawRepresentable, Hashable, Sendable {
     /// Creates a topic from any number.
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// - Parameter name: The name, hashed as UTF-8; see `TopicName`.
+    /// - Parameter name: The name, hashed as UTF-8. See `TopicName`.
     package init(name: String) {
         let digest = Keccak.keccak256(name.utf8Span.span)
         rawValue = (0..<4).reduce(0) { $0 << 8 | UInt32(digest[$1]) }

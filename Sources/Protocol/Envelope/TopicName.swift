@@ -43,9 +43,9 @@ package struct TopicName: Hashable, Sendable {
 
     /// The two names of the query topic, of reference and specification. They lead to different topics and keys.
     package enum QueryForm: String, CaseIterable, Sendable {
-        /// The form of the reference.
+        /// The reference's form.
         case plain = ""
-        /// The form of the specification.
+        /// The specification's form.
         case prefixed = "0x"
     }
 

@@ -6,8 +6,8 @@ package import Wire
 package enum AgeRules {
     /// Whether a message is too old to process. Registrations are never too old: their versions put them in order.
     ///
-    /// - Parameter start: The time from which the message ages: the sender's of a backfilled message, the arrival of one that has waited;
-    ///   nil if the sender did not state it, which makes no message too old.
+    /// - Parameter start: The time from which the message ages: the sender's of a backfilled message, the arrival of one that has waited,
+    ///   or nil if the sender did not state it, which makes no message too old.
     package static func isTooOld(_ type: MessageType, since start: Timestamp?, now: Timestamp) -> Bool {
         guard let start, let maximumAge = maximumAge(of: type) else { return false }
         return start < now.advanced(by: .zero - maximumAge)

@@ -5,7 +5,7 @@ package struct PushSlot: Hashable, Sendable {
     package var target: Installation
     package var type: PushNotificationType
 
-    /// Creates the slot of a push. Unknown types count as MESSAGE, whose text they have: a sender cannot gain slots by inventing types.
+    /// Creates a push's slot. Unknown types count as MESSAGE, whose text they have: a sender cannot gain slots by inventing types.
     package init(target: Installation, type: PushNotificationType) {
         self.target = target
         self.type = PushKind(type).type
@@ -15,7 +15,7 @@ package struct PushSlot: Hashable, Sendable {
 /// The content of a push about one message.
 package struct PushContent: Sendable, Equatable {
     package var chatID: [UInt8]
-    /// The ciphertext of the message.
+    /// The message's ciphertext.
     package var message: [UInt8]
 
     package init(chatID: [UInt8], message: [UInt8]) {

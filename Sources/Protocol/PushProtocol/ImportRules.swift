@@ -8,7 +8,7 @@ package struct ForeignInstallation: HoldsSecret, Sendable {
     package var keyHash: [UInt8]
     package var installationID: String
     package var version: Int64
-    /// The decrypted registration message as the client sent it; nil for a tombstone.
+    /// The decrypted registration message as the client sent it, or nil for a tombstone.
     package var registration: [UInt8]?
 
     package init(keyHash: [UInt8], installationID: String, version: Int64, registration: [UInt8]?) {
@@ -27,7 +27,7 @@ package enum ImportDecision: Sendable, Equatable {
     case register(Registration, exceptions: [ImportException])
     /// The version is taken without a registration.
     ///
-    /// - Parameter refusal: The reason why the registration cannot serve; nil if the owner had unregistered.
+    /// - Parameter refusal: The reason why the registration cannot serve, or nil if the owner had unregistered.
     case tombstone(Installation, version: UInt64, plaintextDigest: Digest32, refusal: ImportRefusal?)
     /// The row is not taken.
     case skip(ImportObstacle)

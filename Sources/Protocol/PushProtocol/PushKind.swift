@@ -8,7 +8,7 @@ package enum PushKind: String, CaseIterable, Sendable {
     case requestToJoinCommunity
     case contactRequest
 
-    /// Creates the kind of a push. Unknown types of later clients count as messages.
+    /// Creates a push's kind. Unknown types of later clients count as messages.
     package init(_ type: PushNotificationType) {
         self = Self.allCases.first { $0.type == type } ?? .message
     }

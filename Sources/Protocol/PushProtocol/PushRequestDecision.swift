@@ -27,7 +27,7 @@ package struct PushRequestDecision: Sendable, Equatable {
 extension PushRules {
     /// Whether another server with the same key has handled a request, so that nothing remains to be decided.
     ///
-    /// - Parameter earlier: The stored response to the same Status message id. That of this server has a report for each notification; an
+    /// - Parameter earlier: The stored response to the same Status message id. That of this server has a report for each notification. An
     ///   import stores one without reports.
     package static func isHandledElsewhere(_ request: PushNotificationRequest, earlier: PushNotificationResponse?) -> Bool {
         guard let earlier else { return false }
@@ -37,7 +37,7 @@ extension PushRules {
     /// Decides a request.
     ///
     /// - Parameters:
-    ///   - earlier: The stored response to the same Status message id. Its successes are repeated without a check or a push; its failures
+    ///   - earlier: The stored response to the same Status message id. Its successes are repeated without a check or a push. Its failures
     ///     are decided again.
     ///   - targets: The live registrations among the named installations.
     ///   - recentDeduplicationKeys: The deduplication keys of pushes that entered the outbox in the last
@@ -115,7 +115,7 @@ extension PushRequestDecision {
 }
 
 extension PushNotification {
-    /// The target, or nil if the public key field is not the hash of a key.
+    /// The target, or nil if the public key field is not a key's hash.
     package var installation: Installation? {
         Digest64(publicKey).map { Installation(keyHash: $0, installationID: installationID) }
     }

@@ -12,7 +12,7 @@ package enum PushVerdict: Sendable, Equatable {
 package enum PushRules {
     /// Judges one notification.
     ///
-    /// - Parameter target: The registration that the notification names; nil if it does not exist.
+    /// - Parameter target: The registration that the notification names, or nil if it does not exist.
     package static func verdict(on notification: PushNotification, target: PushTarget?) -> PushVerdict {
         guard notification.type != .unknown else { return .failure(.unknown) }
         // A registration whose dead device token was removed counts as none.

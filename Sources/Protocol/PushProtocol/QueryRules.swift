@@ -22,7 +22,7 @@ package enum QueryRules {
         package fileprivate(set) var isCut = false
     }
 
-    /// Returns infos about the queried keys, within the capacity of one response and the bucket of each key.
+    /// Returns infos about the queried keys, within the capacity of one response and each key's bucket.
     ///
     /// - Parameters:
     ///   - registrations: The live registrations of each key, in any order.

@@ -2,7 +2,7 @@ package import Bytes
 import StatusCrypto
 package import Wire
 
-/// The name of an installation: the hash of the owner's key and the installation id. Versions rise per installation (PROTOCOL.md §7 row 5).
+/// An installation's name: the hash of the owner's key and the installation id. Versions rise per installation (PROTOCOL.md §7 row 5).
 package struct Installation: Hashable, Sendable {
     /// The shake256 of the owner's compressed public key.
     package var keyHash: Digest64
@@ -49,7 +49,7 @@ package struct StoredVersion: Sendable, Equatable {
     package var version: UInt64
     /// The SHA-256 of the plaintext that set the version.
     package var plaintextDigest: Digest32
-    /// Whether the installation is registered; false for a tombstone.
+    /// Whether the installation is registered, or false for a tombstone.
     package var isRegistered: Bool
 
     package init(version: UInt64, plaintextDigest: Digest32, isRegistered: Bool) {

@@ -6,8 +6,8 @@ package enum HKDFSHA256 {
     /// Derives a key.
     ///
     /// - Parameters:
-    ///   - salt: The salt; nil for none, which is a salt of zeros.
-    ///   - info: The purpose of the key.
+    ///   - salt: The salt, or nil for none, which is a salt of zeros.
+    ///   - info: The key's purpose.
     package static func deriveKey(from secret: Span<UInt8>, salt: [UInt8]? = nil, info: String) -> SymmetricKey {
         let salt = salt ?? Array(repeating: 0, count: 32)
         var extracted = HMACSHA256.authenticationCode(for: secret, key: salt.span)

@@ -1,7 +1,7 @@
 package import Bytes
 package import StatusCrypto
 
-/// The keys that seal values at rest with AES-256-GCM. The newest one seals; all of them open.
+/// The keys that seal values at rest with AES-256-GCM. The newest one seals. All of them open.
 ///
 /// A sealed value is: key id (1 byte) ‖ nonce (12) ‖ ciphertext ‖ tag (16). Nonces are random, so one key may seal 2³² values
 /// (NIST SP 800-38D, section 8.3).
@@ -35,7 +35,7 @@ package struct SealingKeys: HoldsSecret, Sendable {
 
     /// Seals with the newest key and a random nonce.
     ///
-    /// - Parameter associatedData: The place of the value. The value opens in no other place.
+    /// - Parameter associatedData: The value's place. The value opens in no other place.
     package func seal(_ plaintext: [UInt8], associatedData: [UInt8]) -> [UInt8] {
         var random = random
         return seal(plaintext, associatedData: associatedData, nonce: random.fixedBytes())

@@ -47,9 +47,9 @@ package struct KeccakSponge: Sendable {
     /// Domain bits and the first bit of pad10*1.
     private let padding: UInt8
 
-    /// Output 32 bytes, capacity twice that; the padding from before FIPS 202 added domain bits.
+    /// Output 32 bytes, capacity twice that. The padding from before FIPS 202 added domain bits.
     package static var keccak256: KeccakSponge { KeccakSponge(rateByteCount: 200 - 2 * 32, padding: 0x01) }
-    /// Security 256 bits, capacity twice that; FIPS 202 §6.2.
+    /// Security 256 bits, capacity twice that. FIPS 202 §6.2.
     package static var shake256: KeccakSponge { KeccakSponge(rateByteCount: 200 - 2 * 32, padding: 0x1F) }
 
     /// - Parameter rateByteCount: a multiple of 8 below 200.

@@ -9,7 +9,7 @@ package struct PublicKey: Hashable, Sendable {
     /// The uncompressed key `04‖X‖Y`, as RFC 26 writes it and as Status message ids begin (PROTOCOL.md §1 and §5).
     package let uncompressed: FixedBytes<65>
 
-    /// - Parameter bytes: The key as `04‖X‖Y`, 65 bytes; other prefixes are rejected (PROTOCOL.md §3).
+    /// - Parameter bytes: The key as `04‖X‖Y`, 65 bytes. Other prefixes are rejected (PROTOCOL.md §3).
     package init(uncompressed bytes: some Collection<UInt8>) throws(InvalidPublicKey) {
         guard let encoded = FixedBytes<65>(bytes) else { throw InvalidPublicKey() }
         try self.init(uncompressed: encoded)

@@ -7,7 +7,7 @@ enum Secp256k1 {
     ///
     /// Sharing it is safe: the library documents that several threads may use a context at once in every function that takes it `const`.
     /// The only other functions are randomise and destroy. Randomise runs here, before any other code has the pointer (a static is
-    /// initialised once); destroy never runs.
+    /// initialised once). Destroy never runs.
     nonisolated(unsafe) static let context: OpaquePointer = {
         guard let context = unsafe secp256k1_context_create(UInt32(SECP256K1_CONTEXT_NONE)) else {
             // Nil means that there is no memory (secp256k1.h). The process then ends, as in Swift's own allocations.
@@ -15,7 +15,7 @@ enum Secp256k1 {
         }
         var random = SecureRandom()
         let seed: FixedBytes<32> = random.fixedBytes()
-        // The call always returns 1 (secp256k1.h); an unblinded context would still compute correctly.
+        // The call always returns 1 (secp256k1.h). An unblinded context would still compute correctly.
         _ = unsafe seed.span.withUnsafePointer { unsafe secp256k1_context_randomize(context, $0) }
         return unsafe context
     }()

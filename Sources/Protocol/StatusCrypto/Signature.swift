@@ -1,7 +1,7 @@
 package import Bytes
 import CSecp256k1
 
-/// A recoverable ECDSA signature `R‖S‖V` with V 0 or 1 (PROTOCOL.md §1). Signing creates a low s; a high s is accepted.
+/// A recoverable ECDSA signature `R‖S‖V` with V 0 or 1 (PROTOCOL.md §1). Signing creates a low s. A high s is accepted.
 package struct Signature: Hashable, Sendable {
     /// The bytes `R‖S‖V`: 32, 32 and 1 bytes.
     package let bytes: FixedBytes<65>

@@ -11,7 +11,7 @@ package enum WireField: Equatable {
     case endGroup(UInt32)
     case fixed32(UInt32)
 
-    /// Field numbers have 29 bits; 0 is no field.
+    /// Field numbers have 29 bits. 0 is no field.
     static let numbers: ClosedRange<UInt64> = 1...(1 << 29 - 1)
 
     /// - Parameter tag: The tag, `number << 3 | wire type`.

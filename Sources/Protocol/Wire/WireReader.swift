@@ -50,7 +50,7 @@ package struct WireReader: ~Escapable {
 // MARK: - Values
 
 extension WireReader {
-    /// `uint64`; at most ten bytes, longer forms than needed are fine.
+    /// `uint64`. At most ten bytes, longer forms than needed are fine.
     @inline(__always)
     package mutating func readVarint() throws(WireError) -> UInt64 {
         let byte = try readByte()
@@ -62,7 +62,7 @@ extension WireReader {
         UInt32(truncatingIfNeeded: try readVarint())
     }
 
-    /// `int32` and enumerations: the low 32 bits of the varint; negative numbers come with ten bytes.
+    /// `int32` and enumerations: the low 32 bits of the varint. Negative numbers come with ten bytes.
     package mutating func readInt32() throws(WireError) -> Int32 {
         Int32(truncatingIfNeeded: try readVarint())
     }
@@ -81,7 +81,7 @@ extension WireReader {
     /// `bytes`, copied out.
     package mutating func readBytes() throws(WireError) -> [UInt8] {
         let value = try readSpan()
-        // One memcpy; the pointer does not leave the closure.
+        // One memcpy. The pointer does not leave the closure.
         return unsafe value.withUnsafeBufferPointer { unsafe [UInt8]($0) }
     }
 

@@ -5,7 +5,7 @@
 @safe package struct WireWriter: ~Copyable {
     /// Bytes written, or counted.
     package private(set) var byteCount = 0
-    /// The memory to write to, or nil while only counting. Valid during the lifetime of the writer: `array(byteCount:_:)` creates both.
+    /// The memory to write to, or nil while only counting. Valid during the writer's lifetime: `array(byteCount:_:)` creates both.
     ///
     /// Appending to an array byte by byte is slower than swift-protobuf: each append checks whether the array is shared and large enough.
     private let target: UnsafeMutableBufferPointer<UInt8>?

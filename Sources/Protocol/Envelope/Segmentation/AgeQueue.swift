@@ -1,4 +1,4 @@
-/// A queue whose elements may leave at any position. Each element has a ticket; tickets rise with age.
+/// A queue whose elements may leave at any position. Each element has a ticket. Tickets rise with age.
 ///
 /// Joining and leaving are one dictionary operation each. A search for the oldest element skips the tickets of elements that left, each of
 /// them once.

@@ -1,6 +1,6 @@
 /// Arithmetic of GF(2⁸) modulo the polynomial 0x11D (PROTOCOL.md §5.1). Adding and subtracting are both `^`.
 enum GaloisField256 {
-    /// Multiplies any two elements; the order of the multiplicative group is 255.
+    /// Multiplies any two elements. The order of the multiplicative group is 255.
     static func multiply(_ left: UInt8, _ right: UInt8) -> UInt8 {
         guard left != 0, right != 0 else { return 0 }
         return powers[Int(logarithms[Int(left)]) + Int(logarithms[Int(right)])]
@@ -32,7 +32,7 @@ enum GaloisField256 {
         }
     }()
 
-    /// The exponent i of 2ⁱ; undefined for 0.
+    /// The exponent i of 2ⁱ. Undefined for 0.
     private static let logarithms: [UInt8] = {
         var logarithms = [UInt8](repeating: 0, count: 256)
         for exponent in 0..<255 { logarithms[Int(powers[exponent])] = UInt8(exponent) }

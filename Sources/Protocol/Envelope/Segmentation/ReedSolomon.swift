@@ -13,7 +13,7 @@ struct ReedSolomon {
 
     /// - Parameters:
     ///   - shards: Exactly k shards by point: data shard i at i, parity shard i at k + i. A shorter shard counts as padded with zeros.
-    ///   - byteCount: The length of a shard.
+    ///   - byteCount: A shard's length.
     init(shards: [UInt8: [UInt8]], byteCount: Int) {
         self.byteCount = byteCount
         self.shards = shards.map { point, bytes in

@@ -4,8 +4,8 @@ import Wire
 
 /// Assembles messages from segments in any order (PROTOCOL.md §5.1).
 ///
-/// A state machine without clock or store. Its ``Limits`` bound its memory for any input. Its time per segment is one lookup and one copy;
-/// a complete set also costs its hash, and its recovery if a segment was lost.
+/// A state machine without clock or store. Its ``Limits`` bound its memory for any input. Its time per segment is one lookup and one copy.
+/// A complete set also costs its hash, and its recovery if a segment was lost.
 ///
 /// The caller adds each segment under an id, the row of its journal. The assembler returns each id once: at once, or with its set when that
 /// is complete or dropped. A segment whose id was not returned waits for more segments.
@@ -41,13 +41,13 @@ package struct SegmentAssembler: Sendable {
     /// The sets of one signer.
     private struct Share {
         var byteCount = 0
-        /// The hashes of its sets; the first set has waited longest for a segment.
+        /// The hashes of its sets. The first set has waited longest for a segment.
         var hashes: [Digest32] = []
     }
 
     private let limits: Limits
     private var sets: [Key: Waiting] = [:]
-    /// The sets; the oldest has waited longest for a segment.
+    /// The sets. The oldest has waited longest for a segment.
     private var queue = AgeQueue<Key>()
     private var shares: [PublicKey?: Share] = [:]
     private var completed: CompletedSets<Key>
@@ -63,12 +63,12 @@ package struct SegmentAssembler: Sendable {
     /// The number of incomplete sets.
     package var setCount: Int { sets.count }
 
-    /// Adds the data of a frame.
+    /// Adds a frame's data.
     ///
     /// - Parameters:
-    ///   - data: The data of a frame.
+    ///   - data: A frame's data.
     ///   - id: The id returned when the segment is finished. Adding a held segment again under the same id has no effect.
-    ///   - signer: The signer of the frame, `RFC26.Frame.signer()`; nil if it is unsigned.
+    ///   - signer: The frame's signer, `RFC26.Frame.signer()`, or nil if it is unsigned.
     ///   - now: The time at which the frame was received. Ages count from it, so that a journal can be replayed.
     ///   - isAgain: Whether the segment counts even if its set was completed before.
     package mutating func add(_ data: [UInt8], id: Int64, signer: PublicKey?, now: Timestamp, isAgain: Bool = false) -> Result {

@@ -19,7 +19,7 @@ struct SegmentSet {
     let startedAt: Timestamp
     private var shape = SegmentShape()
     private var pieces: [Segment.Position: Piece] = [:]
-    /// The bytes of the set, overhead included.
+    /// The set's bytes, overhead included.
     private(set) var byteCount = SegmentSet.overheadByteCount
 
     /// The overhead per segment: array header, dictionary slot. Measured at up to 145 bytes.

@@ -10,8 +10,8 @@ package struct Allowances: Sendable {
         case push(Installation)
         /// A registration under a key, with its bytes.
         case registration(Digest64, byteCount: Int)
-        /// A response to a query: the row of its message, its Status message id, a hash of the response, and the bytes charged
-        /// to each queried key.
+        /// A response to a query: its message's row, its Status message id, a hash of the response, and the bytes charged to each queried
+        /// key.
         case response(message: Int64, query: Digest32, digest: Int, byteCounts: [Digest64: Int])
     }
 
@@ -80,7 +80,7 @@ package struct Allowances: Sendable {
     /// Returns whether a query may get a response.
     ///
     /// - Parameters:
-    ///   - message: The row of the query.
+    ///   - message: The query's row.
     ///   - query: The Status message id of the query.
     ///   - digest: A hash of the response.
     package func mayRespond(_ message: Int64, to query: Digest32, digest: Int) -> Bool {

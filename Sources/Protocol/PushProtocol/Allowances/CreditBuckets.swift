@@ -27,7 +27,7 @@ package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
     /// The number of stored buckets. Some may have become full since the last sweep.
     package var count: Int { fullAt.count }
 
-    /// Returns the available credits; negative while the bucket is in debt.
+    /// Returns the available credits. Negative while the bucket is in debt.
     package func credits(of key: Key, at now: Timestamp) -> Int {
         guard let missing = missing(key, at: now) else { return capacity }
         let spent = (missing.nanoseconds + interval.wholeNanoseconds - 1) / interval.wholeNanoseconds

@@ -5,7 +5,7 @@ import StatusCrypto
 /// The last response to each recent query, by Status message id. Times are monotonic.
 package struct RecentQueries: Sendable {
     private struct Response: Sendable {
-        /// The row of the query. A further response to the same row is a retry, because the first one was not published.
+        /// The query's row. A further response to the same row is a retry, because the first one was not published.
         var message: Int64
         /// A hash of the response.
         var digest: Int
@@ -23,7 +23,7 @@ package struct RecentQueries: Sendable {
     /// `ProtocolLimits.equalAnswerInterval`.
     ///
     /// - Parameters:
-    ///   - message: The row of the query.
+    ///   - message: The query's row.
     ///   - query: The Status message id of the query.
     ///   - digest: A hash of the response.
     package func allows(_ message: Int64, query: Digest32, digest: Int, at now: Timestamp) -> Bool {
@@ -51,7 +51,7 @@ package struct RecentQueries: Sendable {
         return restricted
     }
 
-    /// Drops older queries, once in an interval; stored responses are at most two intervals old.
+    /// Drops older queries, once in an interval. Stored responses are at most two intervals old.
     private mutating func sweep(at now: Timestamp) {
         guard sweptAt.advanced(by: ProtocolLimits.equalAnswerInterval) <= now else { return }
         responses = responses.filter { $0.value.isRecent(at: now) }

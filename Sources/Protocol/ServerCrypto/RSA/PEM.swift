@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// DER as text: `-----BEGIN LABEL-----`, base64 in lines of 64, `-----END LABEL-----` (RFC 7468).
 enum PEM {
-    /// The maximum size; a private key of 8,192 bits takes 6,500 bytes.
+    /// The maximum size. A private key of 8,192 bits takes 6,500 bytes.
     private static let maximumByteCount = 8_192
     private static let columnCount = 64
 

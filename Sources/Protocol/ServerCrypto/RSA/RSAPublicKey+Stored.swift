@@ -11,7 +11,7 @@ extension RSAPublicKey {
     /// - Returns: The key, or nil for any other bytes.
     package init?(stored der: [UInt8]) {
         var reader = DERReader(der[...])
-        // RFC 5280 §4.1: SEQUENCE { AlgorithmIdentifier, BIT STRING { RSAPublicKey } }; RFC 8017 §A.1.1: SEQUENCE { n, e }.
+        // RFC 5280 §4.1: SEQUENCE { AlgorithmIdentifier, BIT STRING { RSAPublicKey } }. RFC 8017 §A.1.1: SEQUENCE { n, e }.
         guard var key = reader.read(.sequence), reader.isAtEnd, key.read(.sequence)?.bytes.elementsEqual(Self.algorithm) == true,
             var bits = key.read(.bitString), key.isAtEnd, bits.readByte() == 0, var numbers = bits.read(.sequence), bits.isAtEnd,
             let modulus = numbers.read(.integer), let exponent = numbers.read(.integer), numbers.isAtEnd,

@@ -88,7 +88,7 @@ package struct PushNotificationQueryResponse: WireMessage {
 
 package struct ContactCodeAdvertisement: WireMessage {
     package var pushNotificationInfo: [PushNotificationQueryInfo] = []
-    /// Opaque to us (`ChatIdentity`); kept as received.
+    /// Opaque to us (`ChatIdentity`). Kept as received.
     package var chatIdentity: [UInt8] = []
 
     package init() {}
