@@ -3,7 +3,7 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// The store of a node: messages ordered by (timestamp, hash), returned in pages (WAKU_REST.md §1.5).
+/// A node's store: messages ordered by (timestamp, hash), returned in pages (WAKU_REST.md §1.5).
 struct MessageArchive {
     /// The maximum difference between a message's timestamp and the archive's clock.
     static let clockTolerance = Duration.seconds(20)
@@ -12,7 +12,7 @@ struct MessageArchive {
     /// Bounds the payloads, so that messages of a megabyte each do not take ten gigabytes.
     static let maximumPayloadByteCount = 64 << 20
 
-    /// A position in the order of the archive.
+    /// A position in the archive's order.
     struct Position: Comparable {
         var timestamp: Int64
         var hash: Digest32
@@ -31,12 +31,12 @@ struct MessageArchive {
     struct Query: Equatable {
         /// The pubsub topic, or nil for all.
         var pubsubTopic: String?
-        /// The content topics; empty for all.
+        /// The content topics, or empty for all.
         var contentTopics: [String] = []
         /// The time range in nanoseconds since 1970, including both ends.
         var startTime: Int64?
         var endTime: Int64?
-        /// The hashes; empty for all.
+        /// The hashes, or empty for all.
         var hashes: [Digest32] = []
         /// The row after which the page begins.
         var cursor: Digest32?
@@ -112,7 +112,7 @@ struct MessageArchive {
             && (query.hashes.isEmpty || query.hashes.contains(entry.position.hash))
     }
 
-    /// Returns the first index at which the condition holds; it must hold for all later positions.
+    /// Returns the first index at which the condition holds. It must hold for all later positions.
     private func firstIndex(where condition: (Position) -> Bool) -> Int {
         var low = 0
         var high = entries.count

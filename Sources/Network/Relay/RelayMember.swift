@@ -51,7 +51,7 @@ package final class RelayMember: BusListener {
         node.withLock { $0.synchronize(envelope, hash: envelope.hash) }
     }
 
-    /// - Parameter publish: Publishes a message to the other members of the bus; throws if a recorder fails.
+    /// - Parameter publish: Publishes a message to the other members of the bus. Throws if a recorder fails.
     package func respond(
         to request: RelayRequest, publishing publish: (WakuEnvelope) async throws -> Void
     ) async -> RelayResponse {

@@ -11,7 +11,7 @@ enum RelayRoute: Equatable {
     case publish(pubsubTopic: String)
     /// A method of `/relay/v1/auto`, which a node with static sharding rejects.
     case automatic(AutomaticRoute)
-    /// A query of the store; `query` is the undecoded text after the question mark.
+    /// A query of the store. `query` is the undecoded text after the question mark.
     case store(query: Substring)
     /// An unknown path or method, with the node's text for the first segment of the path.
     case unknown(text: String)

@@ -10,17 +10,17 @@ package import Transport
 
 /// The embedded stand-in for a Waku node: a `RelayMember` behind HTTP, one of any number on a bus.
 ///
-/// Like two real nodes, two servers have separate caches and subscriptions, and a GET empties only the cache of its server.
+/// Like two real nodes, two servers have separate caches and subscriptions, and a GET empties only its server's cache.
 package struct RelayServer: Service {
     package struct Configuration: Sendable {
         package var host: String
-        /// The port; 0 selects any free port.
+        /// The port. 0 selects any free port.
         package var port: Int
         /// The topics subscribed from the start, each of them a static shard (`PubsubTopic`).
         package var pubsubTopics: [String]
         /// The capacity of the cache for the next GET, all topics together.
         package var cacheCapacity: Int
-        /// The file of the store; nil keeps the store in memory.
+        /// The store's file. Nil keeps the store in memory.
         package var archivePath: String?
         /// The maximum number of connections. Further ones wait to be accepted.
         package var maximumConnectionCount: Int

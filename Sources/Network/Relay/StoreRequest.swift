@@ -43,13 +43,13 @@ struct StoreRequest: Equatable {
         }
     }
 
-    /// Returns the parameters by lower-case key. The first of repeated keys counts; empty values count as absent.
+    /// Returns the parameters by lower-case key. The first of repeated keys counts. Empty values count as absent.
     private static func parameters(_ text: Substring) throws(RelayRefusal) -> [String: String] {
         var parameters: [String: String] = [:]
         for pair in text.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let key = parts.first?.lowercased(), let value = parts.dropFirst().first, !value.isEmpty else { continue }
-            // Hashes and cursors are decoded without turning `+` into a space; no other parameter contains one.
+            // Hashes and cursors are decoded without turning `+` into a space. No other parameter contains one.
             guard let decoded = PercentEncoding.decode(value, plusIsSpace: false) else { throw RelayRefusal(400) }
             if parameters[key] == nil { parameters[key] = decoded }
         }

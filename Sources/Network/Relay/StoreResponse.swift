@@ -7,7 +7,7 @@ import Wire
 
 /// The body of a store's response: `StoreQueryResponse` in JSON, with nwaku's names and order (WAKU_REST.md §1.5).
 enum StoreResponse {
-    /// - Parameter includesData: Whether rows contain their message; false returns hashes only.
+    /// - Parameter includesData: Whether rows contain their message. False returns hashes only.
     static func page(_ page: MessageArchive.Page, includesData: Bool) -> String {
         let messages = page.entries.map { includesData ? entry($0) : "{\"messageHash\":\(hash($0.position.hash))}" }
         var fields = "\"requestId\":\"\",\"statusCode\":200,\"statusDesc\":\"OK\",\"messages\":[\(messages.joined(separator: ","))]"

@@ -18,7 +18,7 @@ package protocol MessageTransport: Sendable {
     /// Whether optional messages (echoes) may be published. False while a node's RLN quota is exhausted.
     var canEcho: Bool { get }
 
-    /// The reasons why the transport is not usable, in words for an operator; empty when it is ready.
+    /// The reasons why the transport is not usable, in words for an operator, or empty when it is ready.
     var healthIssues: [String] { get }
 
     /// The problems that leave the transport usable, in words for an operator.
@@ -38,7 +38,7 @@ package protocol EnvelopeReceiver: Sendable {
 
     /// Looks up topics that another server of the same identity may have added, so that ``isInterested(in:)`` knows them.
     ///
-    /// - Parameter contentTopics: Returns the topics; not called if no other server can have added any.
+    /// - Parameter contentTopics: Returns the topics. Not called if no other server can have added any.
     /// - Returns: False if they could not be looked up. The messages then have to be offered to ``receive(_:origin:)``, which tries again.
     func discover(_ contentTopics: () -> Set<String>) async -> Bool
 
@@ -59,7 +59,7 @@ extension EnvelopeReceiver {
     package func countUnreadable(_ envelopes: [WakuEnvelope]) {}
 }
 
-/// The reason why the intake is full: a fixed set, for the metrics. The server rejects such messages before recording them; their sender or
+/// The reason why the intake is full: a fixed set, for the metrics. The server rejects such messages before recording them. Their sender or
 /// the node's store keeps them.
 package enum Overload: String, Error, CaseIterable, CustomStringConvertible {
     case messageCount = "message_count"

@@ -4,7 +4,7 @@ import WakuREST
 package enum TransportError: Error, Equatable, CustomStringConvertible {
     /// The node's status was not 200.
     case refused(status: Int, text: String)
-    /// The node sent no usable response; it may still have sent the message.
+    /// The node sent no usable response. It may still have sent the message.
     case unreachable(String)
     /// The RLN quota of every node is exhausted until its epoch ends (WAKU_REST.md §2.3).
     case quotaExhausted

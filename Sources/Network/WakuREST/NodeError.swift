@@ -1,6 +1,6 @@
 /// The reason why a node did not perform a request.
 package enum NodeError: Error, Equatable, CustomStringConvertible {
-    /// The node sent no usable response; it may have performed the request.
+    /// The node sent no usable response. It may have performed the request.
     case unreachable(String)
     /// The status was not 200. go-waku answers 500 with an empty body if it cannot publish, usually because it has no peers (WAKU_REST.md
     /// §1.2).

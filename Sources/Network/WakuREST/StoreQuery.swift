@@ -7,7 +7,7 @@ import Wire
 /// A query of a node's store (WAKU_REST.md §1.5).
 package struct StoreQuery: Sendable, Equatable {
     package var pubsubTopic: String?
-    /// The content topics to return; empty returns all. Many stores refuse more than ten.
+    /// The content topics to return. Empty returns all. Many stores refuse more than ten.
     package var contentTopics: [String] = []
     /// The time range, including both ends.
     package var startTime: Timestamp?
@@ -61,13 +61,14 @@ package struct StorePage: Sendable {
         /// The content topic, or nil if the query excludes data.
         package var contentTopic: String? { message.map { $0.contentTopic ?? "" } }
 
-        /// The time of the message, or nil if the query excludes data.
+        /// The message's time, or nil if the query excludes data.
         package var timestamp: Timestamp? { message?.timestamp.map { Timestamp(nanoseconds: $0) } }
 
         /// Whether the message has a supported version, or the query excludes data.
         package var isReadable: Bool { message.map { RFC26.isReadable(version: $0.version ?? 0) } ?? true }
 
-        /// The message, decoded at each call because most messages are not wanted; nil if the query excludes data, or the base64 is broken.
+        /// The message, decoded at each call because most messages are not wanted, or nil if the query excludes data, or the base64 is
+        /// broken.
         package var envelope: WakuEnvelope? {
             message?.decoded().map { WakuEnvelope(pubsubTopic: pubsubTopic, message: $0) }
         }
@@ -82,11 +83,11 @@ package struct StorePage: Sendable {
 
     /// The rows in ascending order of time, also when paging backwards.
     package var rows: [Row] = []
-    /// The cursor of the next page; nil on the last page.
+    /// The cursor of the next page. Nil on the last page.
     package var cursor: String?
 }
 
-/// The body of a store's response; go-waku names its fields differently.
+/// The body of a store's response. go-waku names its fields differently.
 package struct StoreResponseJSON: Sendable {
     /// The maximum number of rows: ten times the largest page of any node (WAKU_REST.md §1.5). Rows take memory without bound otherwise.
     static let maximumRowCount = 1_000

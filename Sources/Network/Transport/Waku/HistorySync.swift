@@ -28,7 +28,7 @@ struct HistorySync {
     /// The next step, and the effects of the last event.
     struct Action: Equatable {
         var work: Work
-        /// The time to wait before the work, unless an event arrives; nil waits for an event only.
+        /// The time to wait before the work, unless an event arrives. Nil waits for an event only.
         var delay: Duration?
         /// The reason why the store cannot be read or compared.
         var issue: String?
@@ -148,7 +148,7 @@ struct HistorySync {
     /// The start of the gap to review.
     private var reviewStart: Timestamp?
     private var remainingComparisons = 0
-    /// The start of the period before the checkpoint that is still to be compared; nil if there is none.
+    /// The start of the period before the checkpoint that is still to be compared, or nil if there is none.
     private var lookBackStart: Timestamp?
     private var nextLookBack: Timestamp?
     private var foreign: [Foreign] = []
@@ -191,7 +191,7 @@ struct HistorySync {
         switch step.work {
         case .load, .offer, .save: return step
         case .ask, .wait:
-            // The node delivers no live messages, so there is nothing to compare with its store; its return is a gap.
+            // The node delivers no live messages, so there is nothing to compare with its store. Its return is a gap.
             var action = step
             (action.work, action.delay) = (.wait, nil)
             return action

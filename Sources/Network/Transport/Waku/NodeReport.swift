@@ -4,11 +4,11 @@ package import Envelope
 package struct NodeReport: Sendable, Equatable {
     /// The host and port of the node.
     package let name: String
-    /// The reasons why the node is not usable; empty if it is.
+    /// The reasons why the node is not usable, or empty if it is.
     package let issues: [String]
-    /// The node's connection to its network, in its own words; nil if it reports none.
+    /// The node's connection to its network, in its own words, or nil if it reports none.
     package let connection: String?
-    /// The time at which the node last delivered a message of the server's shards; nil if it has delivered none since the start.
+    /// The time at which the node last delivered a message of the server's shards, or nil if it has delivered none since the start.
     package let lastMessage: Timestamp?
     /// The number of gaps since the start in which live messages may have been missed, without the gap that each start has.
     package let gapCount: Int

@@ -6,7 +6,7 @@ import Wire
 /// The reason why an attempt to publish failed, for the metrics.
 enum PublishFailure: String, MetricLabels {
     case unreachable
-    /// The node timed out; it may have sent the message.
+    /// The node timed out. It may have sent the message.
     case timedOut = "timed_out"
     /// The node did not respond in time, and another node got the message as well.
     case silent

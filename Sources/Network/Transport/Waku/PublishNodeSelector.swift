@@ -46,8 +46,8 @@ struct PublishNodeSelector {
     private var next = 0
 
     /// - Parameters:
-    ///   - count: The number of nodes; all methods identify a node by its index.
-    ///   - limit: The maximum number of POSTs in flight at each node; nil means as many as its kind handles.
+    ///   - count: The number of nodes. All methods identify a node by its index.
+    ///   - limit: The maximum number of POSTs in flight at each node. Nil means as many as its kind handles.
     init(count: Int, limit: Int?) {
         self.limit = limit
         nodes = Array(repeating: Node(limit: limit ?? 1), count: count)

@@ -25,7 +25,7 @@ struct SeenCache {
     /// The generations, the oldest first.
     private var generations: [Generation] = []
     private var count = 0
-    /// The time up to which some hashes were dropped before their lifetime was over; nil if none was.
+    /// The time up to which some hashes were dropped before their lifetime was over, or nil if none was.
     private(set) var forgottenUntil: Timestamp?
 
     init(maximumCount: Int = SeenCache.maximumCount) {

@@ -7,7 +7,7 @@ import Wire
 /// It is told about each poll, and about each period of the store that was listed to the end: the minutes that it judges are those in which
 /// the store responds. All times are of the server's clock, and between the two polls that a message arrived between.
 struct StoreWatch {
-    /// The oldest message that a store has to accept. Archives accept 20 s (WAKU_REST.md §1.5); clocks differ by some seconds.
+    /// The oldest message that a store has to accept. Archives accept 20 s (WAKU_REST.md §1.5). Clocks differ by some seconds.
     static let maximumAge = Duration.seconds(15)
     /// The age of a message that arrives late: a filter subscriber that hangs delays it by 20 s (WAKU_REST.md §2.6). Later messages come
     /// from senders with wrong clocks, or are repeated.
@@ -31,7 +31,7 @@ struct StoreWatch {
         var isLate = false
     }
 
-    /// A finding that starts after three bad minutes in a row. It ends with a good one; a minute with few messages is neither.
+    /// A finding that starts after three bad minutes in a row. It ends with a good one. A minute with few messages is neither.
     private struct Streak {
         private var badCount = 0
         private(set) var isOn = false
@@ -56,12 +56,12 @@ struct StoreWatch {
     var pendingCount: Int { pending.count }
     var findings: Findings { Findings(lacksMessages: lacking.isOn, isLate: late.isOn) }
 
-    /// Counts the messages of a poll.
+    /// Counts a poll's messages.
     ///
     /// - Parameters:
     ///   - hashes: The hashes of the messages, in the same order.
-    ///   - start: The time of the request, after which the next poll's messages arrived.
-    ///   - end: The time of the response.
+    ///   - start: The request's time, after which the next poll's messages arrived.
+    ///   - end: The response's time.
     mutating func polled(_ envelopes: [WakuEnvelope], hashes: [Digest32], from start: Timestamp, to end: Timestamp) {
         let earliest = lastPoll
         lastPoll = start

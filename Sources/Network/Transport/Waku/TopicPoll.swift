@@ -74,7 +74,7 @@ struct TopicPoll {
         case notSubscribed
         case subscribed
         case accepted
-        /// The receiver has no capacity for the batch; neither it nor the node is faulty.
+        /// The receiver has no capacity for the batch. Neither it nor the node is faulty.
         case shed
         /// The node's store has messages that no GET returned, although no batch looked like an overflow.
         case missed
@@ -136,7 +136,7 @@ struct TopicPoll {
             isShedding = true
             succeed(.take, after: interval)
         case .shed:
-            // Without history, the batch is kept and offered again; the node's cache collects new messages meanwhile.
+            // Without history, the batch is kept and offered again. The node's cache collects new messages meanwhile.
             succeed(action.work, after: interval)
         case .accepted:
             if isShedding { action.reception = .gap(.shed) }
@@ -153,7 +153,7 @@ struct TopicPoll {
             hasSubscribed = true
             next(.take, after: .zero)
         case .missed:
-            // The node's cache is smaller than configured; some versions ignore the setting (nwaku #3444).
+            // The node's cache is smaller than configured. Some versions ignore the setting (nwaku #3444).
             action.hasOtherReader = largestBatchCount < Self.smallestCacheCapacity
             if !action.hasOtherReader { overflowCount = min(overflowCount, largestBatchCount) }
             action.overflowCount = overflowCount

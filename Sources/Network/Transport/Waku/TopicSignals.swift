@@ -10,7 +10,7 @@ final class TopicSignals: Sendable {
     }
 
     private let pending = Mutex(Pending())
-    /// The watch of the node's store; nil if the node's own store is not queried.
+    /// The watch of the node's store, or nil if the node's own store is not queried.
     private let storeWatch: Mutex<StoreWatch?>
     private let historySignal = Notify()
 

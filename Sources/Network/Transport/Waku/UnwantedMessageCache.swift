@@ -11,9 +11,9 @@ struct UnwantedMessageCache {
         var hash: Digest32
     }
 
-    /// The lifetime of an entry: the time within which the receiver decides a registration and is interested in its topics.
+    /// An entry's lifetime: the time within which the receiver decides a registration and is interested in its topics.
     static let lifetime = HistorySync.topicDelay
-    /// The maximum payload of an entry. A query for a hundred keys takes 10 KB; longer messages arrive on the server's own topics.
+    /// The maximum payload of an entry. A query for a hundred keys takes 10 KB. Longer messages arrive on the server's own topics.
     static let maximumPayloadByteCount = 16 << 10
     /// The maximum total of payloads: hundreds of messages a second of a busy shard.
     static let maximumByteCount = 4 << 20

@@ -2,7 +2,7 @@ import Envelope
 import Logging
 import Synchronization
 
-/// The status of a node, readable at any time.
+/// A node's status, readable at any time.
 final class WakuStatus: Sendable {
     private struct State {
         /// Issues by subject: a pubsub topic, its history, the node's health, publishing.
@@ -49,10 +49,10 @@ final class WakuStatus: Sendable {
 
     func hasIssue(about subject: String) -> Bool { state.withLock { $0.healthIssues[subject] != nil } }
 
-    /// The time of the last poll of the topic that was polled longest ago; nil before the first poll.
+    /// The time of the last poll of the topic that was polled longest ago, or nil before the first poll.
     var oldestPoll: Timestamp? { state.withLock { $0.polls.values.min() } }
 
-    /// The time of the newest message of any topic; nil before the first one.
+    /// The time of the newest message of any topic, or nil before the first one.
     var lastMessage: Timestamp? { state.withLock { state in state.spokenOn.compactMap { state.messages[$0] }.max() } }
 
     /// The number of gaps since the start, without the gap that each start has.
@@ -60,7 +60,7 @@ final class WakuStatus: Sendable {
 
     func foundGap() { state.withLock { $0.gapCount += 1 } }
 
-    /// The oldest history checkpoint among the topics; nil before the first one.
+    /// The oldest history checkpoint among the topics, or nil before the first one.
     var oldestCheckpoint: Timestamp? { state.withLock { $0.checkpoints.values.min() } }
 
     /// Returns problems that leave the node usable.
@@ -103,7 +103,7 @@ final class WakuStatus: Sendable {
 
     func saved(_ checkpoint: Timestamp, of topic: String) { state.withLock { $0.checkpoints[topic] = checkpoint } }
 
-    /// The node's connection to its network, in its own words; nil if it reports none.
+    /// The node's connection to its network, in its own words, or nil if it reports none.
     var connection: String? {
         get { state.withLock { $0.connection } }
         set { state.withLock { $0.connection = newValue } }
@@ -126,7 +126,7 @@ final class WakuStatus: Sendable {
         }
     }
 
-    /// Records an issue, or its end with nil, and logs each change once. Both ends of an issue have the same level; a subject that had none
+    /// Records an issue, or its end with nil, and logs each change once. Both ends of an issue have the same level. A subject that had none
     /// since the start is usable, which is a notice.
     func report(_ issue: String?, about subject: String) {
         let previous = state.withLock { state in

@@ -11,7 +11,7 @@ extension WakuTransport {
     /// Publishes through one of the nodes, each of which is tried once. Waits for a free slot: a node handles few messages at a time
     /// (WAKU_REST.md §1.2).
     ///
-    /// - Throws: `outdated` if the envelope is too old for an archive, else the error of a node.
+    /// - Throws: `outdated` if the envelope is too old for an archive, else a node's error.
     package func publish(_ envelope: WakuEnvelope) async throws {
         let hash = envelope.hash
         base.known.withLock { $0.insert([hash], at: base.wallClock.now()) }  // the nodes will return the message to this server
@@ -27,7 +27,7 @@ extension WakuTransport {
 
     /// Posts to one node after the other until one accepts the message.
     ///
-    /// - Returns: Why no node did, preferably a reason that may pass; nil if one did.
+    /// - Returns: Why no node did, preferably a reason that may pass, or nil if one did.
     private func postToEach(_ envelope: WakuEnvelope) async throws -> NodeError? {
         var tried: Set<Int> = []
         var failure: NodeError?
@@ -143,7 +143,7 @@ extension WakuTransport {
         for link in links where found == nil {
             found = (try? await link.node.storePage(query)).map { Set($0.rows.compactMap(\.digest)) }
         }
-        // A store that does not answer is the history's trouble; it proves nothing about the messages.
+        // A store that does not answer is the history's trouble. It proves nothing about the messages.
         guard let found else { return base.metrics.unconfirmed.increment(by: entries.count) }
         for entry in entries where !found.contains(entry.hash) {
             do {

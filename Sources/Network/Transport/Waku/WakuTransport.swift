@@ -13,19 +13,19 @@ package final class WakuTransport: MessageTransport {
         package var pubsubTopics: [String]
         /// Topics on which silence is no warning: a shard that few clients use yet, or not any more.
         package var quietTopics: Set<String> = []
-        /// The time between two GETs; at most half of the time in which the busiest traffic fills the node's cache (WAKU_REST.md §3).
+        /// The time between two GETs. At most half of the time in which the busiest traffic fills the node's cache (WAKU_REST.md §3).
         package var pollInterval: Duration
         /// The node's `--rest-relay-cache-capacity`.
         package var cacheCapacity: Int
         /// Whether gaps are filled from the node's store.
         package var usesHistory: Bool
-        /// The multiaddress of another node whose store is queried through the node; nil uses the node's own store.
+        /// The multiaddress of another node whose store is queried through the node. Nil uses the node's own store.
         package var storePeerAddress: String?
         /// Whether published messages are looked up in the store, and published again if they are missing.
         package var confirmsPublishing: Bool
         /// Whether the listings of the node's own store show what the store lacks.
         var watchesStore: Bool { usesHistory && storePeerAddress == nil }
-        /// The maximum number of POSTs in flight at a node; nil uses the limit of the kind of node.
+        /// The maximum number of POSTs in flight at a node. Nil uses the limit of the kind of node.
         package var maximumPostsInFlight: Int?
 
         package init(
