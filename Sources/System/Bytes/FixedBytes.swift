@@ -63,7 +63,7 @@ package struct FixedBytes<let count: Int>: Hashable, Sendable {
     }
 }
 
-/// A keccak256 or SHA-256 digest; a Waku message hash; a Status message id.
+/// A keccak256 or SHA-256 digest. A Waku message hash. A Status message id.
 package typealias Digest32 = FixedBytes<32>
 /// SHAKE-256 with 64 bytes of output.
 package typealias Digest64 = FixedBytes<64>

@@ -1,4 +1,4 @@
-/// Hexadecimal text of bytes. Writing is lower case; reading takes both cases.
+/// Hexadecimal text of bytes. Writing is lower case. Reading takes both cases.
 package enum Hex {
     /// - Parameter prefix: usually "" or "0x".
     package static func encode(_ bytes: [UInt8], prefix: String = "") -> String {

@@ -1,6 +1,6 @@
-/// A secret that is a text. Printing it, or a value that contains it, prints the name of its type.
+/// A secret that is a text. Printing it, or a value that contains it, prints its type's name.
 ///
-/// Two texts are equal if their bytes are; the comparison takes the same time wherever they differ.
+/// Two texts are equal if their bytes are. The comparison takes the same time wherever they differ.
 package protocol SecretText: HoldsSecret, Hashable, Sendable, Decodable, ExpressibleByStringInterpolation {
     /// The secret itself, for the wire, the database and gorush only.
     var text: String { get }

@@ -13,7 +13,7 @@ final class CommandQueue: Sendable {
 
     private struct State {
         var commands: [Command] = []
-        /// The waker of the thread; nil unless the thread sleeps and no command has woken it.
+        /// The thread's waker, or nil unless the thread sleeps and no command has woken it.
         var waker: Waker?
         var isClosed = false
     }
@@ -42,9 +42,9 @@ final class CommandQueue: Sendable {
         }
     }
 
-    /// Registers the waker of the thread, which is about to sleep.
+    /// Registers the thread's waker, which is about to sleep.
     ///
-    /// - Returns: Whether the thread may sleep; false if there are commands.
+    /// - Returns: Whether the thread may sleep, or false if there are commands.
     func fallAsleep(_ waker: Waker) -> Bool {
         state.withLock { state in
             guard state.commands.isEmpty else { return false }

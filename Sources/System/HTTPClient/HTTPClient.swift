@@ -8,7 +8,7 @@ package final class HTTPClient: Sendable {
     package struct Configuration: Sendable {
         /// The maximum number of connections to a host. Further requests to it wait until a connection is free.
         package var maximumConnectionsPerHost: Int
-        /// The path of a PEM file; nil means the certificates that the system trusts.
+        /// The path of a PEM file. Nil means the certificates that the system trusts.
         package var certificateAuthorityFile: String?
 
         package init(maximumConnectionsPerHost: Int = 16, certificateAuthorityFile: String? = nil) {

@@ -30,7 +30,7 @@ package struct HTTPError: Error, Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// Whether a byte of the request may have left this machine. If not, the peer cannot have acted on it; otherwise the outcome is unknown
+    /// Whether a byte of the request may have left this machine. If not, the peer cannot have acted on it. Otherwise the outcome is unknown
     /// (RELIABILITY.md I2).
     package var requestMayHaveArrived: Bool
 

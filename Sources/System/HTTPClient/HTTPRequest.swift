@@ -1,6 +1,6 @@
 import Bytes
 
-/// An HTTP request with the limits of its response.
+/// An HTTP request with its response's limits.
 package struct HTTPRequest: HoldsSecret, Sendable {
     package enum Method: String, Sendable {
         case get = "GET"
@@ -22,8 +22,8 @@ package struct HTTPRequest: HoldsSecret, Sendable {
     package var connectTimeout: Duration
     /// The maximum size of the body. A longer response fails with `HTTPError.Kind.responseTooLarge`.
     package var maximumResponseBodyByteCount: Int
-    /// The requests of a lane share a connection that no other request uses; they follow one another. Nil means any connection outside
-    /// of lanes.
+    /// The requests of a lane share a connection that no other request uses. They follow one another. Nil means any connection outside of
+    /// lanes.
     package var lane: Int?
     /// Whether the request fails unsent, with `noKeptConnection`, where it would need a new connection.
     package var needsKeptConnection = false

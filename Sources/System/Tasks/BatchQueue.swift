@@ -28,7 +28,7 @@ public final class BatchQueue<Element: Sendable>: Sendable {
 
     /// Waits for the next batch.
     ///
-    /// - Returns: 1 to `maximumCount` elements; nil when the queue is finished and empty, or the task is cancelled.
+    /// - Returns: 1 to `maximumCount` elements, or nil when the queue is finished and empty, or the task is cancelled.
     @inlinable public func next(maximumCount: Int) async -> [Element]? {
         let batch = await state.wait { state in
             state.isFinished || !state.elements.isEmpty ? Self.take(maximumCount, from: &state.elements) : nil

@@ -1,4 +1,4 @@
-/// A signal that wakes a waiting task. Notifications without a waiting task make the next wait return at once; their number does not count.
+/// A signal that wakes a waiting task. Notifications without a waiting task make the next wait return at once. Their number does not count.
 package final class Notify: Sendable {
     private let isPending = Monitor(false)
 

@@ -44,7 +44,7 @@ package final class WorkerPool: TaskExecutor {
     /// Creates a pool and starts its threads.
     ///
     /// - Parameters:
-    ///   - name: The name of each thread, at most 15 bytes (proc(5)).
+    ///   - name: Each thread's name, at most 15 bytes (proc(5)).
     ///   - niceness: The niceness, from 0, the usual one, to 19 (setpriority(2)).
     package init(name: String, threadCount: Int = 1, niceness: Int32 = backgroundNiceness) {
         self.threadCount = threadCount
