@@ -53,8 +53,8 @@ package struct ConformanceRun: Sendable {
 
     /// - Parameters:
     ///   - server: The tested server's public key.
-    ///   - rules: The rules to run; those that need gorush are skipped without the stub.
-    ///   - gorush: The stub that the tested server posts to; nil if none exists. The caller runs it.
+    ///   - rules: The rules to run. Those that need gorush are skipped without the stub.
+    ///   - gorush: The stub that the tested server posts to, or nil if none exists. The caller runs it.
     ///   - apnTopic: The bundle id of the kit's iOS devices: one that the server serves.
     ///   - seed: The seed of keys, tokens and bytes. A server that has seen the same seed before rejects registrations as old.
     package init(

@@ -28,7 +28,7 @@ package struct Rule: Sendable {
     /// The name, `group.rule`, which is stable across versions of the kit.
     package let id: String
     package let level: Level
-    /// The place in 71; nil if the rule goes beyond 71.
+    /// The place in 71, or nil if the rule goes beyond 71.
     package let place: Place?
     /// The place of the rule in this repository's pages.
     package let reference: String
@@ -78,7 +78,7 @@ package enum Verdict: Equatable, Sendable {
         }
     }
 
-    /// The sentence; nil for a pass.
+    /// The sentence, or nil for a pass.
     package var detail: String? {
         switch self {
         case .pass: nil

@@ -1,6 +1,6 @@
 /// What is wrong with a message of a client, and where 71 says so.
 package struct ClientFinding: Sendable, Equatable {
-    /// The layers of a message, from the outside in.
+    /// A message's layers, from the outside in.
     package enum Layer: String, Sendable {
         case topic
         case version
@@ -14,7 +14,7 @@ package struct ClientFinding: Sendable, Equatable {
     }
 
     package let layer: Layer
-    /// The name of the field as in 71; nil for the other layers.
+    /// The name of the field as in 71, or nil for the other layers.
     package let field: String?
     /// Contains no token and no content.
     package let sentence: String
@@ -34,7 +34,7 @@ package struct JudgedMessage: Sendable, Equatable {
     }
 
     package let kind: Kind
-    /// The first wrong layer, and each wrong field; empty if everything is right.
+    /// The first wrong layer, and each wrong field, or empty if everything is right.
     package let findings: [ClientFinding]
 }
 

@@ -68,7 +68,7 @@ extension ClientJudge {
         ]
         for (name, list) in lists {
             for (index, entry) in list.enumerated() {
-                // 71 says SHA2-256; clients of the reference send SHAKE-256.
+                // 71 says SHA2-256. Clients of the reference send SHAKE-256.
                 findings.expect(
                     [32, 64].contains(entry.count), field: "\(name)[\(index)]", "has \(entry.count) bytes, expected a hash of 32 or 64",
                     .blockedChats, "PROTOCOL.md §7")

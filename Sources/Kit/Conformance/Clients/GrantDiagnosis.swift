@@ -13,7 +13,7 @@ struct GrantDiagnosis {
     private static let right =
         "expected a signature of keccak256(compressed key of the client, compressed key of the server, access token)"
 
-    /// - Returns: A sentence about the mistake, without any secret; nil if the grant is right.
+    /// - Returns: A sentence about the mistake, without any secret, or nil if the grant is right.
     func mistake(in grant: [UInt8]) -> String? {
         guard !grant.isEmpty else { return "is empty; \(Self.right)" }
         guard grant.count == 65 else { return "has \(grant.count) bytes, expected 65: R, S and V" }

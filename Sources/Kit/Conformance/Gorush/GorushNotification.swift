@@ -6,7 +6,7 @@ struct GorushNotification: Decodable, Sendable {
         let chatID: String?
         let message: String?
         let installationIDs: [String]?
-        // The shape of the reference, whose chat id has another name.
+        // The reference's shape, whose chat id has another name.
         let referenceChatID: String?
         let encryptedMessage: String?
         let publicKey: String?

@@ -10,9 +10,9 @@ final class Mailbox: Sendable {
     /// A message that the key could decrypt.
     struct Received: Sendable {
         let envelope: WakuEnvelope
-        /// The key of the outer signature; nil if the frame is unsigned.
+        /// The key of the outer signature, or nil if the frame is unsigned.
         let frameSigner: PublicKey?
-        /// The signed message; nil if the frame holds none that can be read.
+        /// The signed message, or nil if the frame holds none that can be read.
         let message: OpenedMessage?
     }
 

@@ -106,7 +106,7 @@ final class Network: Sendable {
 
     /// Waits for the first matching message of a mailbox after a mark.
     ///
-    /// - Returns: The message; nil if even a read of the node that begins after the time has not found it.
+    /// - Returns: The message, or nil if even a read of the node that begins after the time has not found it.
     func first(
         in mailbox: Mailbox, after mark: Int, within time: Duration, where matches: @escaping @Sendable (Mailbox.Received) -> Bool
     ) async -> Mailbox.Received? {
@@ -183,7 +183,7 @@ final class Network: Sendable {
 extension Network.Reading {
     /// Begins a read if a caller waits for messages.
     ///
-    /// - Returns: The topics and the number of the read; nil if nobody waits.
+    /// - Returns: The topics and the number of the read, or nil if nobody waits.
     fileprivate mutating func begin() -> (topics: [Topic], number: Int)? {
         guard !interest.isEmpty else { return nil }
         begun += 1

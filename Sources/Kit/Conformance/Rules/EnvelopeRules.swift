@@ -42,7 +42,7 @@ extension Rule {
             for topic in topics {
                 for count in [1, 27, 28, 113, 114, 500, 20_000] { try await play.publish(play.bytes(count), on: topic) }
             }
-            // A point that is not on the curve; a key that begins with another byte.
+            // A point that is not on the curve. A key that begins with another byte.
             for first: UInt8 in [4, 2, 6] {
                 try await play.publish([first] + play.bytes(300), on: .partitioned(play.server))
             }
@@ -82,7 +82,7 @@ extension Rule {
             let data = alice.signed(alice.encrypted(alice.registration().encoded()), .pushNotificationRegistration)
             try await play.expectSilence(toward: alice) {
                 let body: [UInt8] = [6, UInt8(data.count & 0xFF), UInt8(data.count >> 8)] + data
-                // R and S are 0; V is 27.
+                // R and S are 0. V is 27.
                 try await play.publish(frame: body + [UInt8](repeating: 0, count: 65))
                 let signature = alice.key.sign(Keccak.keccak256(body)).bytes.bytes
                 try await play.publish(frame: body + signature.dropLast() + [signature[64] + 27])

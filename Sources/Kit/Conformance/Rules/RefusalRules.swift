@@ -24,7 +24,7 @@ extension Rule {
             "The server rejects a registration that decrypts to no protobuf message."
         ) { play in
             let alice = try await play.owner()
-            // A field that is longer than the message; a string that is not UTF-8.
+            // A field that is longer than the message. A string that is not UTF-8.
             for plaintext: [UInt8] in [[0x12, 0x7F, 0x01], [0x1A, 0x02, 0xFF, 0xFE] + alice.registration().encoded()] {
                 try await alice.register(encrypted: alice.encrypted(plaintext)).expectRefusal(.malformedMessage, .internalError)
             }

@@ -62,8 +62,8 @@ struct Client: Sendable {
     /// Signs a grant.
     ///
     /// - Parameters:
-    ///   - server: The server that it names; nil means the tested one.
-    ///   - signer: The signing key; nil means the client's own.
+    ///   - server: The server that it names. Nil means the tested one.
+    ///   - signer: The signing key. Nil means the client's own.
     func grant(_ accessToken: String, server: PublicKey? = nil, signer: PrivateKey? = nil) -> [UInt8] {
         let digest = Grant.digest(client: key.publicKey, server: server ?? play.server, accessToken: AccessToken(accessToken))
         return (signer ?? key).sign(digest).bytes.bytes
@@ -79,7 +79,7 @@ struct Client: Sendable {
 
     /// Registers exactly this and waits for the response.
     ///
-    /// - Parameter topic: The topic of the request; nil means the server's partitioned topic.
+    /// - Parameter topic: The request's topic. Nil means the server's partitioned topic.
     func register(
         _ registration: PushNotificationRegistration, on topic: TopicName? = nil
     ) async throws -> ServerReply<PushNotificationRegistrationResponse> {
@@ -110,7 +110,7 @@ struct Client: Sendable {
 
     /// Encrypts a registration with the shared key of client and server: nonce, ciphertext, tag (PROTOCOL.md §7).
     ///
-    /// - Parameter server: The key that the shared key is made with; nil means the tested server's.
+    /// - Parameter server: The key that the shared key is made with. Nil means the tested server's.
     func encrypted(_ plaintext: [UInt8], for server: PublicKey? = nil) -> [UInt8] {
         var random = play.random.generator
         return AESGCM.sealCombined(plaintext.span, key: key.sharedSecret(with: server ?? play.server), nonce: random.fixedBytes())
@@ -178,8 +178,8 @@ struct Client: Sendable {
     /// Requests pushes and waits for the response.
     ///
     /// - Parameters:
-    ///   - messageID: The message id; nil means a random one.
-    ///   - topic: The topic of the request; nil means the server's partitioned topic.
+    ///   - messageID: The message id. Nil means a random one.
+    ///   - topic: The request's topic. Nil means the server's partitioned topic.
     @discardableResult
     func push(
         _ notifications: [PushNotification], messageID: [UInt8]? = nil, on topic: TopicName? = nil
@@ -217,12 +217,12 @@ struct Client: Sendable {
 
     /// Signs a payload and publishes it, encrypted to the server.
     ///
-    /// - Parameter topic: The topic; nil means the server's partitioned topic.
+    /// - Parameter topic: The topic. Nil means the server's partitioned topic.
     func send(_ payload: [UInt8], _ type: MessageType, on topic: TopicName? = nil) async throws {
         try await send(data: signed(payload, type), on: topic)
     }
 
-    /// Publishes the data of a frame, encrypted to the server.
+    /// Publishes a frame's data, encrypted to the server.
     func send(data: [UInt8], on topic: TopicName? = nil) async throws {
         try await play.publish(play.sealed(data, signer: key), on: topic ?? .partitioned(play.server))
     }

@@ -7,7 +7,7 @@ import Wire
 extension Play {
     /// Waits for a notification to a device.
     ///
-    /// - Parameter time: The maximum time; nil means the time for a reply.
+    /// - Parameter time: The maximum time. Nil means the time for a reply.
     @discardableResult
     func expectNotification(to deviceToken: String, within time: Duration? = nil) async throws -> GorushNotification {
         try await expectNotifications(1, to: deviceToken, within: time)[0]
@@ -59,7 +59,7 @@ extension Play {
 
     /// Pushes to another device and waits for its notification.
     ///
-    /// - Parameter time: The maximum time; nil means the time for a reply.
+    /// - Parameter time: The maximum time. Nil means the time for a reply.
     func pushControl(within time: Duration? = nil) async throws {
         let owner = try await fresh.registeredClient()
         try await client().push(to: owner).expectReports(nil)

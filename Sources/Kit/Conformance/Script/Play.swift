@@ -23,7 +23,7 @@ struct Play: Sendable {
 
     /// Creates a client under a throw-away key that has not registered anything.
     ///
-    /// - Parameter platform: The platform of its device. The device of its past has the other one.
+    /// - Parameter platform: Its device's platform. The device of its past has the other one.
     func client(on platform: TokenType = .apn) -> Client {
         var random = random.generator
         let key = PrivateKey.generate(using: &random)
@@ -99,7 +99,7 @@ struct Play: Sendable {
 
     /// Encrypts the data of a frame to the server.
     ///
-    /// - Parameter signer: The signer of the frame; nil leaves it unsigned.
+    /// - Parameter signer: The frame's signer. Nil leaves it unsigned.
     func sealed(_ data: [UInt8], signer: PrivateKey?) throws -> [UInt8] {
         var random = random.generator
         return try RFC26.sealAsymmetric(data, to: server, signer: signer, using: &random)
@@ -152,7 +152,7 @@ extension Mailbox.Received {
     /// The message's type for a sentence.
     var name: String { message.map(\.type.name) ?? "a frame without a signed message" }
 
-    /// The message of a type, decoded; nil if this is another one.
+    /// A type's message, decoded, or nil if this is another one.
     func decoded<Message: WireMessage>(as type: MessageType, _: Message.Type = Message.self) -> Message? {
         guard let message, message.type == type else { return nil }
         return try? Message.decode(message.payload)

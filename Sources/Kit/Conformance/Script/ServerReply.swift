@@ -30,7 +30,7 @@ extension ServerReply<PushNotificationRegistrationResponse> {
     /// - Parameters:
     ///   - errors: The accepted errors.
     ///   - departure: What the reference does instead.
-    ///   - referenceError: The error of the reference; nil if it accepts the registration.
+    ///   - referenceError: The reference's error, or nil if it accepts the registration.
     func expectRefusal(
         _ errors: RegistrationError..., orDeparts departure: Departure? = nil, referenceError: RegistrationError? = nil
     ) throws {
@@ -77,12 +77,12 @@ extension ServerReply<PushNotificationQueryResponse> {
 // MARK: - Push requests
 
 extension ServerReply<PushNotificationResponse> {
-    /// Expects one report for each notification, in order; nil is a success.
+    /// Expects one report for each notification, in order. Nil is a success.
     func expectReports(_ errors: ReportError?...) throws {
         try expect(reported == errors, "expected the reports \(Self.names(errors)), received \(Self.names(reported))")
     }
 
-    /// The errors of the reports; nil is a success.
+    /// The errors of the reports. Nil is a success.
     var reported: [ReportError?] { payload.reports.map { $0.success ? nil : Optional($0.error) } }
 
     private static func names(_ errors: [ReportError?]) -> String {
