@@ -14,7 +14,7 @@ package struct GatewayDelivery: Sendable {
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
 
-    /// - Parameter delivery: The delivery; nil for a dry run.
+    /// - Parameter delivery: The delivery, or nil for a dry run.
     package init(store: any GatewayOutbox, delivery: DeliveryLoop?, clock: any Clock<Duration>, wallClock: WallClock) {
         (self.store, self.delivery, self.clock, self.wallClock) = (store, delivery, clock, wallClock)
     }

@@ -9,7 +9,7 @@ package struct ClientAddress: Sendable {
     }
 
     /// - Parameters:
-    ///   - peer: The address of the connection.
+    ///   - peer: The connection's address.
     ///   - forwarded: The values of all `X-Forwarded-For` fields, in their order. A trusted proxy adds the last entry itself.
     /// - Returns: The client, and whether an untrusted proxy forwards the request, whose clients then share one limit.
     package func resolve(peer: IPAddress, forwarded: [String]) -> (client: IPAddress, isUntrustedProxy: Bool) {

@@ -15,11 +15,11 @@ package struct GatewayRequest: HoldsSecret, Sendable {
     package struct BodyLimit: Sendable {
         /// The maximum length. A longer body is rejected.
         package var maximumByteCount: Int
-        /// The maximum length of a short body. The server reads on beyond it once `admit` has returned; then a minimum speed applies.
+        /// The maximum length of a short body. The server reads on beyond it once `admit` has returned. Then a minimum speed applies.
         package var shortByteCount: Int
         /// Waits until a longer body may be read on.
         ///
-        /// - Throws: Anything; the body is incomplete then.
+        /// - Throws: Anything. The body is incomplete then.
         package var admit: @Sendable () async throws -> Void
 
         package init(
@@ -32,9 +32,9 @@ package struct GatewayRequest: HoldsSecret, Sendable {
     }
 
     package var method: String
-    /// Without the query; runs of `/` are one.
+    /// Without the query. Runs of `/` are one.
     package var path: String
-    /// Still encoded; without `?`.
+    /// Still encoded. Without `?`.
     package var query: String
     package var headers: HTTPHeaders
     /// The client: the peer, or the address that a trusted proxy names.

@@ -1,6 +1,6 @@
 import JSON
 
-/// The parameters of a request, which clients put into the query, a form or a JSON body (GATEWAY_PROTOCOLS.md §2.1). Unknown parameters are
+/// A request's parameters, which clients put into the query, a form or a JSON body (GATEWAY_PROTOCOLS.md §2.1). Unknown parameters are
 /// ignored.
 package struct RequestFields: Sendable {
     package enum Failure: Error {
@@ -12,7 +12,7 @@ package struct RequestFields: Sendable {
 
     private var values: [String: String] = [:]
 
-    /// - Parameter names: the fields that are looked at; all others may hold anything.
+    /// - Parameter names: the fields that are looked at. All others may hold anything.
     package init(query: String, contentType: String?, body: [UInt8], names: Set<String>) throws(Failure) {
         guard let fields = FormFields.read(Array(query.utf8)) else { throw .unreadable }
         try add(fields, names)

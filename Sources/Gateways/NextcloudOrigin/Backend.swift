@@ -32,7 +32,7 @@ package struct BackendError: Error, Sendable {
     package init() {}
 }
 
-/// A backend over HTTP (Decisions 9, 17): `GET` with the client's header; 200 `{"uid":"alice","tokenId":7,"lastSeen":1700000000}`, else
+/// A backend over HTTP (Decisions 9, 17): `GET` with the client's header. 200 `{"uid":"alice","tokenId":7,"lastSeen":1700000000}`, else
 /// 401.
 package struct HTTPBackend: Backend, HoldsSecret {
     private static let timeout = Duration.seconds(10)

@@ -13,7 +13,7 @@ import Synchronization
 /// push proxies (GATEWAY_PROTOCOLS.md §4). The backend authenticates users.
 package final class NextcloudOrigin: Gateway {
     package struct Configuration: HoldsSecret, Sendable {
-        /// The URL that users see; cloud ids are `uid@host`.
+        /// The URL that users see. Cloud ids are `uid@host`.
         package var serverURL: String
         /// The bearer token of the backend at `/notify`.
         package var backendToken: String

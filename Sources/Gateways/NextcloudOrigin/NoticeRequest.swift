@@ -11,7 +11,7 @@ struct NoticeRequest: HoldsSecret, Sendable, Equatable {
     }
 
     static let maximumByteCount = 64 << 10
-    /// The maximum number of deletes in a request. Each costs a signature for each device; a backend splits longer lists.
+    /// The maximum number of deletes in a request. Each costs a signature for each device. A backend splits longer lists.
     private static let maximumDeleteCount = 200
 
     var user: String

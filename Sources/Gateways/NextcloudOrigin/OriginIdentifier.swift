@@ -9,7 +9,7 @@ struct OriginIdentifier: Sendable, Equatable {
 
     /// - Parameter server: The origin's URL.
     init(user: String, server: String, tokenID: Int64) {
-        // Nextcloud cuts off only this scheme; others stay part of the cloud id.
+        // Nextcloud cuts off only this scheme. Others stay part of the cloud id.
         var host = server.hasPrefix("https://") ? server.dropFirst("https://".count) : server[...]
         while host.hasSuffix("/") { host.removeLast() }
         if host.hasSuffix("/index.php") { host.removeLast("/index.php".count) }

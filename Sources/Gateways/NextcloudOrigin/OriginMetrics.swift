@@ -9,7 +9,7 @@ package struct OriginMetrics: Sendable {
         /// The push proxy rejected the push.
         case rejected
         case expired
-        /// The payload is too long for the key of the device.
+        /// The payload is too long for the device's key.
         case tooLong = "too_long"
 
         static let labelNames = ["outcome"]

@@ -54,7 +54,7 @@ struct OriginRegistration: Sendable {
 }
 
 extension OriginDevice {
-    /// The effect of a registration.
+    /// A registration's effect.
     enum Registered: Sendable, Equatable {
         /// The device has to go to its proxy again.
         case changed

@@ -105,7 +105,7 @@ struct ProxySchedule: Sendable {
         return proxy.failureCount > 0 ? proxy.failureCount : nil
     }
 
-    /// Ends the back-off of a proxy.
+    /// Ends a proxy's back-off.
     mutating func endRest(of name: String) {
         proxies[name]?.state = .ready
     }

@@ -1,7 +1,6 @@
 package import Store
 
-/// A rule that tells the app of a device. The protocol has no bundle id, so the operator configures it (GATEWAY_PROTOCOLS.md §2.2,
-/// Decisions 2).
+/// A rule that tells a device's app. The protocol has no bundle id, so the operator configures it (GATEWAY_PROTOCOLS.md §2.2, Decisions 2).
 package struct AppRule: Sendable {
     package enum TokenKind: String, Sendable, CaseIterable {
         case apns
@@ -13,7 +12,7 @@ package struct AppRule: Sendable {
     package var userAgent: String?
     package var token: TokenKind
     package var platform: GatewayNotification.Platform
-    /// The bundle id; nil for Android.
+    /// The bundle id, or nil for Android.
     package var topic: String?
     /// The bundle id of tokens for calls. nil means that the rule does not fit a device with such a token.
     package var voipTopic: String?

@@ -1,6 +1,6 @@
 import Store
 
-/// The progress of a batch. Its parts are judged in parallel and counted in the order of the entries. Accepted entries are written in that
+/// A batch's progress. Its parts are judged in parallel and counted in the order of the entries. Accepted entries are written in that
 /// order, one write at a time.
 struct BatchProgress: Sendable {
     enum Event: Sendable {
@@ -38,7 +38,7 @@ struct BatchProgress: Sendable {
         self.maximumPartCount = maximumPartCount
     }
 
-    /// Returns the first actions; none for a batch without entries.
+    /// Returns the first actions, or none for a batch without entries.
     mutating func begin() -> [Action] { judge() }
 
     /// Returns the actions that follow from an event. The batch is complete when there are none and none is in progress.

@@ -8,7 +8,7 @@ package enum PushToken: Sendable, Equatable {
 
     /// The number of hexadecimal digits. Apple specifies no length.
     private static let apnsDigitCounts = 64...200
-    /// The length of a token. Google specifies no grammar; these are the lengths of real tokens, with a margin.
+    /// A token's length. Google specifies no grammar. These are the lengths of real tokens, with a margin.
     private static let fcmByteCounts = 32...4_096
 
     /// - Returns: nil unless the text has the form of a token of Apple or Google.

@@ -6,17 +6,17 @@ import Store
 /// registration: the proxy reports the device as unknown only after a grace (GATEWAY_PROTOCOLS.md §2.4). Times are those of
 /// a monotonic clock, because a wall clock that jumps ahead would make servers delete devices.
 struct UnknownDeviceGrace: Sendable {
-    /// The maximum number of devices remembered. Beyond it, the oldest half is forgotten; these are reported as unknown later than
+    /// The maximum number of devices remembered. Beyond it, the oldest half is forgotten. These are reported as unknown later than
     /// necessary.
     static let maximumCount = 100_000
 
     /// A device under the token hash of a notification. The hash is a secret of the device and its server: misses that a client invents for
-    /// an identifier do not use up the grace of its owner.
+    /// an identifier do not use up its owner's grace.
     struct Miss: Hashable, Sendable {
         let identifier: DeviceIdentifier
         private let tokenHashDigest: Digest32
 
-        /// - Parameter tokenHash: The text of the notification, of any length.
+        /// - Parameter tokenHash: The notification's text, of any length.
         init(_ identifier: DeviceIdentifier, tokenHash: String) {
             self.identifier = identifier
             tokenHashDigest = SHA256.hash(Array(tokenHash.utf8))

@@ -3,7 +3,7 @@ package import Store
 /// An app whose phones may be pushed to: the protocol names it by `AppId` and says nothing of its platform (GATEWAY_PROTOCOLS.md §5).
 package struct SoftphoneApp: Sendable, Equatable {
     package var platform: GatewayNotification.Platform
-    /// Bundle id as Apple knows it, with `.voip` for PushKit; nil for Android.
+    /// Bundle id as Apple knows it, with `.voip` for PushKit, or nil for Android.
     package var topic: String?
     /// Its tokens are PushKit's, which wake the app for calls and orders, and never show a text.
     package var isPushKit: Bool

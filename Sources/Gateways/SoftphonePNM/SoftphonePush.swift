@@ -13,7 +13,7 @@ struct SoftphonePush: Sendable {
         case reprovision = "NotifyReprovision"
     }
 
-    /// The reason for code 400, in words for the author of the request.
+    /// The reason for code 400, in words for the request's author.
     struct Fault: Error, Equatable {
         var response: String
 

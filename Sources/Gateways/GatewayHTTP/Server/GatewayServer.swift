@@ -161,7 +161,7 @@ package struct GatewayServer: Service {
     }
 }
 
-/// The connection of a request.
+/// A request's connection.
 private struct GatewayContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
