@@ -18,9 +18,9 @@ package final class SQLiteStore: PushStore {
     let outbox: OutboxMemory
     let sealing: RowSealing
     let userKeys = UserKeys()
-    /// The size in bytes above which the store rejects new devices of gateways; nil means that only the disk limits it.
+    /// The size in bytes above which the store rejects new devices of gateways. Nil means that only the disk limits it.
     let maximumStoredByteCount: Int?
-    /// The checkpointer; nil when the store is read-only.
+    /// The checkpointer, or nil when the store is read-only.
     private let checkpointer: WALCheckpointer?
     /// The number of rows that were set aside.
     let damagedRows = Atomic<Int>(0)
@@ -32,12 +32,12 @@ package final class SQLiteStore: PushStore {
     ///
     /// - Parameters:
     ///   - identity: The server's compressed public key. The store refuses the database of another key.
-    ///   - sealingKeys: The keys that seal secrets; nil for a store without access to them, which reads only or copies rows.
+    ///   - sealingKeys: The keys that seal secrets, or nil for a store without access to them, which reads only or copies rows.
     ///   - readOnly: Whether a tool reads while a server runs. The store then neither creates nor migrates a database.
     ///   - isCopy: Whether the rows of another store follow, with its sealing keys (``complete(_:)``).
     ///   - random: The source of the secrets of a new database.
     ///   - maximumQueueCount: The number of pushes to known bundle ids that may wait for a route.
-    ///   - maximumStoredByteCount: The size in bytes above which the store rejects new devices of gateways; nil means that only the disk
+    ///   - maximumStoredByteCount: The size in bytes above which the store rejects new devices of gateways. Nil means that only the disk
     ///     limits it.
     ///   - namedBundleIDs: The bundle ids that a setting names. They count as known before their first delivery.
     /// - Throws: `StoreError` if the database cannot be opened, or belongs to another key or program, or if the sealing keys are not those
@@ -91,7 +91,7 @@ package final class SQLiteStore: PushStore {
 
     /// Opens the database of any identity for reading only, for tools while a server runs.
     ///
-    /// - Parameter sealingKeys: The keys of the sealed values to be read; without them the sealed values of a sealed database are locked.
+    /// - Parameter sealingKeys: The keys of the sealed values to be read. Without them the sealed values of a sealed database are locked.
     package convenience init(readingAt path: String, sealingKeys: SealingKeys? = nil, logger: Logger) throws(StoreError) {
         try self.init(
             path: path, identity: try Self.owner(ofDatabaseAt: path), sealingKeys: sealingKeys, readOnly: true, logger: logger)

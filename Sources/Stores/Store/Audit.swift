@@ -1,7 +1,7 @@
 /// A comparison of the ledger with the rows (RELIABILITY.md I1, I5).
 ///
-/// Three counts must agree: the ledger's count of events; the present rows plus the ledger's count of pruned rows; and the database's own
-/// count of all rows ever inserted, if it has one.
+/// Three counts must agree: the ledger's count of events, the present rows plus the ledger's count of pruned rows, and the database's own count
+/// of all rows ever inserted, if it has one.
 package struct Audit: Sendable, Equatable {
     /// A comparison of two counts that must be equal.
     package struct Line: Sendable, Equatable {
@@ -51,7 +51,7 @@ package struct Audit: Sendable, Equatable {
         return (count(.received) - count(.duplicate), count(.accepted) - count(.merged) - count(.coalesced))
     }
 
-    /// The sum of the differences of all lines; 0 if they balance.
+    /// The sum of the differences of all lines, or 0 if they balance.
     package var imbalance: Int64 { lines.reduce(0) { $0 + abs($1.expected - $1.found) } }
 
     private mutating func add(_ name: String, _ expected: Int64, _ found: Int64) {
@@ -68,15 +68,15 @@ package struct AuditFacts: Sendable, Equatable {
     package var rowCounts: [Milestone: Int64] = [:]
     package var undecidedCount: Int64 = 0
     package var openCount: Int64 = 0
-    /// The database's own count of all messages ever inserted; nil if it has none.
+    /// The database's own count of all messages ever inserted, or nil if it has none.
     package var messageRowsEver: Int64?
-    /// The database's own count of all pushes ever inserted; nil if it has none.
+    /// The database's own count of all pushes ever inserted, or nil if it has none.
     package var pushRowsEver: Int64?
     package var damagedRowCount: Int64 = 0
     package var leakyRowCount: Int64 = 0
     /// The unfinished rows that servers have set aside (``DamagedRowKind``). They are undecided, unpublished or open as well.
     package var setAsideCount: Int64 = 0
-    /// The work of each server that shares the database, by its name; empty for the database of one server.
+    /// The work of each server that shares the database, by its name, or empty for the database of one server.
     package var servers: [String: ServerWork] = [:]
 
     package init() {}

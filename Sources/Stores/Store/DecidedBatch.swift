@@ -16,9 +16,9 @@ package struct DecidedBatch: Sendable {
         package var push: AcceptedPush
         /// The row of the push request.
         package var message: Int64
-        /// The monotonic time at which the push is due; nil means now.
+        /// The monotonic time at which the push is due. Nil means now.
         package var due: Timestamp?
-        /// The outcome of a push that has already finished, which is stored without its secrets; nil if the push is open.
+        /// The outcome of a push that has already finished, which is stored without its secrets, or nil if the push is open.
         package var outcome: PushOutcome?
 
         package init(push: AcceptedPush, message: Int64, due: Timestamp? = nil, outcome: PushOutcome? = nil) {
@@ -103,7 +103,7 @@ package struct DecidedBatch: Sendable {
     ///
     /// - Parameters:
     ///   - message: The row of the push request.
-    ///   - due: The monotonic time at which the push is due; nil means now.
+    ///   - due: The monotonic time at which the push is due. Nil means now.
     ///   - isDiscarded: Whether the push finishes at once, because the server runs dry.
     package mutating func enqueue(_ push: AcceptedPush, message: Int64, due: Timestamp? = nil, isDiscarded: Bool = false) {
         facts.recentDeduplicationKeys.insert(push.deduplicationKey)

@@ -7,7 +7,7 @@ import Wire
 package struct Lookups: Sendable {
     /// The installations that register or unregister.
     package var registrations: Set<Installation> = []
-    /// The number of stored bytes above which the storage is full; nil means that only the disk limits it.
+    /// The number of stored bytes above which the storage is full. Nil means that only the disk limits it.
     package var maximumStoredByteCount: Int?
     /// The targets of pushes, with the chats and authors that may be in their lists.
     package var targets: [Installation: Set<[UInt8]>] = [:]
@@ -17,12 +17,12 @@ package struct Lookups: Sendable {
     package var deduplicationKeys: Set<Digest32> = []
     /// The Status message ids of push requests that may have a stored response.
     package var requests: Set<Digest32> = []
-    /// The keys of each query. Keys for which its reply has no capacity (`ProtocolLimits.maximumAnswerByteCount`) are not looked up.
+    /// Each query's keys. Keys for which its reply has no capacity (`ProtocolLimits.maximumAnswerByteCount`) are not looked up.
     package var queries: [[Digest64]] = []
     /// The Status message ids of queries.
     package var queryIDs: Set<Digest32> = []
-    /// The remaining credits of all keys, targets and queries of the batch. A query's response leaves out registrations beyond the credits
-    /// of their key, and the store does not read them.
+    /// The remaining credits of all keys, targets and queries of the batch. A query's response leaves out registrations beyond their key's
+    /// credits, and the store does not read them.
     package var allowances = Allowances()
 
     package init() {}
@@ -88,7 +88,7 @@ package struct Facts: Sendable {
         allowances = lookups.allowances
     }
 
-    /// Returns the facts about the key of an installation. Counts and bytes leave out the installation itself.
+    /// Returns the facts about an installation's key. Counts and bytes leave out the installation itself.
     package func key(beside installation: Installation) -> RegisteringKey {
         var key = RegisteringKey()
         for (other, shape) in installations[installation.keyHash, default: [:]] {
@@ -127,7 +127,7 @@ package struct Facts: Sendable {
 
     /// Coalesces a push with the deferred push of its target and type.
     ///
-    /// - Returns: The coalesced push; nil if no push waits.
+    /// - Returns: The coalesced push, or nil if no push waits.
     mutating func coalesce(_ push: AcceptedPush) -> DeferredPush? {
         guard var deferred = deferredPushes[push.slot] else { return nil }
         deferred.content = deferred.content.coalesced(with: push.content)

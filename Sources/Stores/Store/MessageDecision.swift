@@ -36,12 +36,12 @@ package struct Reply: HoldsSecret, Sendable, Equatable {
     package var type: MessageType
     /// The protobuf message of that type.
     package var payload: [UInt8]
-    /// The compressed public key of the sender of the request.
+    /// The compressed public key of the request's sender.
     package var recipient: FixedBytes<33>
     package var pubsubTopic: String
-    /// The Status message id of a push request, by which a repeated request finds the reply (PROTOCOL.md §9); nil for other replies.
+    /// The Status message id of a push request, by which a repeated request finds the reply (PROTOCOL.md §9), or nil for other replies.
     package var statusMessageID: Digest32?
-    /// The installation of a registration; nil if the registration names none. The store does not return it.
+    /// A registration's installation, or nil if the registration names none. The store does not return it.
     package var installationID: String?
 
     package init(

@@ -2,12 +2,12 @@ package import Bytes
 package import Envelope
 import StatusCrypto
 
-/// The messages from their arrival to the publication of their reply, and the history checkpoints.
+/// The messages from their arrival to their reply's publication, and the history checkpoints.
 package protocol MessageJournal: Sendable {
     /// Records messages before anything acts on them.
     ///
-    /// - Returns: The row of each message that this server is to decide; nil if the hash is already recorded or is earlier in the list, or
-    ///   if another server owns the message (``ClusterStore``).
+    /// - Returns: The row of each message that this server is to decide, or nil if the hash is already recorded or is earlier in the list,
+    ///   or if another server owns the message (``ClusterStore``).
     func record(_ envelopes: [(hash: Digest32, envelope: WakuEnvelope)], at now: Timestamp) async throws -> [Int64?]
 
     /// Returns the rows of undecided messages, and of those whose reply was not marked as published. Call this once, before the first
@@ -29,7 +29,7 @@ package protocol MessageJournal: Sendable {
 
 /// A recorded message.
 package struct RecordedEnvelope: Sendable, Equatable {
-    /// The row of the message.
+    /// The message's row.
     package var id: Int64
     package var receivedAt: Timestamp
     package var envelope: WakuEnvelope

@@ -6,7 +6,7 @@ package import Wire
 
 /// The store as an operator's tools see it, without secrets.
 package protocol OperatorViews: Sendable {
-    /// Returns the progress of the push with this deduplication key; nil if it was never accepted, or is pruned.
+    /// Returns the progress of the push with this deduplication key, or nil if it was never accepted, or is pruned.
     func progress(ofPush deduplicationKey: Digest32) async throws -> PushProgress?
 
     /// Returns the pushes to an installation, oldest first. Steps through all pushes: for a tool.
@@ -27,7 +27,7 @@ package protocol OperatorViews: Sendable {
 
     /// Counts the registrations. Steps through all of them: for a tool.
     ///
-    /// - Parameter start: The time since which counted installations have registered, renewed or unregistered; nil counts all.
+    /// - Parameter start: The time since which counted installations have registered, renewed or unregistered. Nil counts all.
     func registrationCounts(since start: Timestamp?) async throws -> RegistrationCounts
 
     /// Returns the registrations and tombstones of a key, by installation id.
@@ -38,7 +38,7 @@ package protocol OperatorViews: Sendable {
 
     /// Restores registrations that were removed for dead tokens, unless their owners have registered or unregistered since.
     ///
-    /// - Parameter ids: The registrations; nil means all.
+    /// - Parameter ids: The registrations. Nil means all.
     /// - Returns: The restored registrations.
     func restoreDeadRegistrations(_ ids: [Int64]?, at now: Timestamp) async throws -> [ChangedRegistration]
 

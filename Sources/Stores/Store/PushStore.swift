@@ -3,7 +3,7 @@ package import Envelope
 /// The server's database. Callers exchange values with it and do not know its tables. It contains no rules of the protocol.
 ///
 /// A write survives a power cut once its function has returned. A cancelled task does not interrupt a write. Functions throw
-/// ``StoreError``; those that read may also throw `CancellationError`. A store belongs to one identity key.
+/// ``StoreError``. Those that read may also throw `CancellationError`. A store belongs to one identity key.
 package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbox, GatewayOutbox, OperatorViews, SealedStore {
     /// Deletes decided messages and finished pushes whose lifetime (`ProtocolLimits`) has passed, and counts them in the ledger. Keeps open
     /// pushes, undecided messages and tombstones.
@@ -16,13 +16,13 @@ package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbo
     ///
     /// The number of rows per call is limited, so that other writers do not wait long.
     ///
-    /// - Parameter row: ``UnusedRegistrations/lastRow`` of the previous call; 0 to begin.
+    /// - Parameter row: ``UnusedRegistrations/lastRow`` of the previous call. 0 to begin.
     func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations
 
     /// The number of rows that the store has set aside since it was opened (``DamagedRowKind``).
     var damagedRowCount: Int { get }
 
-    /// The membership of several servers that share the database; nil for the database of one server.
+    /// The membership of several servers that share the database, or nil for the database of one server.
     var cluster: (any ClusterStore)? { get }
 
     /// Writes a value without meaning, to test whether the store accepts writes.
@@ -53,7 +53,7 @@ package struct Pruned: Sendable, Equatable {
 package struct UnusedRegistrations: Sendable, Equatable {
     /// The registrations that were unregistered.
     package var gone: [ChangedRegistration]
-    /// The last row that was examined; 0 if the call reached the end.
+    /// The last row that was examined, or 0 if the call reached the end.
     package var lastRow: Int64
 
     package init(gone: [ChangedRegistration], lastRow: Int64) {

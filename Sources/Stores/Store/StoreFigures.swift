@@ -11,17 +11,17 @@ package struct StoreFigures: Sendable, Equatable {
         case inFlight
     }
 
-    /// The facts of the ledger, for `Audit(ledgerOf:)`; without counts of finished rows.
+    /// The facts of the ledger, for `Audit(ledgerOf:)`. Without counts of finished rows.
     package var ledger = AuditFacts()
     package var openPushes = Dictionary(uniqueKeysWithValues: OpenPush.allCases.map { ($0, 0) })
-    /// The time at which the oldest open push was accepted; nil if no push is open.
+    /// The time at which the oldest open push was accepted, or nil if no push is open.
     package var oldestOpenPush: Timestamp?
     /// The number of decided messages whose reply is not marked as published.
     package var unpublishedCount = 0
     /// The number of live registrations.
     package var registrationCount = 0
     package var suspectedTokenCount = 0
-    /// The size of the database in bytes; nil for a file, whose size anyone can read.
+    /// The size of the database in bytes, or nil for a file, whose size anyone can read.
     package var databaseByteCount: Int?
 
     package init() {}

@@ -19,11 +19,11 @@ package protocol TopicStore: Sendable {
 
     /// Returns the owners of query topics and the derived keys that are stored, in one read for many topics.
     ///
-    /// - Returns: The owner and the key of each topic; nil if the row does not exist. Tombstones have an owner too. A key is nil until it
-    ///   is stored.
+    /// - Returns: The owner and each topic's key, or nil if the row does not exist. Tombstones have an owner too. A key is nil until it is
+    ///   stored.
     func topicKeys(_ topics: [(registration: Int64, prefixed: Bool)]) async throws -> [(keyHash: Digest64, key: FixedBytes<32>?)?]
 
-    /// Returns the derived key of a query topic; nil if none is stored.
+    /// Returns the derived key of a query topic, or nil if none is stored.
     func topicKey(keyHash: Digest64, prefixed: Bool) async throws -> FixedBytes<32>?
 
     /// Stores the derived key of a query topic, because a derivation takes 13 ms of PBKDF2.
@@ -40,7 +40,7 @@ package struct QueryTopics: Hashable, Sendable {
         self.prefixed = prefixed
     }
 
-    /// Creates the topics of a client.
+    /// Creates a client's topics.
     package init(keyHash: Digest64) {
         self.init(
             plain: TopicName.query(keyHash, .plain).topic.rawValue,
@@ -50,7 +50,7 @@ package struct QueryTopics: Hashable, Sendable {
 
 /// A registration that was added or removed, with its topics.
 package struct ChangedRegistration: Sendable, Hashable {
-    /// The row of the registration, which an installation keeps permanently.
+    /// The registration's row, which an installation keeps permanently.
     package var registration: Int64
     package var topics: QueryTopics
 

@@ -4,7 +4,7 @@ struct Command {
     private(set) var types: [UInt32] = []
     /// All values one after the other.
     private(set) var bytes: [UInt8] = []
-    /// The place of each value in `bytes`; nil for NULL.
+    /// The place of each value in `bytes`, or nil for NULL.
     private(set) var ranges: [Range<Int>?] = []
 
     init<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) {

@@ -39,7 +39,7 @@ package struct PostgreSQLLocation: Sendable, Equatable {
         host.hasPrefix("/") || ["localhost", "127.0.0.1", "::1"].contains(host)
     }
 
-    /// Returns the parameters of a connection.
+    /// Returns a connection's parameters.
     ///
     /// - Parameter name: The name of the program for `pg_stat_activity`.
     package func connection(password: String?, name: String) -> [String: String] {

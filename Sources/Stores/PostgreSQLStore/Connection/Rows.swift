@@ -40,7 +40,7 @@ import Wire
     }
 }
 
-/// The columns of a row, read from the first to the last.
+/// A row's columns, read from the first to the last.
 struct RowCursor {
     private let rows: Rows
     private let row: Int32
@@ -61,7 +61,7 @@ struct RowCursor {
     /// Passes over the columns that are left.
     mutating func skipRest() { column = rows.columnCount }
 
-    /// Reads the next column as a protobuf message; NULL gives an empty message.
+    /// Reads the next column as a protobuf message. NULL gives an empty message.
     mutating func nextMessage<Message: WireMessage>(_ type: Message.Type = Message.self) throws -> Message {
         try Self.message(try next())
     }

@@ -15,7 +15,7 @@ enum SQLType: UInt32 {
     case byteaArray = 1_001
     case int8Array = 1_016
 
-    /// The type of an array of this type; nil for an array.
+    /// The type of an array of this type, or nil for an array.
     var array: SQLType? {
         switch self {
         case .bool: .boolArray
@@ -34,7 +34,7 @@ protocol SQLValue {
 
     func append(to bytes: inout [UInt8])
 
-    /// - Parameter bytes: The bytes of the value; nil for NULL.
+    /// - Parameter bytes: The value's bytes, or nil for NULL.
     /// - Throws: `damaged` if the stored value does not have this type.
     init(reading bytes: UnsafeRawBufferPointer?) throws(StoreError)
 }

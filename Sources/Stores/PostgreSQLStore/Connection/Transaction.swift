@@ -1,6 +1,6 @@
 import Store
 
-/// A transaction, which sees its own changes. It is valid until it ends, on the thread of its connection.
+/// A transaction, which sees its own changes. It is valid until it ends, on its connection's thread.
 ///
 /// A statement without a result waits, and is sent together with the next query: a transaction of many statements takes few round trips.
 final class Transaction {
@@ -21,7 +21,7 @@ final class Transaction {
     private let connection: Connection
     private let mark: Mark
     private var waiting: [Command]
-    /// The number of the transaction, by which its outcome can be looked up; nil until the first round trip, and for reading.
+    /// The transaction's number, by which its outcome can be looked up, or nil until the first round trip, and for reading.
     private(set) var number: Int64?
     private let kind: Kind
     private var hasBegun = false
@@ -76,7 +76,7 @@ final class Transaction {
     ///
     /// - Parameter commands: The statements. Those that are not needed do not run. For a statement about no keys, PostgreSQL may read a
     ///   whole index to find that no row has one of them.
-    /// - Returns: The rows of each statement; nil for those that are not needed.
+    /// - Returns: The rows of each statement, or nil for those that are not needed.
     func fetch(ifNeeded commands: [(isNeeded: Bool, command: Command)]) throws(PostgreSQLError) -> [Rows?] {
         let needed = commands.filter(\.isNeeded).map(\.command)
         guard !needed.isEmpty else { return commands.map { _ in nil } }

@@ -27,7 +27,7 @@ struct RouteTable {
         delivered = Set(try results[1].map { BundleID(route: try $0.next(), apnTopic: try $0.next()) })
     }
 
-    /// Returns the route of a push; the empty string if no assignment matches.
+    /// Returns a push's route. The empty string if no assignment matches.
     func route(of tokenType: TokenType, apnTopic: String) -> String {
         names[Key(tokenType: tokenType, apnTopic: apnTopic)] ?? names[Key(tokenType: tokenType, apnTopic: "")] ?? ""
     }

@@ -44,7 +44,7 @@ extension WriteTransaction {
         return proven
     }
 
-    /// Reserves a slot in the queue of a route.
+    /// Reserves a slot in a route's queue.
     ///
     /// - Returns: Whether a slot was free.
     func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool {

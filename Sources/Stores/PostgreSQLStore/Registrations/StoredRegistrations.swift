@@ -78,7 +78,7 @@ extension RowCursor {
 
     /// Reads the columns of ``Command/targets(_:)``.
     ///
-    /// - Parameter entries: Returns the chats and authors to look for in the lists of an installation.
+    /// - Parameter entries: Returns the chats and authors to look for in an installation's lists.
     mutating func nextTarget(
         loading entries: (Installation) -> Set<[UInt8]>, _ secrets: DatabaseSecrets
     ) throws -> (Installation, PushTargetRow, PushTarget) {

@@ -35,7 +35,7 @@ struct ResealingState {
     /// The key that seals new values.
     let keyID: UInt8
     let step: ResealingStep
-    /// The key of the last row of the step's table that was examined; empty to begin.
+    /// The key of the last row of the step's table that was examined. Empty to begin.
     let position: [UInt8]
 
     /// Reads the progress.

@@ -161,8 +161,8 @@ struct Resealing {
 
     /// Examines the next rows of a table and changes those that are due.
     ///
-    /// - Parameter read: Reads the columns of a row.
-    /// - Returns: The position of the last row; nil without rows after `position`.
+    /// - Parameter read: Reads a row's columns.
+    /// - Returns: The position of the last row, or nil without rows after `position`.
     private func change<Key: ResealingPosition, Row>(
         _ rows: StepRows, after position: [UInt8], _ read: (Key, inout RowCursor) throws -> Row, by change: (Key, Row) throws -> Void
     ) throws -> [UInt8]? {

@@ -13,7 +13,7 @@ enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
 
     static let first = registrations
 
-    /// The table whose ids are the positions of the step; nil if its positions are keys of bytes.
+    /// The table whose ids are the positions of the step, or nil if its positions are keys of bytes.
     var tableWithID: String? {
         switch self {
         case .registrations: "registration"
@@ -30,7 +30,7 @@ enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
 
 /// The key of a row as the stored position of a step.
 protocol ResealingPosition: SQLValue, Sendable {
-    /// Creates the key from the stored bytes; no bytes stand for the beginning.
+    /// Creates the key from the stored bytes. No bytes stand for the beginning.
     init(position: [UInt8])
 }
 

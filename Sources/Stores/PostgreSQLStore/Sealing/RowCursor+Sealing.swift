@@ -6,12 +6,12 @@ import Store
 import Wire
 
 extension RowCursor {
-    /// Reads the next column as a sealed value; nil for NULL.
+    /// Reads the next column as a sealed value, or nil for NULL.
     mutating func nextValue(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> [UInt8]? {
         try sealing.value(next(), in: place())
     }
 
-    /// Reads the next column as a sealed protobuf message; NULL gives an empty message.
+    /// Reads the next column as a sealed protobuf message. NULL gives an empty message.
     mutating func nextMessage<Message: WireMessage>(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> Message {
         try Self.message(try nextValue(sealing, in: place()))
     }
@@ -19,7 +19,7 @@ extension RowCursor {
     /// The columns that ``nextTokens(of:_:)`` reads.
     static let tokenColumns = "version, secrets"
 
-    /// Reads the tokens of a registration, and its version, from the next two columns.
+    /// Reads a registration's tokens, and its version, from the next two columns.
     mutating func nextTokens(of installation: Installation, _ sealing: RowSealing) throws -> RegistrationTokens {
         let version: UInt64 = try next()
         return try sealing.registrationTokens(next(), of: installation, version: version)

@@ -31,7 +31,7 @@ struct SealingStart {
 extension Transaction {
     /// Reads the secret of the database and checks the keys.
     ///
-    /// - Parameter keys: The sealing keys; nil without a sealing key file.
+    /// - Parameter keys: The sealing keys, or nil without a sealing key file.
     func secrets(identity: FixedBytes<33>, keys: SealingKeys?, isReadOnly: Bool) throws -> DatabaseSecrets {
         try DatabaseSecrets(stored: storedSecrets(), identity: identity, keys: keys, isReadOnly: isReadOnly)
     }

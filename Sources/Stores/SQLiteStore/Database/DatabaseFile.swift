@@ -3,7 +3,7 @@ package import Store
 
 /// The database file. It contains device tokens, so only the server's user may read it.
 package enum DatabaseFile {
-    /// Creates the file with mode 0600, and its folder with 0700; sets the mode of existing files to 0600.
+    /// Creates the file with mode 0600, and its folder with 0700. Sets the mode of existing files to 0600.
     ///
     /// SQLite gives the WAL and the shared memory the mode of the file (https://www.sqlite.org/src/doc/trunk/src/os_unix.c,
     /// `findCreateFileMode`), so the file must exist before SQLite opens it.

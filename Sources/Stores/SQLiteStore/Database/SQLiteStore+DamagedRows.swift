@@ -33,7 +33,7 @@ extension Database {
 }
 
 extension RowCursor {
-    /// Reads a row; nil if it is damaged, and its number then joins the others.
+    /// Reads a row, or nil if it is damaged, and its number then joins the others.
     mutating func readable<Result>(
         _ row: Int64, or damaged: inout [Int64], _ read: (inout RowCursor) throws -> Result
     ) rethrows -> Result? {

@@ -43,7 +43,7 @@ extension Database {
         try first(sql, repeat each values) { try $0.next() } ?? 0
     }
 
-    /// Steps through the rows of a query.
+    /// Steps through a query's rows.
     func forEach<each Value: SQLValue>(
         _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Void
     ) throws {
@@ -91,7 +91,7 @@ extension Database {
     }
 }
 
-/// The columns of a row, read from the first to the last.
+/// A row's columns, read from the first to the last.
 struct RowCursor {
     private let statement: BoundStatement
     private var column: Int32 = 0
@@ -108,17 +108,17 @@ struct RowCursor {
         return try Value(reading: statement, column)
     }
 
-    /// Reads the next column as a protobuf message; NULL gives an empty message.
+    /// Reads the next column as a protobuf message. NULL gives an empty message.
     mutating func nextMessage<Message: WireMessage>(_ type: Message.Type = Message.self) throws -> Message {
         try Self.message(try next())
     }
 
-    /// Reads the next column as a sealed protobuf message; NULL gives an empty message.
+    /// Reads the next column as a sealed protobuf message. NULL gives an empty message.
     mutating func nextMessage<Message: WireMessage>(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> Message {
         try Self.message(try nextValue(sealing, in: place()))
     }
 
-    /// Reads the next column as a sealed value; nil for NULL.
+    /// Reads the next column as a sealed value, or nil for NULL.
     mutating func nextValue(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> [UInt8]? {
         try sealing.value(next(), in: place())
     }

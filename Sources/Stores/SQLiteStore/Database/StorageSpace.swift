@@ -6,7 +6,7 @@ import Store
 extension Database {
     /// Returns whether the database has exceeded its maximum size, or the disk is nearly full.
     ///
-    /// - Parameter maximum: The maximum number of used bytes in the database file; nil means no limit.
+    /// - Parameter maximum: The maximum number of used bytes in the database file. Nil means no limit.
     func isFull(above maximum: Int?) throws -> Bool {
         if let maximum, try usedByteCount() > maximum { return true }
         return DiskSpace(ofFile: databasePath)?.isScarce ?? false
@@ -23,7 +23,7 @@ extension Database {
     }
 }
 
-/// The space of a disk, in bytes.
+/// A disk's space, in bytes.
 package struct DiskSpace: Sendable {
     /// Reserved for registered installations: journal, outbox and WAL of a few days. A smaller disk reserves a twentieth.
     private static let reserve: UInt64 = 256 << 20
@@ -36,7 +36,7 @@ package struct DiskSpace: Sendable {
         self.total = total
     }
 
-    /// Creates the space of the disk that has a file; nil if the system does not report it.
+    /// Creates the space of the disk that has a file, or nil if the system does not report it.
     package init?(ofFile path: String) {
         var space = statvfs()
         guard unsafe statvfs(path, &space) == 0 else { return nil }

@@ -1,7 +1,7 @@
 import CoreMetrics
 package import MetricDeclarations
 
-/// The metrics of the writer.
+/// The writer's metrics.
 package struct StoreMetrics: Sendable {
     private let seconds = Self.seconds.timer()
     private let rows = Self.rows.recorder()

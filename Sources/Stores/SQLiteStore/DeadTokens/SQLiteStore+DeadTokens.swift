@@ -73,7 +73,7 @@ extension SQLiteStore {
 }
 
 extension Database {
-    /// Returns the suspicion against a device token; nil if none exists.
+    /// Returns the suspicion against a device token, or nil if none exists.
     func suspicion(code: Digest32) throws -> Suspicion? {
         try first(Self.selectSuspicion, code) { row in
             Suspicion(

@@ -24,7 +24,7 @@ extension SQLiteStore {
 }
 
 extension WriteTransaction {
-    /// - Parameter content: The notification as it is stored; nil discards it.
+    /// - Parameter content: The notification as it is stored. Nil discards it.
     fileprivate func enqueue(
         _ accepted: AcceptedNotification, _ content: [UInt8]?, repeatsSince: Timestamp?, at now: Timestamp
     ) throws -> Int64? {

@@ -81,7 +81,7 @@ extension Database {
     /// - Parameters:
     ///   - oldest: The time that the rows precede.
     ///   - now: The present. A row with a later time was written while the clock was wrong, and does not stop the search.
-    ///   - sql: A statement that selects the id and the time of each row, and the columns that `isDue` reads, in the order of the ids.
+    ///   - sql: A statement that selects the id and each row's time, and the columns that `isDue` reads, in the order of the ids.
     ///   - isDue: Returns whether a row is wanted.
     /// - Returns: The ids of the first `limit` rows that are old enough and wanted.
     func oldest(

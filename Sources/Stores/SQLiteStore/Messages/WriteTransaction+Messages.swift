@@ -8,7 +8,7 @@ import Wire
 extension WriteTransaction {
     /// Records messages before anything acts on them.
     ///
-    /// - Returns: The row of each message; nil if its hash is already recorded.
+    /// - Returns: Each message's row, or nil if its hash is already recorded.
     func record(_ messages: [RecordableMessage], at now: Timestamp) throws -> [Int64?] {
         let rows = try messages.map { message -> Int64? in
             let isNew = try database.run(Self.insertMessage, now, message.sentAt, message.hash, message.pubsubTopic, message.envelope) == 1

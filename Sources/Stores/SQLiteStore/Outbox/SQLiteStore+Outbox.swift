@@ -273,7 +273,7 @@ extension RowCursor {
         return queued
     }
 
-    /// Reads the live registration of a push from the next four columns; nil if none exists.
+    /// Reads the live registration of a push from the next four columns, or nil if none exists.
     private mutating func nextTarget(
         of installation: Installation, _ sealing: RowSealing
     ) throws -> (token: DeviceToken, version: UInt64, deliveries: Deliveries?)? {

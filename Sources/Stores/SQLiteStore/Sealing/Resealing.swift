@@ -181,8 +181,8 @@ struct Resealing {
     /// - Parameters:
     ///   - sql: A statement for rows after the parameter 1, in the order of their ids. Its first columns are the id, and whether the row is
     ///     due.
-    ///   - read: Reads the other columns of a row that is due; the number is the length of its secrets in bytes.
-    /// - Returns: The last row that was read; nil without rows after it.
+    ///   - read: Reads the other columns of a row that is due. The number is the length of its secrets in bytes.
+    /// - Returns: The last row that was read, or nil without rows after it.
     private func change<Row>(
         _ sql: String, _ position: Int64, _ read: (Int64, inout RowCursor) throws -> (Int, Row), by change: (Int64, Row) throws -> Void
     ) throws -> Int64? {

@@ -20,7 +20,7 @@ enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
 
     static let first = registrations
 
-    /// The table and its numeric key whose rows the step goes through; nil if it counts otherwise.
+    /// The table and its numeric key whose rows the step goes through, or nil if it counts otherwise.
     var table: (name: String, key: String)? {
         switch self {
         case .registrations: ("registration", "id")

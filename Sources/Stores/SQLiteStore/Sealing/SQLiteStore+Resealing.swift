@@ -46,7 +46,7 @@ extension SQLiteStore {
 /// The stored progress of re-sealing.
 struct ResealingState {
     var step: ResealingStep
-    /// The last row of the step's table that was examined; 0 to begin.
+    /// The last row of the step's table that was examined. 0 to begin.
     var position: Int64
 
     /// Reads the progress.

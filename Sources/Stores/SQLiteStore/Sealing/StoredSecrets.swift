@@ -7,7 +7,7 @@ import Store
 extension Database {
     /// Reads the secret of the database and checks the keys.
     ///
-    /// - Parameter keys: The sealing keys; nil without a sealing key file.
+    /// - Parameter keys: The sealing keys, or nil without a sealing key file.
     func secrets(identity: FixedBytes<33>, keys: SealingKeys?) throws -> DatabaseSecrets {
         try DatabaseSecrets(stored: storedSecrets(), identity: identity, keys: keys, isReadOnly: configuration.readonly)
     }

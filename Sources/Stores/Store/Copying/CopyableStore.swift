@@ -12,7 +12,7 @@ package protocol CopyableStore: OperatorViews {
 
     /// Reads rows in the order of their position.
     ///
-    /// - Parameter position: The position of the page before; nil for the first page.
+    /// - Parameter position: The position of the page before, or nil for the first page.
     func rows(of table: CopiedTable, after position: [CopiedValue]?, limit: Int) async throws -> CopiedRows
 
     /// Adds rows to a database that is not complete yet.
@@ -22,11 +22,11 @@ package protocol CopyableStore: OperatorViews {
     func complete(_ database: CopiedDatabase) async throws
 }
 
-/// A page of the rows of a table.
+/// A page of a table's rows.
 package struct CopiedRows: Sendable {
     /// The values of each row in the order of the table's columns.
     package var rows: [[CopiedValue]]
-    /// The position of the last row; nil if no row follows.
+    /// The position of the last row, or nil if no row follows.
     package var position: [CopiedValue]?
 
     package init(_ rows: [(position: [CopiedValue], values: [CopiedValue])], limit: Int) {
@@ -60,7 +60,7 @@ package enum StoreCopy {
     ///   - destination: A store with no rows.
     ///   - report: Receives the rows of a table that are copied, and their total. If it throws, the destination stays incomplete.
     /// - Returns: The number of rows of each table.
-    /// - Throws: `StoreError`; ``CopyDifference`` if the databases differ. The destination is incomplete then.
+    /// - Throws: `StoreError`. ``CopyDifference`` if the databases differ. The destination is incomplete then.
     package static func run(
         from source: any CopyableStore, to destination: any CopyableStore,
         report: (_ table: String, _ done: Int, _ total: Int) throws -> Void

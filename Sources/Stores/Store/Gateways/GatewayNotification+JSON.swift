@@ -3,8 +3,8 @@ import JSON
 import StatusCrypto
 
 extension GatewayNotification {
-    /// The JSON that `init(from:)` reads. The code is written by hand, because `JSONEncoder` takes nearly as long as the signature of a
-    /// notification.
+    /// The JSON that `init(from:)` reads. The code is written by hand, because `JSONEncoder` takes nearly as long as a notification's
+    /// signature.
     package var json: [UInt8] {
         var members: [String: JSON] = [
             "platform": .text(platform.rawValue), "token": .text(token.text), "kind": .text(kind.rawValue),

@@ -44,11 +44,11 @@ package struct GatewayNotification: HoldsSecret, Sendable, Hashable, Decodable {
     package var platform: Platform
     /// The device's token at Apple or Google.
     package var token: DeviceToken
-    /// The bundle id for iOS, with the suffix `.voip` for PushKit; nil for Android.
+    /// The bundle id for iOS, with the suffix `.voip` for PushKit, or nil for Android.
     package var topic: String?
     package var kind: Kind
     package var priority: Priority
-    /// The text; nil means that nothing is shown. For Android this makes a data message, which the app's own code handles.
+    /// The text. Nil means that nothing is shown. For Android this makes a data message, which the app's own code handles.
     package var alert: Alert?
     package var sound: String?
     package var badge: Int?

@@ -5,9 +5,9 @@ package protocol GatewayOutbox: Sendable {
     /// Queues notifications, due at once, all or none.
     ///
     /// - Parameters:
-    ///   - repeatsSince: A notification is merged if one with its digest entered the outbox at this time or later; nil merges none.
+    ///   - repeatsSince: A notification is merged if one with its digest entered the outbox at this time or later. Nil merges none.
     ///   - isDiscarded: Whether the pushes finish at once as discarded. Their secrets are not written.
-    /// - Returns: The push of each notification; nil where it was merged.
+    /// - Returns: Each notification's push. Nil where it was merged.
     func enqueue(
         _ notifications: [AcceptedNotification], repeatsSince: Timestamp?, isDiscarded: Bool, at now: Timestamp
     ) async throws -> [Int64?]

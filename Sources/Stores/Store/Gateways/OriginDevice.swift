@@ -14,7 +14,7 @@ package struct OriginDevice: Sendable, Equatable {
     /// The URL of the device's push proxy, without a `/` at its end.
     package var proxy: String
     package var appType: AppType
-    /// The time at which the app password was last used; nil if the backend did not state it.
+    /// The time at which the app password was last used, or nil if the backend did not state it.
     package var lastSeen: Timestamp?
     package var createdAt: Timestamp
 

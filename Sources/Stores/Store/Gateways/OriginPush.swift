@@ -45,7 +45,7 @@ package struct WaitingProxy: Hashable, Sendable {
 /// A waiting push, and its device as it is registered now.
 package struct WaitingOriginPush: Sendable, Equatable {
     package var id: Int64
-    /// The row of the device, which the store never reuses.
+    /// The device's row, which the store never reuses.
     package var device: Int64
     package var deviceIdentifier: String
     package var pushTokenHash: String

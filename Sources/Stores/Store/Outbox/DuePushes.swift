@@ -1,6 +1,6 @@
 /// Pushes of one route and trust that are due.
 package struct DuePushes: Sendable {
-    /// The pushes without attempts, in the order of their rounds; `next` is the round.
+    /// The pushes without attempts, in the order of their rounds. `next` is the round.
     package var first: [(next: Int64, id: Int64)]
     /// The pushes with a time instead of a round: retries, postponed and deferred pushes, in the order of that time.
     package var retries: [Int64]

@@ -17,7 +17,7 @@ package final class OutboxMemory: Sendable {
     }
 }
 
-/// The outbox memory for one transaction. Rounds take effect when the transaction is durable; reserved slots take effect at once.
+/// The outbox memory for one transaction. Rounds take effect when the transaction is durable. Reserved slots take effect at once.
 package final class OutboxChanges {
     private let memory: OutboxMemory
     private var assignment = OutboxFairQueue.Assignment()
@@ -28,7 +28,7 @@ package final class OutboxChanges {
 
     package var namedBundleIDs: Set<String> { memory.namedBundleIDs }
 
-    /// Returns the round of a push that enters the queue of a route.
+    /// Returns the round of a push that enters a route's queue.
     package func round(for target: Installation, trust: PushTrust, in route: String) -> Int64 {
         memory.fairQueue.withLock { $0.round(for: target, trust: trust, in: route, after: &assignment) }
     }

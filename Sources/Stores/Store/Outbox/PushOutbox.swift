@@ -18,11 +18,11 @@ package protocol PushOutbox: Sendable {
     /// push has the token that its installation has registered now.
     ///
     /// - Parameters:
-    ///   - route: The route; the empty string is the queue of pushes that no route serves.
+    ///   - route: The route. The empty string is the queue of pushes that no route serves.
     ///   - limit: The maximum number of pushes.
     func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush]
 
-    /// Returns the time at which the next push of a route is due, apart from leased pushes; nil if none exists. A time in the past means
+    /// Returns the time at which the next push of a route is due, apart from leased pushes, or nil if none exists. A time in the past means
     /// that a push is due now.
     func nextAttempt(route: String) async throws -> Timestamp?
 
@@ -56,7 +56,7 @@ package protocol PushOutbox: Sendable {
     /// - Parameter limit: The maximum number of installations.
     func recentDevices(route: String, since time: Timestamp, limit: Int) async throws -> [Installation: Timestamp]
 
-    /// Returns the bundle ids for which a push was ever delivered, by route; the empty string stands for Android.
+    /// Returns the bundle ids for which a push was ever delivered, by route. The empty string stands for Android.
     func deliveredBundleIDs() async throws -> [String: Set<String>]
 
     /// The number of pushes that were refused because the queue of their route was full, by route, since the store was opened.
@@ -68,7 +68,7 @@ package protocol PushOutbox: Sendable {
     /// Counts the open pushes by route.
     func queuedPushCounts() async throws -> [String: Int]
 
-    /// Returns the time at which the oldest open push was accepted; nil if no push is open.
+    /// Returns the time at which the oldest open push was accepted, or nil if no push is open.
     func oldestQueuedPush() async throws -> Timestamp?
 }
 
@@ -79,7 +79,7 @@ package enum OutboxLimits {
     package static let recentPushCount = 10_000
 }
 
-/// The outcome of a push. The raw value is stored.
+/// A push's outcome. The raw value is stored.
 package enum PushOutcome: Int64, Sendable, CaseIterable {
     case sent = 1
     /// The lifetime of the push passed, or the server gave up after too many attempts.
@@ -150,15 +150,16 @@ package struct QueuedPush: Sendable, Equatable {
     package var state: OpenPushState
     /// The number of attempts, without those whose lease was released.
     package var attempts: Int
-    /// The notification of a gateway's push, for which `push` has only a meaningful token, token type and bundle id; nil for a push of 71.
+    /// The notification of a gateway's push, for which `push` has only a meaningful token, token type and bundle id, or nil for a push of
+    /// 71.
     package var notification: GatewayNotification?
-    /// The registration of the target; nil if it no longer exists or never did, or if a gateway or an older release accepted the push.
+    /// The registration of the target, or nil if it no longer exists or never did, or if a gateway or an older release accepted the push.
     package var registration: TargetRegistration?
     /// Whether the push was accepted for a registration that no longer exists, or now has another token type or bundle id.
     package var isOrphan: Bool
-    /// The deliveries to the token of a push without registration; nil if there were none.
+    /// The deliveries to the token of a push without registration, or nil if there were none.
     package var tokenDeliveries: Deliveries?
-    /// The suspicion against the device token; nil if none exists.
+    /// The suspicion against the device token, or nil if none exists.
     package var suspicion: Suspicion?
     package var refusals: PushRefusals
 
@@ -185,10 +186,10 @@ package struct QueuedPush: Sendable, Equatable {
 extension QueuedPush {
     private var deliveries: Deliveries? { registration?.deliveries ?? tokenDeliveries }
 
-    /// The time at which Apple or Google first accepted a push for its token and bundle id; nil if the target is unproven.
+    /// The time at which Apple or Google first accepted a push for its token and bundle id, or nil if the target is unproven.
     package var provenAt: Timestamp? { deliveries?.first }
 
-    /// The time at which Apple or Google last accepted one, to the day; nil if never.
+    /// The time at which Apple or Google last accepted one, to the day, or nil if never.
     package var deliveredAt: Timestamp? { deliveries?.last }
 
     /// The SHA-256 of the device token and the bundle id, the key of suspicions and deliveries. Any client can register a token with
@@ -204,10 +205,10 @@ extension DeviceToken {
     package func folded(as type: TokenType) -> DeviceToken { type == .apn ? DeviceToken(text.lowercased()) : self }
 }
 
-/// The assignment of pushes to the queue of a route. Routes do not delay each other.
+/// The assignment of pushes to a route's queue. Routes do not delay each other.
 package struct RouteAssignment: Hashable, Sendable {
     package var tokenType: TokenType
-    /// The bundle id; empty for all bundle ids of that token type without an assignment of their own.
+    /// The bundle id, or empty for all bundle ids of that token type without an assignment of their own.
     package var apnTopic: String
     package var route: String
 

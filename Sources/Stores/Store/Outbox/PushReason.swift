@@ -1,4 +1,4 @@
-/// Why an attempt failed, or a push finished. The raw value is stored, shown by `pushctl trace`, and never changes; texts of Apple and
+/// Why an attempt failed, or a push finished. The raw value is stored, shown by `pushctl trace`, and never changes. Texts of Apple and
 /// Google stand for the failure that they begin or occur in.
 package enum PushReason: String, Sendable, CaseIterable {
     // The server.

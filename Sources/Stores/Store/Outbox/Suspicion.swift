@@ -13,7 +13,7 @@ package struct Suspicion: Sendable, Equatable {
     package var refusalCount: Int
     /// How many of the refusals count.
     package var countedCount: Int
-    /// The time of the first refusal that counts; nil if none does.
+    /// The time of the first refusal that counts, or nil if none does.
     package var firstCountedAt: Timestamp?
     /// Whether Apple or Google had accepted a push for the token before the first refusal.
     package var isProven: Bool
@@ -35,7 +35,7 @@ package struct Suspicion: Sendable, Equatable {
 package struct Suspicions: Sendable, Equatable {
     /// The suspicions against the tokens that were asked for.
     package var byTarget: [Digest32: Suspicion]
-    /// The start of the oldest suspicion of the route against a token that has worked; nil if none exists.
+    /// The start of the oldest suspicion of the route against a token that has worked, or nil if none exists.
     package var oldest: Timestamp?
 
     package init(byTarget: [Digest32: Suspicion] = [:], oldest: Timestamp? = nil) {
@@ -55,7 +55,7 @@ package struct PushRefusals: Sendable, Equatable {
         case refused = 2
     }
 
-    /// The time of the newest refusal; nil if there was none.
+    /// The time of the newest refusal, or nil if there was none.
     package var refusedAt: Timestamp?
     /// How many of the refusals count.
     package var countedCount: Int

@@ -1,7 +1,7 @@
 package import Bytes
 import StatusCrypto
 
-/// Sorted fingerprints of the entries of a list, 8 bytes each. They suffice to tell whether the list contains a chat or an author.
+/// Sorted fingerprints of a list's entries, 8 bytes each. They suffice to tell whether the list contains a chat or an author.
 ///
 /// A secret of the database is their key, so untrusted clients cannot search for two entries with the same fingerprint.
 package struct ListFingerprints: HoldsSecret, Sendable {

@@ -1,4 +1,4 @@
-/// The state of a message. The raw value is stored, and SQL statements contain it.
+/// A message's state. The raw value is stored, and SQL statements contain it.
 package enum MessageState: Int64, Sendable {
     case recorded = 0
     case ignored = 1

@@ -11,12 +11,12 @@ package struct PushTargetRow: Sendable, Equatable {
     }
 }
 
-/// The row of an installation, which may be a tombstone.
+/// An installation's row, which may be a tombstone.
 package struct StoredInstallation: Sendable, Equatable {
-    /// The row of the installation, which never changes.
+    /// The installation's row, which never changes.
     package var row: Int64
     package var version: StoredVersion
-    /// Whether the installation was registered before; false for the tombstone of an unregistration without an earlier registration.
+    /// Whether the installation was registered before, or false for the tombstone of an unregistration without an earlier registration.
     package var wasRegistered: Bool
 
     package init(row: Int64, version: StoredVersion, wasRegistered: Bool = true) {

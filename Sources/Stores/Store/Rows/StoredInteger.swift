@@ -24,7 +24,7 @@ extension Timestamp: StoredInteger {
     package init?(storedInteger: Int64) { self.init(nanoseconds: storedInteger) }
 }
 
-/// The enumerations of the protocol, including numbers that this version does not know.
+/// The protocol's enumerations, including numbers that this version does not know.
 extension StoredInteger where Self: RawRepresentable<Int32> {
     package var storedInteger: Int64 { Int64(rawValue) }
 

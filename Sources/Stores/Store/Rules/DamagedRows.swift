@@ -1,7 +1,7 @@
 /// A kind of row that a store sets aside when it cannot be read: its values have another shape, or do not open with the sealing keys.
 ///
-/// Such a row must not stop the others of its page. It stays undecided or open in the audit's sum, is never deleted, and is read again after
-/// the next start. The raw value is stored.
+/// Such a row must not stop its page's others. It stays undecided or open in the audit's sum, is never deleted, and is read again after the
+/// next start. The raw value is stored.
 package enum DamagedRowKind: String, Sendable {
     /// An undecided message, or a reply that is not published.
     case message

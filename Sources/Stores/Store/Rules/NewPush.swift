@@ -9,7 +9,7 @@ package struct NewPush: Sendable {
     /// The outcome of a push that ends as it enters.
     package struct End: Equatable, Sendable {
         package let outcome: PushOutcome
-        /// The reason, for operators; nil for an outcome that explains itself.
+        /// The reason, for operators, or nil for an outcome that explains itself.
         package let reason: PushReason?
     }
 
@@ -17,7 +17,7 @@ package struct NewPush: Sendable {
     package let trust: PushTrust
     /// nil while the push waits.
     package let end: End?
-    /// The round (``OutboxFairQueue``) or the time of the first attempt; 0 for a push that has ended.
+    /// The round (``OutboxFairQueue``) or the time of the first attempt, or 0 for a push that has ended.
     package let next: Int64
     /// The secrets of a push that waits.
     package let secrets: PushSecrets?
@@ -30,7 +30,7 @@ package struct NewPush: Sendable {
     /// Decides about a push of a chat message. Texts that exceed `ProtocolLimits.maximumPushContentByteCount` are left out, because a peer
     /// may send a megabyte.
     ///
-    /// - Parameter reserveSlot: Reserves a slot in the queue of the route, and returns whether one was free.
+    /// - Parameter reserveSlot: Reserves a slot in the route's queue, and returns whether one was free.
     package init(
         _ accepted: DecidedBatch.Push, route: String, trust: PushTrust, _ outbox: OutboxChanges, reserveSlot: () throws -> Bool
     ) rethrows {
@@ -56,8 +56,8 @@ package struct NewPush: Sendable {
     /// Decides about a push of a gateway.
     ///
     /// - Parameters:
-    ///   - content: The notification as it is stored; nil discards it.
-    ///   - reserveSlot: Reserves a slot in the queue of the route, and returns whether one was free.
+    ///   - content: The notification as it is stored. Nil discards it.
+    ///   - reserveSlot: Reserves a slot in the route's queue, and returns whether one was free.
     /// - Throws: `StoreError.queueFull` without a free slot, which a gateway can report.
     package init(
         _ accepted: AcceptedNotification, content: [UInt8]?, route: String, _ outbox: OutboxChanges, reserveSlot: () throws -> Bool
@@ -77,7 +77,7 @@ package struct NewPush: Sendable {
 }
 
 extension PushTrust {
-    /// Returns the trust of a push.
+    /// Returns a push's trust.
     ///
     /// - Parameters:
     ///   - hasWorked: Whether a push was delivered to the target before.
@@ -105,7 +105,7 @@ extension PushSecrets {
 }
 
 extension AcceptedNotification {
-    /// The owner of the push, as its row names it. No registration has a key hash of zeros.
+    /// The push's owner, as its row names it. No registration has a key hash of zeros.
     package var target: Installation { Installation(keyHash: Digest64(owner) ?? Digest64(), installationID: "") }
     package var tokenType: TokenType { notification.platform == .ios ? .apn : .firebase }
 }

@@ -12,7 +12,7 @@ package struct QueryBudget: Sendable {
     /// - Parameters:
     ///   - registrations: The live registrations of the key with the sizes of their lists.
     ///   - credits: The bytes that the key may still be answered with.
-    /// - Returns: The rows to read; nil if the response has no capacity for another key.
+    /// - Returns: The rows to read, or nil if the response has no capacity for another key.
     package mutating func choose(among registrations: [(row: Int64, byteCount: Int)], credits: Int) -> [Int64]? {
         guard byteCount <= ProtocolLimits.maximumAnswerByteCount else { return nil }
         var allowed = min(credits, ProtocolLimits.maximumAnswerByteCount)

@@ -20,10 +20,10 @@ package struct DatabaseSecrets: HoldsSecret, Sendable {
     ///
     /// - Parameters:
     ///   - stored: The secret as each key has sealed it.
-    ///   - keys: The sealing keys; nil without a sealing key file.
+    ///   - keys: The sealing keys, or nil without a sealing key file.
     ///   - isReadOnly: Whether the database may be opened without its keys, which locks its sealed values.
-    /// - Throws: `StoreError.sealingKeyMissing` if the database is not read-only and `keys` is nil; `sealingKeyUnknown` or `sealingKeyWrong`
-    ///   if a key of the database is not among the keys; `notSetUp` without any secret.
+    /// - Throws: `StoreError.sealingKeyMissing` if the database is not read-only and `keys` is nil. `sealingKeyUnknown` or
+    ///   `sealingKeyWrong` if a key of the database is not among the keys. `notSetUp` without any secret.
     package init(stored: [StoredSecret], identity: FixedBytes<33>, keys: SealingKeys?, isReadOnly: Bool) throws(StoreError) {
         guard !stored.isEmpty else { throw .notSetUp }
         guard let keys else {
@@ -79,7 +79,7 @@ package enum SealingChange: Sendable {
     /// Decides about the change.
     ///
     /// - Parameters:
-    ///   - stored: The secret as each key has sealed it; empty in a new database.
+    ///   - stored: The secret as each key has sealed it. Empty in a new database.
     ///   - newSecret: The secret of a new database.
     /// - Throws: `StoreError.sealingKeyUnknown` or `sealingKeyWrong` if a key of the database is not among the keys.
     package init(

@@ -3,7 +3,7 @@ import StatusCrypto
 
 /// The secrets of a device of the Nextcloud push proxy.
 package struct ProxyDeviceSecrets: Sendable {
-    /// The key of the user, as SubjectPublicKeyInfo.
+    /// The user's key, as SubjectPublicKeyInfo.
     package var userKey: [UInt8]
     package var token: DeviceToken
     /// The token for calls, which has a sealed value of its own, because it can be removed alone.
@@ -20,9 +20,9 @@ package struct ProxyDeviceSecrets: Sendable {
 }
 
 extension RowSealing {
-    /// Returns the secrets of a device.
+    /// Returns a device's secrets.
     ///
-    /// - Parameter calls: The sealed token for calls; nil without one.
+    /// - Parameter calls: The sealed token for calls, or nil without one.
     package func proxyDeviceSecrets(
         _ sealed: [UInt8]?, calls: [UInt8]?, of identifier: Digest64
     ) throws(StoreError) -> ProxyDeviceSecrets {

@@ -7,7 +7,7 @@ package struct PushSecrets: Sendable {
     package var chatID: [UInt8]
     /// The encrypted chat message.
     package var message: [UInt8]
-    /// The notification of a gateway, in JSON; nil for a push of a chat message.
+    /// A gateway's notification, in JSON, or nil for a push of a chat message.
     package var notification: [UInt8]?
 
     package init(deviceToken: DeviceToken = "", chatID: [UInt8] = [], message: [UInt8] = [], notification: [UInt8]? = nil) {
@@ -23,7 +23,7 @@ package struct PushSecrets: Sendable {
     /// The length of the texts in bytes.
     package var byteCount: Int { message.count + chatID.count + (notification?.count ?? 0) }
 
-    /// Decodes the notification of a gateway; nil for a push of a chat message.
+    /// Decodes a gateway's notification, or nil for a push of a chat message.
     package func gatewayNotification() throws(StoreError) -> GatewayNotification? {
         guard let notification else { return nil }
         guard let decoded = try? JSONDecoder().decode(GatewayNotification.self, from: Data(notification)) else { throw .damaged }

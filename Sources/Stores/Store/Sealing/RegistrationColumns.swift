@@ -8,9 +8,9 @@ package struct RegistrationColumns: Sendable {
     /// Access token and device token.
     package let secrets: [UInt8]
     package let tokenCode: FixedBytes<16>
-    /// The list alone; nil if it is empty.
+    /// The list alone, or nil if it is empty.
     package let allowedKeys: [UInt8]?
-    /// The three chat lists; nil if all are empty.
+    /// The three chat lists, or nil if all are empty.
     package let chatLists: [UInt8]?
 
     /// - Throws: `StoreError.sealingKeyMissing` in a locked database.

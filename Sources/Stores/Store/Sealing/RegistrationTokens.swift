@@ -1,7 +1,7 @@
 package import Bytes
 package import PushProtocol
 
-/// The tokens of a registration, and the version that their sealed value belongs to.
+/// A registration's tokens, and the version that their sealed value belongs to.
 package struct RegistrationTokens: Sendable {
     package var access: AccessToken
     package var device: DeviceToken
@@ -21,7 +21,7 @@ package struct RegistrationTokens: Sendable {
 }
 
 extension RowSealing {
-    /// Returns the tokens of a registration.
+    /// Returns a registration's tokens.
     package func registrationTokens(
         _ sealed: [UInt8]?, of installation: Installation, version: UInt64
     ) throws(StoreError) -> RegistrationTokens {

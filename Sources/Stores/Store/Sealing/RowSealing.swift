@@ -22,7 +22,7 @@ package enum RowSealing: Sendable {
         try sealer.seal(fields, in: place())
     }
 
-    /// Returns the secrets of a row.
+    /// Returns a row's secrets.
     ///
     /// - Throws: `StoreError.sealingKeyMissing` without the key, `damaged` if the value does not open or is missing.
     package func open(_ sealed: [UInt8]?, count: Int, in place: @autoclosure () -> SealedPlace) throws(StoreError) -> [[UInt8]?] {
@@ -30,13 +30,13 @@ package enum RowSealing: Sendable {
         return try sealer.open(sealed, count: count, in: place())
     }
 
-    /// Returns the only field of a sealed value; nil without a value.
+    /// Returns the only field of a sealed value, or nil without a value.
     package func value(_ sealed: [UInt8]?, in place: @autoclosure () -> SealedPlace) throws(StoreError) -> [UInt8]? {
         guard let sealed else { return nil }
         return try open(sealed, count: 1, in: place())[0]
     }
 
-    /// Returns the sealed value of a field; nil without one.
+    /// Returns the sealed value of a field, or nil without one.
     package func seal(value: [UInt8]?, in place: @autoclosure () -> SealedPlace) throws(StoreError) -> [UInt8]? {
         guard let value else { return nil }
         return try seal([value], in: place())

@@ -10,7 +10,7 @@ package struct SealedPlace: Equatable, Sendable {
 
     /// - Parameters:
     ///   - column: The table and the column, such as `push secrets`.
-    ///   - owner: The key hash, or another value that names the owner of the row.
+    ///   - owner: The key hash, or another value that names the row's owner.
     ///   - installation: The installation id, or another value that distinguishes rows of an owner.
     ///   - version: The version or number of the row.
     private init(_ column: String, owner: Span<UInt8>, installation: [UInt8] = [], version: UInt64 = 0) {
@@ -26,7 +26,7 @@ package struct SealedPlace: Equatable, Sendable {
         associatedData = bytes
     }
 
-    /// The secret of the database, sealed with the key of that id.
+    /// The database's secret, sealed with the key of that id.
     package static func databaseSecret(of identity: FixedBytes<33>, key: UInt8) -> SealedPlace {
         SealedPlace("sealing_key secret", owner: identity.span, version: UInt64(key))
     }
@@ -60,7 +60,7 @@ package struct SealedPlace: Equatable, Sendable {
             "push secrets", owner: target.keyHash.span, installation: deduplicationKey.bytes + Array(target.installationID.utf8))
     }
 
-    /// The reply to a message, by the compressed public key of its sender and the row of the message.
+    /// The reply to a message, by the compressed public key of its sender and the message's row.
     package static func reply(to recipient: FixedBytes<33>, message: Int64) -> SealedPlace {
         SealedPlace("message reply", owner: recipient.span, version: UInt64(bitPattern: message))
     }

@@ -10,7 +10,7 @@ package struct Sealer: HoldsSecret, Sendable {
     package let keys: SealingKeys
     private let codeKey: SymmetricKey
 
-    /// - Parameter secret: The secret of the database.
+    /// - Parameter secret: The database's secret.
     package init(_ keys: SealingKeys, secret: FixedBytes<32>) {
         self.keys = keys
         codeKey = HKDFSHA256.deriveKey(from: secret.span, info: "pushserver sealing: device tokens")
