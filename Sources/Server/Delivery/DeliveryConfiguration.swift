@@ -17,7 +17,7 @@ package struct DeliveryConfiguration: Sendable {
         package var url: String
         /// Headers such as `Authorization` for a proxy in front of gorush, which has no authentication itself (GORUSH.md §9).
         package var headers: [(name: String, value: String)]
-        /// The path of a PEM file; nil means the certificates that the system trusts.
+        /// The path of a PEM file. Nil means the certificates that the system trusts.
         package var certificateAuthorityFile: String?
         package var environment: APNsEnvironment
 
@@ -52,9 +52,9 @@ package struct DeliveryConfiguration: Sendable {
         /// The name in metrics, logs and the database.
         package var name: String
         package var pushes: Pushes
-        /// The gorush of the route; nil means the default one.
+        /// The route's gorush. Nil means the default one.
         package var endpoint: Endpoint?
-        /// The templates of its notifications; nil means the platform's.
+        /// The templates of its notifications. Nil means the platform's.
         package var templates: NotificationTemplates?
 
         package init(name: String, pushes: Pushes, endpoint: Endpoint? = nil, templates: NotificationTemplates? = nil) {
@@ -90,8 +90,8 @@ package struct DeliveryConfiguration: Sendable {
     package var ios = NotificationTemplates()
     package var android = NotificationTemplates()
     package var batchMode = BatchMode.automatic
-    /// The number of bytes of which each payload for Apple or Google is a multiple, so that they do not see how long a message is; 0 for no
-    /// padding.
+    /// The number of bytes of which each payload for Apple or Google is a multiple, so that they do not see how long a message is, or 0 for
+    /// no padding.
     package var padPayload = 0
     /// The timeout of a POST. gorush waits up to 60 s for Apple, and Google's client as long (GORUSH.md §2.5).
     package var timeout = Duration.seconds(60)
@@ -99,9 +99,9 @@ package struct DeliveryConfiguration: Sendable {
     package var probeTimeout = Duration.seconds(5)
     /// The maximum number of a route's requests in flight. ``Concurrency`` decides how many of them are used.
     package var maximumRequestsInFlight = 256
-    /// The maximum number of notifications in a request; gorush may have a lower limit.
+    /// The maximum number of notifications in a request. gorush may have a lower limit.
     package var maximumNotificationsPerRequest = 100
-    /// The maximum number of a route's notifications in flight; gorush's queue may lower it.
+    /// The maximum number of a route's notifications in flight. gorush's queue may lower it.
     package var maximumNotificationsInFlight = 1_000
     /// The maximum number of pushes that wait for a route. The server refuses further ones.
     package var maximumQueuedPushCount = ProtocolLimits.maximumQueuedPushCount

@@ -22,9 +22,9 @@ package final class DeliveryLoop: Service {
     package let firstAttempts = FirstAttemptWaiters()
 
     /// - Parameters:
-    ///   - clock: The clock of delays; `wallClock` decides about expiry.
-    ///   - memberNumber: This server's number among the servers of the database; asked before each lease.
-    ///   - mayPost: Whether this server still owns the pushes that it leased under a number; asked right before each post.
+    ///   - clock: The clock of delays. `wallClock` decides about expiry.
+    ///   - memberNumber: This server's number among the database's servers. Asked before each lease.
+    ///   - mayPost: Whether this server still owns the pushes that it leased under a number. Asked right before each post.
     ///   - onUnregistered: Receives the registrations that the delivery has unregistered, because their devices are dead.
     package init(
         store: any PushOutbox, configuration: DeliveryConfiguration, clock: any Clock<Duration>, wallClock: WallClock,
@@ -53,8 +53,8 @@ package final class DeliveryLoop: Service {
         for route in routes { route.wake() }
     }
 
-    /// Returns the time until which nothing happens without a call of ``wake()``; nil while work is in progress. Both times count from the
-    /// creation of the delivery.
+    /// Returns the time until which nothing happens without a call of ``wake()``, or nil while work is in progress. Both times count from
+    /// the creation of the delivery.
     package func idleUntil(at now: Duration) -> Duration? {
         let ends = routes.map { $0.idleUntil(at: now) }
         return ends.contains(nil) ? nil : ends.compactMap(\.self).min()
@@ -63,7 +63,7 @@ package final class DeliveryLoop: Service {
     /// The states of the routes for operators, in the order of the settings.
     package var reports: [RouteReport] { routes.map(\.report) }
 
-    /// The reasons why pushes are not delivered, in words for an operator; empty when all routes work.
+    /// The reasons why pushes are not delivered, in words for an operator, or empty when all routes work.
     package var healthIssues: [String] {
         reports.flatMap { report in report.issues.map(report.text) }
     }

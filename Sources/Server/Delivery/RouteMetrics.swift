@@ -3,7 +3,7 @@ import Envelope
 package import MetricDeclarations
 import Store
 
-/// The metrics of a route. All labels come from fixed sets, none from a peer or gorush.
+/// A route's metrics. All labels come from fixed sets, none from a peer or gorush.
 package struct RouteMetrics: Sendable {
     private let pushes: [PushOutcome: Counter]
     private let retries: [RetryCause: Counter]

@@ -32,7 +32,7 @@ struct EngineContext: Sendable {
     /// Commits work in one transaction, and reports the result to ``storeHealth``, the metrics and the log.
     ///
     /// - Parameter hasWritten: Whether a piece of work has certainly changed the database.
-    /// - Returns: The outcome of each piece of work in the same order: the result of `decide`, or the error of the store.
+    /// - Returns: The outcome of each piece of work in the same order: the result of `decide`, or the store's error.
     func commit<Work: Sendable, Outcome: Sendable>(
         _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
         deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome, hasWritten: (Work, Outcome) -> Bool

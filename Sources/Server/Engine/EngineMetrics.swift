@@ -99,7 +99,7 @@ enum ReplyKind: String, MetricLabels {
 
     static let labelNames = ["kind"]
 
-    /// - Parameter type: The type of the reply.
+    /// - Parameter type: The reply's type.
     init(_ type: MessageType) {
         switch type {
         case .pushNotificationRegistrationResponse: self = .registration

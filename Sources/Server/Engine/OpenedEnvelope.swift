@@ -21,8 +21,8 @@ struct RecordedMessage: Sendable, Identifiable {
 }
 
 extension RecordedMessage {
-    /// The time from which the message ages: its arrival, if it has waited in the journal; else the sender's time of a backfilled message;
-    /// nil for a live message, or one without a time.
+    /// The time from which the message ages: its arrival, if it has waited in the journal. Else the sender's time of a backfilled message,
+    /// or nil for a live message, or one without a time.
     var agesSince: Timestamp? {
         guard !isReadAgain else { return receivedAt }
         guard origin == .backfilled, let nanoseconds = envelope.message.timestamp, nanoseconds != 0 else { return nil }
@@ -30,7 +30,7 @@ extension RecordedMessage {
     }
 }
 
-/// The content of an envelope, with the results of all cryptographic checks.
+/// An envelope's content, with the results of all cryptographic checks.
 struct OpenedEnvelope: Sendable {
     enum Body: Sendable {
         case registration(Registration)
@@ -56,7 +56,7 @@ struct OpenedEnvelope: Sendable {
         var byteCount = 0
     }
 
-    /// The sender of a message, who receives the reply, and the id and pubsub topic of the message.
+    /// A message's sender, who receives the reply, and the id and pubsub topic of the message.
     struct Origin: Sendable {
         var sender: PublicKey
         /// Status message id.
@@ -69,7 +69,7 @@ struct OpenedEnvelope: Sendable {
     var id: Int64
     /// The rows of the other segments of the message. They share its decision.
     var segments: [Int64] = []
-    /// The time from which the message ages; nil for a live message, which has no age limit.
+    /// The time from which the message ages, or nil for a live message, which has no age limit.
     var agesSince: Timestamp?
     var content: Content
 

@@ -8,7 +8,7 @@ package struct TopicTable: Sendable {
     package struct Subscriber: Hashable, Sendable {
         /// The row id of the registration, of at most 61 bits.
         package var registration: Int64
-        /// Whether the topic name has the specification's `0x` prefix; the reference's name has none.
+        /// Whether the topic name has the specification's `0x` prefix. The reference's name has none.
         package var isPrefixed: Bool
 
         package init(registration: Int64, isPrefixed: Bool) {

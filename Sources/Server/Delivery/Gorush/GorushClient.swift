@@ -29,7 +29,7 @@ struct GorushClient: HoldsSecret, Sendable {
     /// Nothing is posted over a connection before gorush's configuration was seen over it, because another gorush may listen there than
     /// before: one in asynchronous mode would lose pushes that count as sent.
     ///
-    /// - Parameter notifications: at most gorush's `core.max_notification`; a larger batch is refused whole.
+    /// - Parameter notifications: at most gorush's `core.max_notification`. A larger batch is refused whole.
     func post(_ notifications: [GorushNotification], timeout: Duration) async -> GorushResponse {
         guard !notifications.isEmpty else { return .accepted(failures: []) }
         let body = GorushNotification.body(notifications)
@@ -54,7 +54,7 @@ struct GorushClient: HoldsSecret, Sendable {
 
     /// Checks gorush over the connection of a lane.
     ///
-    /// - Returns: The result of a request that must not be sent; nil if it may.
+    /// - Returns: The result of a request that must not be sent, or nil if it may.
     private func check(_ lane: GorushLanes.Lane) async -> GorushResponse? {
         switch await probe(in: lane) {
         case .instance(let instance): instance.configurationFault.map { .unfit(issue: $0) }
@@ -89,7 +89,7 @@ struct GorushClient: HoldsSecret, Sendable {
         case silent
         /// The endpoint responds and does not accept pushes from this server.
         case unusable(issue: String)
-        /// gorush does not respond; at most a proxy in front of it does.
+        /// gorush does not respond. At most a proxy in front of it does.
         case unreachable(Unavailability)
     }
 

@@ -38,7 +38,7 @@ struct GorushConfigurationText: Sendable {
         }
     }
 
-    /// Returns name and value of a line `name: value`; nil for a line of another form.
+    /// Returns name and value of a line `name: value`, or nil for a line of another form.
     private static func setting(_ line: ArraySlice<UInt8>) -> (name: String, value: String)? {
         let name = line.prefix(while: isOfName)
         let rest = line.dropFirst(name.count)

@@ -8,11 +8,11 @@ struct GorushFailure: Sendable, Equatable {
     /// Longer ones cannot be a part of a notification that this server has posted.
     private static let maximumKeyByteCount = 8_192
 
-    /// The `notif_id` of the attempt; nil if gorush has lost it.
+    /// The `notif_id` of the attempt, or nil if gorush has lost it.
     var identifier: String?
     /// Apple's or Google's reason, or the text of a network error, which contains the token: not for logs (GORUSH.md §2.4, §6).
     var error: String
-    /// The device token, usually with stars in it (GORUSH.md §2.4); nil or empty if gorush did not say.
+    /// The device token, usually with stars in it (GORUSH.md §2.4). Nil or empty if gorush did not say.
     var token: DeviceToken?
 
     init(identifier: String? = nil, error: String, token: DeviceToken? = nil) {

@@ -4,7 +4,7 @@ import StatusCrypto
 import Store
 import Wire
 
-/// The two shapes of `data`; the raw value is the setting `gorush.dataFormat` (PROTOCOL.md §10).
+/// The two shapes of `data`. The raw value is the setting `gorush.dataFormat` (PROTOCOL.md §10).
 package enum GorushDataFormat: String, Sendable, CaseIterable {
     case rfc71
     case statusGo = "status-go"
@@ -34,8 +34,8 @@ struct GorushGroup: Sendable {
     /// ciphertext or chat id that is too long for any payload is left out (`"0x"`): a notification without them is better than none
     /// (GORUSH.md §4).
     ///
-    /// - Parameter oneTokenEach: whether delivery must know about each device by itself (GORUSH.md §2.4 d); in `status-go` it always can.
-    /// - Returns: in the order of each group's first push; every push is in exactly one.
+    /// - Parameter oneTokenEach: whether delivery must know about each device by itself (GORUSH.md §2.4 d). In `status-go` it always can.
+    /// - Returns: in the order of each group's first push. Every push is in exactly one.
     static func make(
         from pushes: some Sequence<QueuedPush>, format: GorushDataFormat, templates: NotificationTemplates, oneTokenEach: Bool
     ) -> [GorushGroup] {

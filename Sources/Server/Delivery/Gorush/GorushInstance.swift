@@ -24,7 +24,7 @@ struct GorushInstance: Sendable, Equatable {
     /// gorush's default, which it shows as 0 (GORUSH.md §2.6).
     static let defaultQueueCount = 8_192
 
-    /// Reads a configuration; nil if the bytes are none.
+    /// Reads a configuration, or nil if the bytes are none.
     init?(_ bytes: [UInt8]) {
         guard let text = GorushConfigurationText(bytes), text.has("core") else { return nil }
         core = Core(
@@ -64,7 +64,7 @@ struct GorushInstance: Sendable, Equatable {
         return isProduction != (environment == .production)
     }
 
-    /// The requirements of a route.
+    /// A route's requirements.
     struct Use: Sendable {
         var platform: GorushPlatform
         var environment: DeliveryConfiguration.APNsEnvironment = .production

@@ -10,7 +10,7 @@ package enum GorushPlatform: Int, Sendable {
 
 /// An element of `notifications` in a POST to gorush's `/api/push` (PROTOCOL.md §10, GORUSH.md §3).
 struct GorushNotification: HoldsSecret, Sendable, Equatable {
-    /// The shapes of `data`: two of 71, and that of a gateway. All values are strings; hex is lower case with 0x, `"0x"` when empty.
+    /// The shapes of `data`: two of 71, and that of a gateway. All values are strings. Hex is lower case with 0x, `"0x"` when empty.
     enum Content: Sendable, Equatable {
         case rfc71(chatID: String, message: String, installationIDs: [String])
         case statusGo(encryptedMessage: String, chatID: String, publicKey: String)
@@ -29,7 +29,7 @@ struct GorushNotification: HoldsSecret, Sendable, Equatable {
     var platform: GorushPlatform
     /// The bundle id, for iOS only: for Android gorush would broadcast to an FCM topic (GORUSH.md §0 fact 8).
     var topic: String?
-    /// The displayed text; nil means that the phone displays nothing.
+    /// The displayed text. Nil means that the phone displays nothing.
     var text: PushText?
     /// iOS: notifications of one name are grouped.
     var threadIdentifier: String?
@@ -37,7 +37,7 @@ struct GorushNotification: HoldsSecret, Sendable, Equatable {
     /// A phone shows the later of two notifications with the same one: APNs takes up to 64 bytes (GORUSH.md §3).
     var collapseIdentifier: String?
     var expiry: Expiry?
-    /// Text in `data` that hides the size of the rest; nil for none.
+    /// Text in `data` that hides the size of the rest, or nil for none.
     var padding: String?
     /// The operator's fields.
     var template = NotificationTemplate()

@@ -4,7 +4,7 @@ import HTTPClient
 package struct GorushProbe: Sendable {
     /// The URL without user name and password.
     package var name: String
-    /// Why gorush accepts no pushes; nil if it does.
+    /// Why gorush accepts no pushes, or nil if it does.
     package var issue: String?
     /// The settings that lose or delay pushes.
     package var warnings: [String]

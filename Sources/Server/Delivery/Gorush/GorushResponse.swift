@@ -75,7 +75,7 @@ enum GorushResponse: Sendable, Equatable {
         return .accepted(failures: accepted.failures)
     }
 
-    /// Returns gorush's count if the response is byte for byte the usual one. Parsing it as JSON takes a tenth of the time of a push.
+    /// Returns gorush's count if the response is byte for byte the usual one. Parsing it as JSON takes a tenth of a push's time.
     private static func countOfPlainSuccess(_ body: [UInt8]) -> Int? {
         let (beginning, end) = (#"{"counts":"#.utf8, #","logs":[],"success":"ok"}"#.utf8)
         let digits = body.dropFirst(beginning.count).dropLast(end.count)
@@ -101,7 +101,7 @@ enum GorushResponse: Sendable, Equatable {
         return gorushRefusals.contains(message) ? .refused(message: message) : .misconfigured(status: response.status)
     }
 
-    /// - Parameter value: a number of seconds; a date (RFC 9110 §10.2.3) is left to our own back-off.
+    /// - Parameter value: a number of seconds. A date (RFC 9110 §10.2.3) is left to our own back-off.
     private static func retryAfter(_ value: String?) -> Duration? {
         guard let value, let seconds = Int(value), seconds >= 0 else { return nil }
         return min(.seconds(seconds), maximumRetryAfter)

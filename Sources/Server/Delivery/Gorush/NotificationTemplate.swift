@@ -23,7 +23,7 @@ package struct NotificationTemplates: Sendable, Hashable {
 
 /// The operator's part of a notification.
 package struct NotificationTemplate: Sendable, Hashable {
-    /// The displayed text; nil if the notification brings its own.
+    /// The displayed text, or nil if the notification brings its own.
     package var text: PushText?
     /// The fields under gorush's names (``GorushField``), including `data`. The delivery's own values take precedence.
     package var fields: [String: JSON] = [:]
@@ -37,7 +37,7 @@ package struct NotificationTemplate: Sendable, Hashable {
 
     package init() {}
 
-    /// The text that the phone shows; nil if it shows nothing.
+    /// The text that the phone shows, or nil if it shows nothing.
     var shownText: PushText? { isSilent ? nil : text }
 
     /// Adds a member to `data`, in addition to the delivery's own.

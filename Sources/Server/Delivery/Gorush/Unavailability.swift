@@ -1,6 +1,6 @@
 /// The absence of a response of gorush itself.
 struct Unavailability: Sendable, Equatable {
-    /// The status of a proxy's response; nil if there was no response. gorush never responds with such a status (GORUSH.md §2.2).
+    /// The status of a proxy's response, or nil if there was no response. gorush never responds with such a status (GORUSH.md §2.2).
     var proxyStatus: Int?
     /// The delay that the proxy asked for.
     var retryAfter: Duration?

@@ -17,7 +17,7 @@ enum UnsendablePush: Sendable {
         }
     }
 
-    /// Creates the reason; nil if the push can be posted. The checks of registrations are looser (PROTOCOL.md §7 rows 9 and 11).
+    /// Creates the reason, or nil if the push can be posted. The checks of registrations are looser (PROTOCOL.md §7 rows 9 and 11).
     init?(_ push: AcceptedPush) {
         let token = push.deviceToken.text
         switch push.tokenType {

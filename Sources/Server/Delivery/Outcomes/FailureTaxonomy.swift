@@ -107,7 +107,7 @@ enum FailureTaxonomy {
         // FCM's OAuth, before the shorter words that its text contains. A failure of Google's server or of the network will pass.
         + rows(.part, .transient, .oauthServerFailed, .oauthUnreachable)
         + rows(.part, .credentials, .oauthRejected, .oauthFailed)
-        // FCM: Google's message; the code is not passed on. The short forms are those of gorush before 1.18.
+        // FCM: Google's message. The code is not passed on. The short forms are those of gorush before 1.18.
         + rows(.beginning, .refusedDevice, .entityNotFound)
         + rows(.whole, .refusedDevice, .notRegistered, .unregisteredDevice)
         + rows(.beginning, .refusedDevice, .invalidFCMToken, .senderMismatch)

@@ -38,8 +38,8 @@ package final class FirstAttemptWaiters: Sendable {
 
     /// Performs the work that enqueues pushes, and waits until all have finished, or the time has passed.
     ///
-    /// - Parameter digests: The digests of the pushes; each has at most one waiter at a time.
-    /// - Returns: The outcomes in the same order; nil for pushes that have not finished.
+    /// - Parameter digests: The digests of the pushes. Each has at most one waiter at a time.
+    /// - Returns: The outcomes in the same order, or nil for pushes that have not finished.
     package func wait(
         for digests: [Digest32], atMost duration: Duration, clock: any Clock<Duration>, after start: () async throws -> Void
     ) async throws -> [Result?] {

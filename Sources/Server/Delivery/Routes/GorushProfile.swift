@@ -6,9 +6,9 @@ struct GorushProfile: Sendable {
     /// The number of routes that share the gorush, this one included.
     private let routesOfEndpoint: Int
 
-    /// gorush's last description of itself; nil if it shows none.
+    /// gorush's last description of itself, or nil if it shows none.
     private(set) var instance: GorushInstance?
-    /// Why gorush could not be used at the last probe; nil if it could.
+    /// Why gorush could not be used at the last probe, or nil if it could.
     private(set) var issue: String?
     /// Whether a probe of gorush has ended, with or without a response.
     private(set) var wasAsked = false
@@ -68,7 +68,7 @@ struct GorushProfile: Sendable {
 
     // MARK: Conclusions
 
-    /// Why the server posts nothing to this gorush; nil if it does.
+    /// Why the server posts nothing to this gorush, or nil if it does.
     var configurationFault: String? { instance?.configurationFault }
 
     /// Whether gorush sends pushes to the other environment of Apple, where every device token is invalid.
@@ -88,8 +88,8 @@ struct GorushProfile: Sendable {
         max(1, max(1, (instance?.queueCount ?? GorushInstance.defaultQueueCount) / 2) / routesOfEndpoint)
     }
 
-    /// The number of workers of gorush that this route may use; nil if gorush does not say. More notifications would only wait in gorush,
-    /// where a kill makes them uncertain. Each of the other routes finds free workers whatever this one has in flight.
+    /// The number of workers of gorush that this route may use, or nil if gorush does not say. More notifications would only wait in
+    /// gorush, where a kill makes them uncertain. Each of the other routes finds free workers whatever this one has in flight.
     var workerShare: Int? {
         guard let workers = instance?.core.worker_num, workers > 0 else { return nil }
         return max(1, workers - (routesOfEndpoint - 1) * max(1, workers / (2 * routesOfEndpoint)))

@@ -20,7 +20,7 @@ final class Route: Sendable {
         var random: any RandomNumberGenerator & Sendable
         var logger: Logger
         var firstAttempts: FirstAttemptWaiters
-        /// This server's number among the servers of the database.
+        /// This server's number among the database's servers.
         var memberNumber: @Sendable () -> Int64
         /// Whether this server still owns the pushes that it leased under a number.
         var mayPost: @Sendable (_ memberNumber: Int64) -> Bool
@@ -193,7 +193,7 @@ final class Route: Sendable {
 
     /// - Parameters:
     ///   - member: This server's number before the lease of the pushes.
-    ///   - requestCount: The number of notifications of the request that ends with this part; nil if further parts follow.
+    ///   - requestCount: The number of notifications of the request that ends with this part, or nil if further parts follow.
     private func post(_ batch: [DeliveryItem], at now: Timestamp, leasedAs member: Int64, ending requestCount: Int?) async {
         let pushes = batch.flatMap(\.pushes)
         let postedAt = dependencies.time.now
@@ -230,7 +230,7 @@ final class Route: Sendable {
         }
     }
 
-    /// Handles the end of a request. The next leases record its outcomes.
+    /// Handles a request's end. The next leases record its outcomes.
     private func completeRequest(_ requestCount: Int?, with event: RouteState.Event? = nil) {
         let now = dependencies.time.elapsed()
         let mustWake = state.withLock { state in
@@ -320,8 +320,8 @@ final class Route: Sendable {
         return state.withLock { RouteReport($0, name: name, platform: platform, gorushURL: gorushURL, at: now) }
     }
 
-    /// Returns the time until which nothing happens without an event; nil while work is in progress. Times count from the creation of the
-    /// delivery.
+    /// Returns the time until which nothing happens without an event, or nil while work is in progress. Times count from the creation of
+    /// the delivery.
     func idleUntil(at now: Duration) -> Duration? { state.withLock { $0.idleUntil(at: now) } }
 
     /// Sets the gauges, and counts pushes that found the queue full.

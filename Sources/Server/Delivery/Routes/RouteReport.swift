@@ -23,7 +23,7 @@ package struct RouteReport: Sendable, Equatable {
     package let platform: String
     /// The URL of the route's gorush without user name and password.
     package let gorushURL: String
-    /// The reasons why pushes are not delivered; empty when they are.
+    /// The reasons why pushes are not delivered, or empty when they are.
     package let issues: [Issue]
     /// The conditions that may lose or delay pushes.
     package let warnings: [String]
@@ -32,7 +32,7 @@ package struct RouteReport: Sendable, Equatable {
     package let deliveryCount: Int
     /// The number of failed attempts since the start.
     package let failureCount: Int
-    /// The time of the newest delivery; nil if the route has delivered none since the start.
+    /// The time of the newest delivery, or nil if the route has delivered none since the start.
     package let lastDelivery: Timestamp?
 
     init(_ state: RouteState, name: String, platform: GorushPlatform, gorushURL: String, at now: Duration) {

@@ -1,4 +1,4 @@
-/// The status of a route, for operators.
+/// A route's status, for operators.
 struct RouteStatus: Sendable, Equatable {
     /// The reasons why gorush, Apple or Google accepts no pushes.
     let conditions: [RouteCondition]
@@ -35,7 +35,7 @@ struct RouteStatus: Sendable, Equatable {
 
     var warnings: [String] { warningConditions.map(\.text) }
 
-    /// The reasons why pushes are not delivered; empty when they are.
+    /// The reasons why pushes are not delivered, or empty when they are.
     var healthIssues: [String] {
         let healthIssues = conditions.map(\.text) + [storeIssue].compactMap { $0.map { "the outbox cannot be used: \($0)" } }
         return healthIssues.isEmpty && !hasProbed ? ["gorush has not responded yet"] : healthIssues

@@ -27,15 +27,15 @@ struct Schedule: Sendable {
     private var queue = Queue.mayHaveMore
     /// The number of requests that the last read was for.
     private var wantedCount = 0
-    /// The time of the last read; nil unless the queue had pushes for all wanted requests.
+    /// The time of the last read, or nil unless the queue had pushes for all wanted requests.
     private var fullRead: Duration?
     private var nextExpiry = Duration.zero
     private var storeRetry = Duration.zero
-    /// The time of the next probe; nil while one is in progress.
+    /// The time of the next probe, or nil while one is in progress.
     private var nextProbe: Duration? = .zero
-    /// The time of the next transaction that makes waiting pushes due, and the row after which it starts; nil if none exists.
+    /// The time of the next transaction that makes waiting pushes due, and the row after which it starts, or nil if none exists.
     private var pendingRetry: (next: Duration, row: Int64)?
-    /// The end of the wait that was last decided; nil if there was something to do.
+    /// The end of the wait that was last decided, or nil if there was something to do.
     private(set) var waitEnd: Duration?
 
     // MARK: Events
@@ -51,7 +51,7 @@ struct Schedule: Sendable {
         fullRead = requestCount < wantedCount ? nil : now
     }
 
-    /// Records that no push is due before that time; nil if the queue is empty.
+    /// Records that no push is due before that time, or nil if the queue is empty.
     mutating func nothingDue(until: Duration?, at now: Duration) {
         fullRead = nil
         // A push may have come since the queue was read.
@@ -75,7 +75,7 @@ struct Schedule: Sendable {
     /// Makes the pushes due that wait because of the route.
     mutating func retryNow(at now: Duration) { pendingRetry = (now, 0) }
 
-    /// Pushes up to that row were made due; nil if there are no more.
+    /// Pushes up to that row were made due, or nil if there are no more.
     mutating func retriedNow(upTo row: Int64?, at now: Duration) {
         pendingRetry = row.map { (now + Self.retryNowInterval, $0) }
         queue = .mayHaveMore
@@ -94,10 +94,10 @@ struct Schedule: Sendable {
         return true
     }
 
-    /// Returns the time at which the store may be used again; nil means now.
+    /// Returns the time at which the store may be used again. Nil means now.
     func storeRest(at now: Duration) -> Duration? { storeRetry > now ? storeRetry : nil }
 
-    /// Returns the row after which to make waiting pushes due now; nil if it is not time.
+    /// Returns the row after which to make waiting pushes due now, or nil if it is not time.
     func rowToRetryNow(at now: Duration) -> Int64? { pendingRetry.flatMap { $0.next <= now ? $0.row : nil } }
 
     mutating func mustExpire(at now: Duration) -> Bool {
@@ -109,7 +109,7 @@ struct Schedule: Sendable {
     /// Whether the queue is to be read.
     func mayRead(at now: Duration) -> Bool { if case .quiet(let until, _) = queue { until <= now } else { true } }
 
-    /// Returns the time at which enough slots for requests have accumulated; nil means now.
+    /// Returns the time at which enough slots for requests have accumulated. Nil means now.
     func gathering(for requestCount: Int, of window: Int, at now: Duration) -> Duration? {
         guard let fullRead, requestCount < window / 4, now < fullRead + Self.gatheringTime else { return nil }
         return fullRead + Self.gatheringTime

@@ -23,7 +23,7 @@ struct TimeoutPolicy: Sendable {
 
     /// Returns the timeout of the next attempt, doubled for each attempt without a response.
     ///
-    /// - Parameter first: The time at the first attempt; also the longest, if that is shorter.
+    /// - Parameter first: The time at the first attempt. Also the longest, if that is shorter.
     func limit(for pushes: some Sequence<QueuedPush>, first: Duration) -> Duration {
         let count = pushes.reduce(0) { max($0, counts[$1.id]?.all ?? 0) }
         return min(first * (1 << min(count, Self.maximumCount)), max(first, Self.longest))

@@ -29,7 +29,7 @@ struct UnwitnessedRefusals: Sendable {
         guard rows.count < Self.maximumCount else { return }
         row.last = now
         row.words = words
-        // A handful of pushes waits for a device; a lower bound suffices for others.
+        // A handful of pushes waits for a device. A lower bound suffices for others.
         if row.pushes.count < 100 { row.pushes.insert(push) }
         rows[target] = row
     }

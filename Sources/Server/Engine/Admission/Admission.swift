@@ -1,8 +1,8 @@
 import Tasks
 import Transport
 
-/// Admits messages and passes them to the open stage. The rules are in ``AdmissionTable``; this class makes them safe to share and adds
-/// the waits.
+/// Admits messages and passes them to the open stage. The rules are in ``AdmissionTable``. This class makes them safe to share and adds the
+/// waits.
 final class Admission: Sendable {
     private let table: Monitor<AdmissionTable>
 
@@ -45,7 +45,7 @@ final class Admission: Sendable {
 
     /// Waits for messages to open.
     ///
-    /// - Returns: 1 to `maximumCount` messages; nil when the queue is finished and empty, or the task is cancelled.
+    /// - Returns: 1 to `maximumCount` messages, or nil when the queue is finished and empty, or the task is cancelled.
     func next(maximumCount: Int) async -> [(message: RecordedMessage, permit: SharedPermit)]? {
         guard let batch = await table.wait(for: { $0.next(maximumCount: maximumCount) }), !batch.isEmpty else { return nil }
         return batch.map { ($0, SharedPermit(Permit($0.size, of: self))) }
@@ -67,7 +67,7 @@ final class Admission: Sendable {
 
     /// Waits until there are rows to read, and capacity for their messages.
     ///
-    /// - Returns: At most `maximumCount` rows; nil when the task is cancelled.
+    /// - Returns: At most `maximumCount` rows, or nil when the task is cancelled.
     func nextRows(_ reason: AdmissionTable.Reason, maximumCount: Int) async -> [Int64]? {
         await table.wait { $0.nextRows(reason, maximumCount: maximumCount) }
     }
@@ -82,10 +82,10 @@ final class Admission: Sendable {
     /// - Returns: The number of messages that were displaced from the queue of topics, possibly including this one.
     func wait(_ row: Int64, for topic: TopicKeyQueue.Topic) -> Int { table.update { $0.wait(row, for: topic) } }
 
-    /// Waits for a topic whose key is to be derived; nil when the task is cancelled.
+    /// Waits for a topic whose key is to be derived, or nil when the task is cancelled.
     func nextTopic() async -> TopicKeyQueue.Topic? { await table.wait { $0.nextTopic() } }
 
-    /// Makes the messages readable that waited for the key of a topic.
+    /// Makes the messages readable that waited for a topic's key.
     func finishTopic(_ topic: TopicKeyQueue.Topic) { table.update { $0.finishTopic(topic) } }
 
     // MARK: State

@@ -71,14 +71,14 @@ struct AdmissionTable: Sendable {
     var isDecided: Bool { isIdle && count(.undecided) == 0 }
     /// Whether more messages are in memory than the cores process at once.
     var isCongested: Bool { size.count > Self.congestionThreshold }
-    /// The number of messages that may be read from the journal; 0 unless half of the limits is free.
+    /// The number of messages that may be read from the journal, or 0 unless half of the limits is free.
     var freeCount: Int { overload(fraction: 2) == nil ? max(1, limits.count / 2 - size.count) : 0 }
 
     // MARK: From the network
 
     /// Counts messages before the server records them. Backfilled messages can wait, so they leave half of the limits free.
     ///
-    /// - Returns: The reason why the messages are rejected; nil if they are admitted.
+    /// - Returns: The reason why the messages are rejected, or nil if they are admitted.
     mutating func admit(_ new: Size, origin: EnvelopeOrigin) -> Overload? {
         if let overload = overload(fraction: 1) { return overload }
         if origin == .backfilled, overload(fraction: 2) != nil { return .history }
@@ -98,7 +98,7 @@ struct AdmissionTable: Sendable {
         size.byteCount -= old.byteCount
     }
 
-    /// Returns the limit that the present messages have reached; with a `fraction` of 2, the limit that they have reached half of.
+    /// Returns the limit that the present messages have reached. With a `fraction` of 2, the limit that they have reached half of.
     ///
     /// New messages do not count, so that a batch larger than the limits is admitted when it is alone.
     ///
@@ -111,7 +111,7 @@ struct AdmissionTable: Sendable {
 
     // MARK: Through the queue
 
-    /// Queues messages, each in the round of its topic. Ignores them once the queue is finished: the next start reads them.
+    /// Queues messages, each in its topic's round. Ignores them once the queue is finished: the next start reads them.
     mutating func enter(_ messages: [RecordedMessage]) {
         guard !isFinished else { return }
         guard !isPaused else { return wait(messages.map(\.id), .undecided) }
@@ -122,11 +122,11 @@ struct AdmissionTable: Sendable {
         }
     }
 
-    /// Removes the next messages to be opened from the queue; they still count towards the limits.
+    /// Removes the next messages to be opened from the queue. They still count towards the limits.
     ///
     /// The server's own topics and query topics alternate, so a flood on query topics leaves every second slot to the own topics.
     ///
-    /// - Returns: Up to `maximumCount` messages; empty when the queue is finished and empty; nil when there is nothing to do yet.
+    /// - Returns: Up to `maximumCount` messages, or empty when the queue is finished and empty, or nil when there is nothing to do yet.
     mutating func next(maximumCount: Int) -> [RecordedMessage]? {
         var batch: [RecordedMessage] = []
         while batch.count < maximumCount, let message = nextMessage() { batch.append(message) }
@@ -168,7 +168,7 @@ struct AdmissionTable: Sendable {
 
     /// Returns the rows to read next, the oldest undecided or the newest unanswered ones. ``enter(_:of:_:)`` removes them.
     ///
-    /// - Returns: At most `maximumCount` and at most ``freeCount`` rows; nil if no row waits, nothing is free, or the store is away.
+    /// - Returns: At most `maximumCount` and at most ``freeCount`` rows, or nil if no row waits, nothing is free, or the store is away.
     func nextRows(_ reason: Reason, maximumCount: Int) -> [Int64]? {
         let count = min(maximumCount, freeCount)
         guard count > 0, !isPaused, let waiting = rows[reason], waiting.count > 0 else { return nil }
@@ -189,7 +189,7 @@ struct AdmissionTable: Sendable {
     /// The topic whose key is derived next.
     func nextTopic() -> TopicKeyQueue.Topic? { topicKeys.next }
 
-    /// Makes the messages readable that waited for the key of a topic.
+    /// Makes the messages readable that waited for a topic's key.
     mutating func finishTopic(_ topic: TopicKeyQueue.Topic) { wait(topicKeys.take(topic), .undecided) }
 }
 

@@ -3,8 +3,8 @@ import StatusCrypto
 
 /// Decides which query topic's key is derived next, and holds the rows that wait for it.
 ///
-/// A derivation takes 13 ms, and an untrusted client can register and publish on the topics of its registration. So each topic takes one
-/// slot, no matter how many messages wait for it. The oldest and the newest registration alternate. A crowd of throw-away registrations is
+/// A derivation takes 13 ms, and an untrusted client can register and publish on its registration's topics. So each topic takes one slot,
+/// no matter how many messages wait for it. The oldest and the newest registration alternate. A crowd of throw-away registrations is
 /// between them in age, so it delays neither the owners that registered before it nor those that registered after it.
 ///
 /// Messages wait as rows in the journal. Messages that lose their slot are opened again when the queue is empty. A late query is decided
@@ -33,7 +33,7 @@ struct TopicKeyQueue: Sendable {
     /// Rows that lost their slot.
     private var overflow: [Int64] = []
 
-    /// Adds a row that waits for the key of a topic.
+    /// Adds a row that waits for a topic's key.
     ///
     /// - Returns: The number of messages that lost their slot, possibly including the new one.
     mutating func add(_ row: Int64, waitingFor topic: Topic) -> Int {
@@ -47,12 +47,12 @@ struct TopicKeyQueue: Sendable {
         return evicted.count
     }
 
-    /// The topic whose key is derived next; nil if none waits.
+    /// The topic whose key is derived next, or nil if none waits.
     var next: Topic? { isNewestNext ? topics.last : topics.first }
 
     /// Removes a topic whose key has been derived.
     ///
-    /// - Returns: The rows that waited for it; with the last topic also those that lost their slot.
+    /// - Returns: The rows that waited for it. With the last topic also those that lost their slot.
     mutating func take(_ topic: Topic) -> [Int64] {
         isNewestNext.toggle()
         let key = Key(topic)

@@ -36,7 +36,7 @@ struct TopicRoundRobin<Message: Sendable>: Sendable {
         return message
     }
 
-    /// Counts a junk message on a topic; a good one resets the count.
+    /// Counts a junk message on a topic. A good one resets the count.
     mutating func recordResult(isJunk: Bool, on topic: String) {
         guard isJunk else {
             junkCounts[topic] = nil

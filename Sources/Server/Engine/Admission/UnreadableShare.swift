@@ -45,7 +45,7 @@ struct UnreadableShare {
         return newCount
     }
 
-    /// Returns the numbers of the last hour if so many messages cannot be read that an operator should know; else nil.
+    /// Returns the numbers of the last hour if so many messages cannot be read that an operator should know. Else nil.
     func excess(at now: Duration) -> (unreadableCount: Int, readableCount: Int)? {
         let start = now.components.seconds / 60 - Int64(Self.period)
         let hour = minutes.filter { $0.number > start }

@@ -25,14 +25,14 @@ struct ByteBudget: Sendable {
         time = now
     }
 
-    /// Deducts the bytes of a reply. The last reply may overdraw the bucket.
+    /// Deducts a reply's bytes. The last reply may overdraw the bucket.
     mutating func spend(_ reply: PendingReply) {
         credit -= Double(AdmissionTable.Size(payloads: [reply.payload.count]).byteCount)
     }
 
     func suffices(for priority: Priority) -> Bool { credit > floor(of: priority) }
 
-    /// The monotonic time at which the budget suffices; nil if it does now.
+    /// The monotonic time at which the budget suffices, or nil if it does now.
     func time(for priority: Priority) -> Duration? {
         // The time is when the credit is one byte above the floor, because at the floor itself the budget does not suffice.
         suffices(for: priority) ? nil : time + .seconds((floor(of: priority) + 1 - credit) / bytesPerSecond)

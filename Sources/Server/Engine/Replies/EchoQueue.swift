@@ -37,7 +37,7 @@ struct EchoQueue: Sendable {
     var isEmpty: Bool { due.isEmpty }
     /// Whether ``take()`` returns an echo.
     var isReady: Bool { !due.isEmpty && !isPaused }
-    /// The monotonic time at which the next echo falls due; nil if none exists.
+    /// The monotonic time at which the next echo falls due, or nil if none exists.
     var nextTime: Duration? { zip(delayed, Self.delays).compactMap { queue, delay in queue.first.map { $0.publishedAt + delay } }.min() }
 
     /// Adds both echoes of a reply that was published just now.
@@ -65,7 +65,7 @@ struct EchoQueue: Sendable {
         droppedCount += excess
     }
 
-    /// Removes and returns the newest echo that is due; nil if none is due or echoes are paused.
+    /// Removes and returns the newest echo that is due, or nil if none is due or echoes are paused.
     mutating func take() -> PendingReply? { isPaused ? nil : due.popLast() }
 
     mutating func removeAll() {

@@ -6,16 +6,16 @@ import Wire
 
 /// A reply that is decided and not yet published.
 struct PendingReply: HoldsSecret, Sendable, Identifiable {
-    /// The row of the request.
+    /// The request's row.
     var id: Int64
     var type: MessageType
     var payload: [UInt8]
     var recipient: PublicKey
     /// The pubsub topic of the request (PROTOCOL.md §2).
     var pubsubTopic: String
-    /// The Status message id of a push request, by which a repeated request finds this reply; nil for other replies.
+    /// The Status message id of a push request, by which a repeated request finds this reply, or nil for other replies.
     var statusMessageID: Digest32?
-    /// The installation of a registration response; nil if the registration names none.
+    /// The installation of a registration response, or nil if the registration names none.
     var installationID: String?
     var completion: Completion
     /// The time at which the request arrived.
@@ -23,7 +23,7 @@ struct PendingReply: HoldsSecret, Sendable, Identifiable {
     /// The rows of the other segments of the request, which are marked together with it.
     var segments: [Int64] = []
 
-    /// The change in the journal after the publication of the reply.
+    /// The change in the journal after the reply's publication.
     enum Completion: Sendable {
         /// The stored reply gets its publication mark.
         case reply
@@ -75,7 +75,7 @@ extension PendingReply.Completion {
     }
 }
 
-/// Makes the envelopes of a reply: signed as a message, signed again as an RFC 26 frame, encrypted to the sender's key, on the sender's
+/// Makes a reply's envelopes: signed as a message, signed again as an RFC 26 frame, encrypted to the sender's key, on the sender's
 /// partitioned topic (PROTOCOL.md §3 and §5.4).
 struct ReplySealer: Sendable {
     let identity: PrivateKey

@@ -31,8 +31,8 @@ struct ReplyQueue: Sendable {
     struct Publication: Sendable {
         var reply: PendingReply
         var isEcho = false
-        /// The sealed envelopes that an earlier attempt did not publish; empty if none exist. A retry publishes the same bytes, so that the
-        /// network deduplicates them.
+        /// The sealed envelopes that an earlier attempt did not publish, or empty if none exist. A retry publishes the same bytes, so that
+        /// the network deduplicates them.
         var envelopes: [WakuEnvelope] = []
         fileprivate var failureCount = 0
     }
@@ -44,7 +44,7 @@ struct ReplyQueue: Sendable {
         case own
     }
 
-    /// The delay after a failure of the network or of a reply: at first 0.5 s, which a short fault takes; at most 30 s, so that replies
+    /// The delay after a failure of the network or of a reply: at first 0.5 s, which a short fault takes. At most 30 s, so that replies
     /// resume soon after a node returns.
     static let backOff = BackOff(first: .milliseconds(500), longest: .seconds(30), minimumShare: 1)
 
@@ -64,11 +64,11 @@ struct ReplyQueue: Sendable {
     private var echoesInFlightCount = 0
     private var waitingByteCount = 0
     private var budget: ByteBudget
-    /// The queue of echoes; nil if the engine publishes none.
+    /// The queue of echoes, or nil if the engine publishes none.
     private var echoes: EchoQueue?
     /// The number of consecutive failures of the network.
     private var failureCount = 0
-    /// The monotonic time of the next probe of the network; nil while it works.
+    /// The monotonic time of the next probe of the network, or nil while it works.
     private var probeTime: Duration?
     private var isDraining = false
 
@@ -90,8 +90,8 @@ struct ReplyQueue: Sendable {
     var storedCount: Int { stored.count }
     /// Whether the queue is idle and no stored reply waits.
     var isEmpty: Bool { isIdle && stored.isEmpty }
-    /// The number of replies that may be read from the store; 0 unless half of the capacity is free, and while the replies in memory cannot
-    /// be published.
+    /// The number of replies that may be read from the store, or 0 unless half of the capacity is free, and while the replies in memory
+    /// cannot be published.
     var freeRowCapacity: Int {
         guard !isDraining, !isBlocked || waiting.isEmpty, waiting.count * 2 <= limits.count, waitingByteCount * 2 <= limits.byteCount else {
             return 0
@@ -114,7 +114,7 @@ struct ReplyQueue: Sendable {
         for row in rows { stored.insert(Int(row)) }
     }
 
-    /// Returns the newest stored rows, which are to be read next; nil if none are stored or ``freeRowCapacity`` is 0.
+    /// Returns the newest stored rows, which are to be read next, or nil if none are stored or ``freeRowCapacity`` is 0.
     func nextRows(maximumCount: Int) -> [Int64]? {
         let rows = stored.suffix(min(maximumCount, freeRowCapacity)).map { Int64($0) }
         return rows.isEmpty ? nil : rows
@@ -143,7 +143,7 @@ struct ReplyQueue: Sendable {
 
     // MARK: Publications
 
-    /// Advances the time of the queue: refills the budget, ends back-offs and makes echoes due. An earlier time has no effect.
+    /// Advances the queue's time: refills the budget, ends back-offs and makes echoes due. An earlier time has no effect.
     mutating func advance(to now: Duration) {
         budget.refill(at: now)
         for (id, rest) in resting where rest.end <= budget.time {
@@ -174,7 +174,7 @@ struct ReplyQueue: Sendable {
         return Publication(reply: echo, isEcho: true)
     }
 
-    /// The earliest monotonic time at which ``next()`` may return a publication without another event; nil if none exists.
+    /// The earliest monotonic time at which ``next()`` may return a publication without another event, or nil if none exists.
     var nextTime: Duration? {
         let rest = resting.values.map(\.end).min()
         // A free worker takes a reply as soon as the budget suffices, unless the queue waits for the time to probe the network.

@@ -44,7 +44,7 @@ final class ReplyStage: Sendable {
 
     /// Waits for stored replies to read.
     ///
-    /// - Returns: At most `maximumCount` rows; nil when the task is cancelled.
+    /// - Returns: At most `maximumCount` rows, or nil when the task is cancelled.
     func nextRows(maximumCount: Int) async -> [Int64]? { await queue.wait { $0.nextRows(maximumCount: maximumCount) } }
 
     /// Queues the replies of rows that have been read.

@@ -23,6 +23,6 @@ struct CommitPace: Sendable {
         return items[..<end]
     }
 
-    /// Records the end of a transaction.
+    /// Records a transaction's end.
     mutating func ended(isAway: Bool) { count = isAway ? 1 : min(2 * count, Self.maximumCount) }
 }

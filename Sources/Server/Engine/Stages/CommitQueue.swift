@@ -40,7 +40,7 @@ struct CommitQueue: Sendable {
 
     /// The next work.
     ///
-    /// - Returns: Up to `maximumCount` items; empty when the queue is finished and empty; nil when there is nothing to do yet.
+    /// - Returns: Up to `maximumCount` items, or empty when the queue is finished and empty, or nil when there is nothing to do yet.
     mutating func next(maximumCount: Int) -> [CommitStage.Item]? {
         var batch: [CommitStage.Item] = []
         // Items are moved one by one, because copying a slice would retain and release each of their parts.
@@ -67,7 +67,7 @@ struct CommitQueue: Sendable {
 }
 
 extension CommitStage.Item {
-    /// The key and the bytes of a registration; nil for other work.
+    /// The key and a registration's bytes, or nil for other work.
     fileprivate var registration: (keyHash: Digest64, byteCount: Int)? {
         guard case .message(let message, _) = work, case .message(.registration(let registration), _) = message.content else { return nil }
         return (registration.keyHash, registration.byteCount)

@@ -3,9 +3,9 @@ import Store
 import Wire
 
 extension CommitStage {
-    /// A piece of work for the writer. Indirect, so that each move between queues copies one reference instead of the parts of a message.
+    /// A piece of work for the writer. Indirect, so that each move between queues copies one reference instead of a message's parts.
     indirect enum Work: Sendable {
-        /// - Parameter failures: The failures so far; nil before the first one.
+        /// - Parameter failures: The failures so far, or nil before the first one.
         case message(OpenedEnvelope, failures: StoreState.Failures? = nil)
         /// Closes the rows of a message that needs no reply. The store fails on the message.
         case close(rows: [Int64])
@@ -15,14 +15,14 @@ extension CommitStage {
 
     struct Item: Sendable {
         var work: Work
-        /// The permit of the message; nil once its INTERNAL_ERROR is with the reply stage.
+        /// The message's permit. Nil once its INTERNAL_ERROR is with the reply stage.
         var permit: SharedPermit?
     }
 }
 
 extension CommitStage.Item {
-    /// The INTERNAL_ERROR of a `supersede` item that is not published yet; nil for other work. It is published after the write succeeds or
-    /// fails for the first time.
+    /// The INTERNAL_ERROR of a `supersede` item that is not published yet, or nil for other work. It is published after the write succeeds
+    /// or fails for the first time.
     var refusal: PendingReply? {
         if case .supersede(let reply, _) = work, permit != nil { reply } else { nil }
     }
@@ -57,7 +57,7 @@ extension CommitStage.Work {
         .microseconds(50) + .microseconds(75) * entryCount
     }
 
-    /// The number of targets of a push request, or of keys of a query; for a registration 1 plus one for each hundred list entries.
+    /// The number of targets of a push request, or of keys of a query. For a registration 1 plus one for each hundred list entries.
     private var entryCount: Int {
         guard case .message(let body, _) = message?.content else { return 0 }
         switch body {

@@ -49,7 +49,7 @@ struct StoreState: Sendable {
     private var newestSuccess: Attempt = 0
     /// The newest attempt when the store was last found away. Only a later one proves that it is back.
     private var awaySince: Attempt = 0
-    /// The newest attempt when a write last failed for a reason that may be its own; nil once a later one has succeeded.
+    /// The newest attempt when a write last failed for a reason that may be its own. Nil once a later one has succeeded.
     private var doubt: Attempt?
     /// The newest attempt when a write last failed.
     private var newestAtFailure: Attempt = 0
@@ -77,7 +77,7 @@ struct StoreState: Sendable {
 
     /// Records that a write changed the database. Without a change it succeeds on a full disk too.
     ///
-    /// - Returns: The number of failures before; nil unless the store was away.
+    /// - Returns: The number of failures before, or nil unless the store was away.
     mutating func succeeded(_ attempt: Attempt) -> Int? {
         newestSuccess = max(newestSuccess, attempt)
         if let doubt, attempt > doubt { self.doubt = nil }
