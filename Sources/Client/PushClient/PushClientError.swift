@@ -15,7 +15,7 @@ public struct PushClientError: LocalizedError, Hashable, Sendable {
         public static let nodeRejected = Code(description: "nodeRejected")
         /// The server did not reply within the time. It may have performed the request.
         public static let noReply = Code(description: "noReply")
-        /// The server rejected the registration or unregistration; see ``PushClientError/rejection``.
+        /// The server rejected the registration or unregistration. See ``PushClientError/rejection``.
         public static let registrationRejected = Code(description: "registrationRejected")
         /// The device, its lists or the installation id are not what servers accept. Nothing was sent.
         public static let invalidRegistration = Code(description: "invalidRegistration")
@@ -29,13 +29,13 @@ public struct PushClientError: LocalizedError, Hashable, Sendable {
 
     /// The kind of the error.
     public let code: Code
-    /// The reason in words of the node, the state or this client; empty if the code is the whole reason.
+    /// The reason in words of the node, the state or this client, or empty if the code is the whole reason.
     public private(set) var reason = ""
-    /// The node's HTTP status, or a number with the same meaning; nil unless the node rejected the request.
+    /// The node's HTTP status, or a number with the same meaning, or nil unless the node rejected the request.
     public private(set) var status: Int?
-    /// The time in which the server did not reply; nil for other errors.
+    /// The time in which the server did not reply, or nil for other errors.
     public private(set) var timeout: Duration?
-    /// The server's reason; nil unless it rejected the registration or unregistration.
+    /// The server's reason, or nil unless it rejected the registration or unregistration.
     public private(set) var rejection: RegistrationRejection?
 
     private init(_ code: Code, reason: String = "") {

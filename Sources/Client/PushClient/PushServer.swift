@@ -12,7 +12,7 @@ import Wire
 /// registration needs the caller's own key. Each query and push request uses a new ephemeral key, so that no signature shows the
 /// sender. Requests are never retried.
 public struct PushServer: Sendable {
-    /// The default timeout. Servers reply within 3 s; the rest is for the network.
+    /// The default timeout. Servers reply within 3 s. The rest is for the network.
     public static let defaultTimeout = Duration.seconds(10)
 
     /// The server's public key, which is its address.
@@ -38,8 +38,8 @@ public struct PushServer: Sendable {
     ///   - device: The device.
     ///   - installationID: The id that distinguishes the devices of one identity. Reference servers accept UUIDs only, servers of this
     ///     project 1 to 128 bytes.
-    ///   - accessToken: The UUID that senders must present; nil creates a random one.
-    ///   - version: A version higher than that of any earlier registration of the installation; nil uses the milliseconds since 1970.
+    ///   - accessToken: The UUID that senders must present. Nil creates a random one.
+    ///   - version: A version higher than that of any earlier registration of the installation. Nil uses the milliseconds since 1970.
     ///   - identity: The owner, who signs the registration and the server's grant.
     /// - Returns: The server's confirmation. The server delivers to the device from now on.
     /// - Throws: ``PushClientError``, or `CancellationError`. After `noReply` the server may have stored the registration.
@@ -58,7 +58,7 @@ public struct PushServer: Sendable {
     ///
     /// - Parameters:
     ///   - installationID: The installation id of the device.
-    ///   - version: A version higher than that of the registration; nil uses the milliseconds since 1970.
+    ///   - version: A version higher than that of the registration. Nil uses the milliseconds since 1970.
     ///   - identity: The owner that registered.
     /// - Throws: ``PushClientError``, or `CancellationError`. After `noReply` the server may have unregistered the installation.
     public func unregister(
@@ -68,7 +68,7 @@ public struct PushServer: Sendable {
             PushNotificationRegistration(unregistering: installationID, version: version ?? presentVersion), as: identity)
     }
 
-    /// Queries the devices of an owner.
+    /// Queries an owner's devices.
     ///
     /// - Parameters:
     ///   - owner: The owner of the devices.

@@ -6,7 +6,7 @@ import Wire
 /// The contents of an owner's advertisements, merged one by one.
 ///
 /// The newest advertisement of each installation replaces older ones as a whole: servers that it does not name are no longer used. Anyone
-/// can repeat an old advertisement, so the signed versions decide which one is newest; time decides only between equal versions.
+/// can repeat an old advertisement, so the signed versions decide which one is newest. Time decides only between equal versions.
 struct AdvertisedDevices: Equatable, Sendable {
     private struct Installation: Equatable {
         var devices: [DeviceInfo] = []
@@ -24,8 +24,8 @@ struct AdvertisedDevices: Equatable, Sendable {
         self.owner = owner
     }
 
-    /// The installations of the owner, the one with the latest advertisement first. A device in use advertises twice a day, which is the
-    /// best available sign of its activity.
+    /// The owner's installations, the one with the latest advertisement first. A device in use advertises twice a day, which is the best
+    /// available sign of its activity.
     var installationIDs: [String] {
         installations.sorted { ($1.value.lastSentAt, $0.key) < ($0.value.lastSentAt, $1.key) }.map(\.key)
     }

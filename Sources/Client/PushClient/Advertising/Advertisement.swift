@@ -29,7 +29,7 @@ enum Advertisement {
 extension PushNotificationQueryInfo {
     /// Creates the owner's description of its own registration.
     ///
-    /// - Parameter accessToken: The token, or nil if only contacts may have it; they query theirs from the server.
+    /// - Parameter accessToken: The token, or nil if only contacts may have it. They query theirs from the server.
     init(_ registration: AdvertisedServer, installationID: String, accessToken: AccessToken, isTokenPublic: Bool, of owner: PrivateKey) {
         self.init()
         if isTokenPublic { self.accessToken = accessToken }

@@ -50,7 +50,7 @@ package final class Inbox: Sendable {
         return envelopes
     }
 
-    /// Returns when there is a message, or an error, to be taken; also when the task is cancelled.
+    /// Returns when there is a message, or an error, to be taken. Also when the task is cancelled.
     package func wait() async {
         await content.wait { !$0.envelopes.isEmpty || $0.failure != nil ? () : nil }
     }

@@ -3,7 +3,7 @@ package import Envelope
 package import StatusCrypto
 import Wire
 
-/// Opens the messages of a topic: frames, segments of long messages, and the signed messages inside.
+/// Opens a topic's messages: frames, segments of long messages, and the signed messages inside.
 ///
 /// A value without a clock. Each envelope is read once, however often a node repeats it.
 package struct MessageReader: Sendable {

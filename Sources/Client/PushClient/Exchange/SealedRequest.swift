@@ -9,7 +9,7 @@ package protocol SealedRequest: Sendable {
 
     /// The private key of the client. Replies are encrypted to it and arrive on its partitioned topic (PROTOCOL.md §5.4).
     var asker: PrivateKey { get }
-    /// The topic of the request.
+    /// The request's topic.
     var topic: TopicName { get }
     /// The RFC 26 payloads of the request: one, or one for each segment of a long request.
     var payloads: [[UInt8]] { get }

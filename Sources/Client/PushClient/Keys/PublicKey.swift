@@ -68,7 +68,7 @@ public struct KeyHash: Hashable, Sendable {
 
 /// The owner that a query is about or a push is for.
 public struct Owner: Hashable, Sendable {
-    /// The owner's key; nil if only its hash is known. A server's statements about the owner can be verified with the key only.
+    /// The owner's key, or nil if only its hash is known. A server's statements about the owner can be verified with the key only.
     public let publicKey: PublicKey?
     /// The hash of the owner's key.
     public let keyHash: KeyHash
@@ -76,7 +76,7 @@ public struct Owner: Hashable, Sendable {
     /// Returns an owner known by the key.
     public static func key(_ key: PublicKey) -> Owner { Owner(publicKey: key, keyHash: key.hash) }
 
-    /// Returns an owner known only by the hash of the key.
+    /// Returns an owner known only by the key's hash.
     public static func hash(_ hash: KeyHash) -> Owner { Owner(publicKey: nil, keyHash: hash) }
 
     private init(publicKey: PublicKey?, keyHash: KeyHash) {

@@ -9,7 +9,7 @@ public struct NodeMessage: Hashable, Sendable {
     public var contentTopic: String
     /// The encrypted content.
     public var payload: [UInt8]
-    /// The version of the payload's encryption; 1 in all messages of this protocol.
+    /// The version of the payload's encryption. 1 in all messages of this protocol.
     public var version: UInt32
     /// The time that the sender claims, in nanoseconds since 1970.
     public var timestamp: Int64?

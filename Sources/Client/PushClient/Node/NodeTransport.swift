@@ -1,4 +1,4 @@
-/// A node as clients use it. An app that embeds a node implements these three functions; `PushClientREST` implements them for a node behind
+/// A node as clients use it. An app that embeds a node implements these three functions. `PushClientREST` implements them for a node behind
 /// its REST API.
 ///
 /// Each function may throw any error. ``PushClientError/nodeRejected(status:text:)`` with a status of 500 or more makes the client publish

@@ -2,7 +2,7 @@
 public struct DeviceReport: Hashable, Sendable {
     /// The report: an error code of the protocol, or success.
     public struct Outcome: Hashable, Sendable {
-        /// The code (PROTOCOL.md §6); nil if the server accepted the push. A server may send one that this client does not know, or 0.
+        /// The code (PROTOCOL.md §6), or nil if the server accepted the push. A server may send one that this client does not know, or 0.
         public let errorCode: Int32?
 
         package init(errorCode: Int32?) {

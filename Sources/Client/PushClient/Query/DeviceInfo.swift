@@ -14,19 +14,19 @@ public struct DeviceInfo: Hashable, Sendable, Codable {
         public static let verified = Authorization(rawValue: "verified")
         /// The grant covers an access token that only contacts receive: other clients cannot verify it.
         public static let tokenHidden = Authorization(rawValue: "tokenHidden")
-        /// The signer of the grant is known only by the hash of the key.
+        /// The signer of the grant is known only by the key's hash.
         public static let keyUnknown = Authorization(rawValue: "keyUnknown")
     }
 
     /// The server that notifies the device.
     public let server: PublicKey
-    /// The id that distinguishes the devices of an owner.
+    /// The id that distinguishes an owner's devices.
     public let installationID: String
     /// The access token to present when notifying the device, or nil if only contacts receive it and the caller is not one.
     public let accessToken: String?
     /// The number of encrypted access tokens, one per contact.
     public let encryptedTokenCount: Int
-    /// The version of the registration.
+    /// The registration's version.
     public let version: UInt64
     /// Whether the owner has authorised the server, as far as this client can verify.
     public let authorization: Authorization

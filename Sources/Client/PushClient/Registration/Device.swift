@@ -9,7 +9,7 @@ public struct Device: Hashable, Sendable, Codable {
     public struct Service: Hashable, Sendable, Codable {
         /// The token type on the wire.
         private let code: Int32
-        /// The app's bundle id for Apple's service; nil for Google's.
+        /// The app's bundle id for Apple's service, or nil for Google's.
         public let bundleID: String?
 
         var tokenType: TokenType { TokenType(rawValue: code) }
@@ -22,7 +22,7 @@ public struct Device: Hashable, Sendable, Codable {
 
     /// The people who may notify a device.
     public struct Audience: Hashable, Sendable {
-        /// The chat keys of these people; nil if anyone may notify the device.
+        /// The chat keys of these people, or nil if anyone may notify the device.
         public let contacts: Set<PublicKey>?
 
         /// Everyone who knows the owner's key.
@@ -32,7 +32,7 @@ public struct Device: Hashable, Sendable, Codable {
         public static func contacts(_ keys: Set<PublicKey>) -> Audience { Audience(contacts: keys) }
     }
 
-    /// The device token of the service as servers get it; for Apple hex digits.
+    /// The device token of the service as servers get it. For Apple hex digits.
     public package(set) var deviceToken: String
     /// The service that delivers.
     public var service: Service

@@ -19,7 +19,7 @@ struct SavedPlan: Sendable {
         case known
     }
 
-    /// The version that was read or saved last; nil if the state has none.
+    /// The version that was read or saved last, or nil if the state has none.
     var current: Version?
     /// The version whose save failed or was abandoned: the state may have it.
     var uncertain: Version?
@@ -32,7 +32,7 @@ extension RegisteringClient {
     /// How often a change is made again after another client has saved another plan: more often than two clients meet by chance.
     private static let maximumRaceCount = 20
 
-    /// Reads the plan of an installation; nil means the one that was created last.
+    /// Reads an installation's plan. Nil means the one that was created last.
     static func load(
         _ installationID: String?, of identity: PublicKey, from state: BoundedState, using random: inout Randomness
     ) async throws -> (RegistrationPlan, SavedPlan) {
@@ -54,7 +54,7 @@ extension RegisteringClient {
     /// Changes the plan, and returns after the change is saved. If another client has saved another plan meanwhile, the change is made to
     /// that one.
     ///
-    /// The change is made and saved even if the task is cancelled; the call then throws `CancellationError`.
+    /// The change is made and saved even if the task is cancelled. The call then throws `CancellationError`.
     @discardableResult
     func update<Value: Sendable>(
         _ change: @escaping @Sendable (inout RegistrationPlan, inout Randomness) throws -> Value

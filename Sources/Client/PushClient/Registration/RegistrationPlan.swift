@@ -10,7 +10,7 @@ package import Wire
 package struct RegistrationPlan: HoldsSecret, Codable, Equatable, Sendable {
     /// The id that distinguishes the devices of one identity.
     package let installationID: String
-    /// The desired registration; nil before the first one.
+    /// The desired registration, or nil before the first one.
     package private(set) var device: Device?
     /// The UUID that senders must present, the same at all servers.
     package private(set) var accessToken = ""
@@ -185,7 +185,7 @@ package struct AdvertisedServer: Codable, Equatable, Sendable {
 }
 
 extension RegistrationPlan {
-    /// The servers that have confirmed the whole registration. Empty when servers were advertised and none is desired any more; nil when
+    /// The servers that have confirmed the whole registration. Empty when servers were advertised and none is desired any more, or nil when
     /// there is nothing to advertise.
     package var serversToAdvertise: [AdvertisedServer]? {
         guard entries.contains(where: \.isWanted) else { return advertisement?.servers.isEmpty == false ? [] : nil }
@@ -199,7 +199,7 @@ extension RegistrationPlan {
     /// The access token, or nil if only contacts may have it.
     package var advertisedToken: String? { device?.audience.contacts == nil ? accessToken : nil }
 
-    /// Returns the time of the next advertisement: now after a change, otherwise one interval after the last; nil if there is nothing to
+    /// Returns the time of the next advertisement: now after a change, otherwise one interval after the last, or nil if there is nothing to
     /// advertise.
     package func nextAdvertisement(after now: Timestamp, interval: Duration) -> Timestamp? {
         guard let serversToAdvertise else { return nil }

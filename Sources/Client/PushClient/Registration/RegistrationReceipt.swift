@@ -2,9 +2,9 @@
 public struct RegistrationReceipt: Hashable, Sendable {
     /// The installation that was registered or unregistered.
     public let installationID: String
-    /// The version of the request; the next version must be higher.
+    /// The request's version. The next version must be higher.
     public let version: UInt64
-    /// The access token that senders must present; nil after an unregistration.
+    /// The access token that senders must present, or nil after an unregistration.
     public let accessToken: String?
     /// The SHAKE-256 of the request as sent, 128 hex digits, which identified the response.
     public let requestID: String

@@ -14,7 +14,7 @@ public struct RegistrationRejection: RawRepresentable, Hashable, Sendable, Codab
     public static let versionMismatch = RegistrationRejection(rawValue: 2)
     /// The server does not deliver to that service.
     public static let unsupportedTokenType = RegistrationRejection(rawValue: 3)
-    /// The server had an internal error; a later attempt may succeed.
+    /// The server had an internal error. A later attempt may succeed.
     public static let internalError = RegistrationRejection(rawValue: 4)
 }
 

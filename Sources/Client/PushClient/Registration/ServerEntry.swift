@@ -33,7 +33,7 @@ struct ServerEntry: Codable, Equatable, Sendable {
     var failureCount = 0
     /// The number of consecutive version mismatches.
     var mismatchCount = 0
-    /// The time of the next attempt; nil means now.
+    /// The time of the next attempt. Nil means now.
     var nextAttempt: Timestamp?
     var stop: Stop?
 

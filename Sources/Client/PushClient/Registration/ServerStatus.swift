@@ -1,9 +1,9 @@
 /// The status of one server of a ``RegisteringClient``: whether the server notifies the device by now.
 public struct ServerStatus: Hashable, Sendable {
-    /// The phase of a registration. Later versions may have further ones.
+    /// A registration's phase. Later versions may have further ones.
     public struct Phase: Hashable, Sendable {
         private let name: String
-        /// The server's reason; nil unless it rejected the registration.
+        /// The server's reason, or nil unless it rejected the registration.
         public private(set) var rejection: RegistrationRejection?
 
         /// The server has confirmed the whole registration.
@@ -21,7 +21,7 @@ public struct ServerStatus: Hashable, Sendable {
 
     /// The server's public key.
     public let server: PublicKey
-    /// The phase of the registration.
+    /// The registration's phase.
     public let phase: Phase
     /// The last version that the server confirmed, or nil.
     public let version: UInt64?

@@ -10,7 +10,7 @@ struct DeviceDelivery: Sendable {
         case due(Duration)
         /// The server of the first route received a request at that time.
         case waiting(since: Duration)
-        /// The token was wrong; a query for the current one is due.
+        /// The token was wrong. A query for the current one is due.
         case wrongToken
         /// The query for the current token is in progress.
         case querying

@@ -23,9 +23,9 @@ package struct KnownDevices: Codable, Equatable, Sendable {
     /// Keeps the newest version per installation and server, and of equal versions the first.
     ///
     /// - Parameters:
-    ///   - lastActiveFirst: The installations with known activity; the others follow.
+    ///   - lastActiveFirst: The installations with known activity. The others follow.
     ///   - previous: What was known before the lookup.
-    ///   - isComplete: Whether the lookup found all that it could find; nil if the devices show that.
+    ///   - isComplete: Whether the lookup found all that it could find, or nil if the devices show that.
     package init(
         _ devices: [DeviceInfo], lastActiveFirst: [String], learnedAt: Timestamp, after previous: KnownDevices?, isComplete: Bool? = nil
     ) {

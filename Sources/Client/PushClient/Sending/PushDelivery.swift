@@ -3,7 +3,7 @@ import StatusCrypto
 
 /// The delivery of one message to some devices: the server, the token, and the next step after a failure.
 ///
-/// A value that neither waits nor sends; its time is the duration since the start. Each device has one request in progress at a time, and
+/// A value that neither waits nor sends. Its time is the duration since the start. Each device has one request in progress at a time, and
 /// none after a server has accepted (71/STATUS-PUSH-NOTIFICATION-SERVER, "only one notification MUST be sent").
 package struct PushDelivery: Sendable {
     /// "A client SHOULD wait at least 3 seconds, after which the request MAY be retried against a different server."
@@ -53,7 +53,7 @@ package struct PushDelivery: Sendable {
         devices = targets.map(DeviceDelivery.init)
     }
 
-    /// The reports in the order of the targets; nil until the delivery has finished.
+    /// The reports in the order of the targets, or nil until the delivery has finished.
     package var reports: [DeliveryReport]? {
         let reports = devices.compactMap(\.report)
         return reports.count == devices.count ? reports : nil
@@ -87,7 +87,7 @@ package struct PushDelivery: Sendable {
         return requests.map { .request(server: $0.server, devices: $0.devices) } + queries
     }
 
-    /// Records the reports of a server, at any time.
+    /// Records a server's reports, at any time.
     package mutating func received(_ reports: [DeviceReport], from server: PublicKey, at time: Duration) {
         for report in reports {
             for index in devices.indices

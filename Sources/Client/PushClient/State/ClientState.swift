@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// The saved state of clients: values by name. `PushClientFileState` keeps them in a file; an app may keep them in its own storage.
+/// The saved state of clients: values by name. `PushClientFileState` keeps them in a file. An app may keep them in its own storage.
 ///
 /// One state serves any number of clients, with any keys, also of several processes such as an app and its extension. The values contain
 /// device and access tokens: protect them like passwords. A client that loses its state registers again, and is unreachable only until
@@ -12,7 +12,7 @@ public protocol ClientState: Sendable {
     /// Returns the value that was saved last under the name, or nil.
     ///
     /// - Parameter name: Up to 400 ASCII letters, digits, slashes and hyphens.
-    /// - Throws: Any error; ``PushClientError/stateUnusable(reason:)`` to choose its words.
+    /// - Throws: Any error. ``PushClientError/stateUnusable(reason:)`` to choose its words.
     func value(named name: String) async throws -> Data?
 
     /// Saves a value under the name. Returns after it is durable: the client sends a request next, whose version it must not use again.
