@@ -17,7 +17,7 @@ struct GatewayParts {
     var store: any GatewayOutbox & ProxyStore & OriginStore
     var identity: PrivateKey
     var delivery: DeliveryLoop?
-    /// The delivery of the Nextcloud origin; nil without one.
+    /// The delivery of the Nextcloud origin, or nil without one.
     var proxyDelivery: ProxyDelivery?
     var http: HTTPClient
     var clock: ContinuousClock

@@ -29,9 +29,9 @@ final class Readiness: Service {
     private let observed = Mutex(ReadinessObservation())
 
     /// - Parameters:
-    ///   - publicKey: The identity of the server; nil for a relay alone, which has neither an identity nor an admin address.
+    ///   - publicKey: The server's identity, or nil for a relay alone, which has neither an identity nor an admin address.
     ///   - time: The time that starts with the server.
-    ///   - issues: The reasons why the server is not ready; empty if it is.
+    ///   - issues: The reasons why the server is not ready, or empty if it is.
     init(
         relayCount: Int, hasGateways: Bool = false, publicKey: String?, readyFile: ReadyFile?, serviceManager: ServiceManager? = nil,
         time: SteadyTime, logger: Logger, issues: @escaping @Sendable () -> [Condition] = { [] },
@@ -95,7 +95,7 @@ final class Readiness: Service {
         } while await time.sleep(for: state.interval)
     }
 
-    /// The contents of the ready file; nil until every address is bound.
+    /// The contents of the ready file, or nil until every address is bound.
     private var body: ReadyFileBody? {
         addresses.withLock { addresses in
             guard addresses.relays.count == relayCount, !hasGateways || addresses.gateways != nil,
@@ -137,9 +137,9 @@ struct ReadinessState {
     /// Takes the result of a look.
     ///
     /// - Parameters:
-    ///   - healthIssues: The reasons why the server is not ready; empty if it is.
+    ///   - healthIssues: The reasons why the server is not ready, or empty if it is.
     ///   - isListening: Whether every address is bound.
-    /// - Returns: The change to report; nil if none exists.
+    /// - Returns: The change to report, or nil if none exists.
     mutating func update(_ healthIssues: [String], isListening: Bool) -> Change? {
         self.healthIssues = healthIssues
         lookCount += 1

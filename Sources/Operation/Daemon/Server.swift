@@ -8,8 +8,8 @@ package import Settings
 package enum Server {
     /// Runs until SIGTERM or SIGINT, then drains. Call this function once in a process, because it binds the metrics and the signals.
     ///
-    /// - Throws: `ReadyFileError`, `InstanceLockError`, `KeyFileError`, `MissingKeyError`, `DatabaseError` and `AdminTokenError`
-    ///   before anything started; `ListenError`, or whatever else a service failed with, later.
+    /// - Throws: `ReadyFileError`, `InstanceLockError`, `KeyFileError`, `MissingKeyError`, `DatabaseError` and `AdminTokenError` before
+    ///   anything started. `ListenError`, or whatever else a service failed with, later.
     package static func run(_ settings: Settings, readyFile: String?, logger: Logger) async throws {
         let openFileLimit = OpenFileLimit.raise()
         let serviceManager = ServiceManager()

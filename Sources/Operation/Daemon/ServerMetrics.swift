@@ -6,7 +6,7 @@ import Observation
 import SQLiteStore
 import Transport
 
-/// The metrics of a server, as `GET /metrics` prints them and docs/METRICS.md lists them.
+/// A server's metrics, as `GET /metrics` prints them and docs/METRICS.md lists them.
 package enum ServerMetrics {
     /// The page docs/METRICS.md.
     package static var page: String { MetricsPage.text(of: declarations) }

@@ -6,7 +6,7 @@ import Transport
 
 /// `pushserver relay`: one or more embedded nodes on a bus of their own, without a server behind them.
 package enum StandaloneRelay {
-    /// The relay stops at the first signal; a client whose request is in progress still gets the response.
+    /// The relay stops at the first signal. A client whose request is in progress still gets the response.
     private static let limits = ShutdownLimits(gracePeriod: .seconds(5))
 
     /// Runs until SIGTERM or SIGINT.

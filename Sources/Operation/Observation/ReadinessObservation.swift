@@ -2,7 +2,7 @@
 package struct ReadinessObservation: Sendable, Equatable {
     package private(set) var issues: [Condition] = []
     package private(set) var warnings: [Condition] = []
-    /// Whether the server was ready; false before the first look.
+    /// Whether the server was ready, or false before the first look.
     package private(set) var isReady = false
     /// The time since the start at which ``isReady`` last changed.
     package private(set) var since = Duration.zero

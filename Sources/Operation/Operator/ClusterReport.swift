@@ -8,7 +8,7 @@ package struct ClusterReport: Report {
         var name: String
         var version: String
         var state: String
-        /// The time until its lease ends; negative after it.
+        /// The time until its lease ends. Negative after it.
         var leaseSeconds: Int
         var undecidedMessages: Int
         var unpublishedReplies: Int

@@ -3,7 +3,7 @@ import PushClientREST
 
 /// The reason why a command failed, with a text that suggests the next step.
 package struct Failure: Error {
-    /// The class of a failure, which decides the exit code; `error.code` in JSON.
+    /// The class of a failure, which decides the exit code. `error.code` in JSON.
     package enum Kind: String, Sendable {
         /// The server refused or did not respond.
         case failed
@@ -15,7 +15,7 @@ package struct Failure: Error {
         case configuration
     }
 
-    /// The reason in a word, for scripts; `error.reason` in JSON.
+    /// The reason in a word, for scripts. `error.reason` in JSON.
     package struct Reason: Sendable {
         package let name: String
 
@@ -75,7 +75,7 @@ extension Failure {
             switch error.code {
             case .nodeUnreachable:
                 .unavailable("\(error.description) Is a node running at \(node.url)? Choose another with --node or PUSHCTL_NODE.")
-            // The node has no store and knows no other one (WAKU_REST.md §1.5); go-waku: 500 "no suitable peers found".
+            // The node has no store and knows no other one (WAKU_REST.md §1.5). go-waku: 500 "no suitable peers found".
             case .nodeRejected
             where node.reception == .store
                 && ([404, 412].contains(error.status) || error.status == 500 && error.reason.contains("no suitable")):

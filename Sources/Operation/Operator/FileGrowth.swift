@@ -25,7 +25,7 @@ enum FileGrowth {
         }
     }
 
-    /// Returns the size of a file in bytes; nil if it cannot be read.
+    /// Returns the size of a file in bytes, or nil if it cannot be read.
     static func size(of path: String) -> Int? {
         try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
     }

@@ -2,8 +2,8 @@ import Foundation
 
 /// The user whom a tool becomes before it changes a server's files.
 enum FolderOwner {
-    /// Drops root's rights for those of the user who controls the folder of a file, until the process exits. Such a user can put links into
-    /// the folder, and root would follow them. Does nothing in a process that is not root's, or if only root controls the folder.
+    /// Drops root's rights for those of the user who controls a file's folder, until the process exits. Such a user can put links into the
+    /// folder, and root would follow them. Does nothing in a process that is not root's, or if only root controls the folder.
     ///
     /// A service with `DynamicUser` has its folder in `/var/lib/private`, which only root may enter. There the process stays root's, and
     /// the folder must contain no link. The service has stopped, and no other process of its user reaches the folder.

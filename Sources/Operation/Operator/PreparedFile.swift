@@ -17,7 +17,7 @@ struct PreparedFile {
     /// Writes a file that does not exist yet.
     ///
     /// - Parameters:
-    ///   - identities: The private keys that open an encrypted source; nil for a plain one.
+    ///   - identities: The private keys that open an encrypted source, or nil for a plain one.
     ///   - byteCount: The size of the source.
     ///   - suffix: `-wal` or `-journal` for a file that belongs to the database.
     func copy(

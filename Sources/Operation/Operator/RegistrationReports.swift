@@ -12,7 +12,7 @@ package struct RegistrationCountsReport: Report {
     private let nextcloud: Int
     private let nextcloudOrigin: Int
 
-    /// - Parameter start: The time since which counted installations have registered, renewed or unregistered; nil counts all.
+    /// - Parameter start: The time since which counted installations have registered, renewed or unregistered. Nil counts all.
     package init(since start: Timestamp?, reading store: any OperatorViews) async throws {
         let counts = try await store.registrationCounts(since: start)
         apn = counts.live[.apn] ?? 0

@@ -2,7 +2,7 @@
 package protocol Report: Encodable {
     /// The lines that the command prints without `--json`.
     var lines: [String] { get }
-    /// The reason why the command fails although it has a result; nil if it succeeds.
+    /// The reason why the command fails although it has a result, or nil if it succeeds.
     var failure: Failure? { get }
 }
 

@@ -10,13 +10,13 @@ package struct ServerPaths: Sendable {
     package var database: String
     /// The path of the sealing key file.
     package var sealingKeyFile: String
-    /// The URL of a PostgreSQL database; nil for an SQLite database.
+    /// The URL of a PostgreSQL database, or nil for an SQLite database.
     package var databaseURL: String?
-    /// The file with the password of the PostgreSQL database; nil if none exists.
+    /// The file with the password of the PostgreSQL database, or nil if none exists.
     package var passwordFile: String?
 
-    /// Creates the absolute paths of a server without settings. systemd names a folder for the state of a service; a user has one by the
-    /// XDG rules. Without a home folder the state is below the working directory.
+    /// Creates the absolute paths of a server without settings. systemd names a folder for a service's state. A user has one by the XDG
+    /// rules. Without a home folder the state is below the working directory.
     package init(environment: [String: String]) {
         var folder = (environment["HOME"].map { $0 + "/" } ?? "") + ".local/state/pushserver"
         if let named = environment["STATE_DIRECTORY"], !named.isEmpty { folder = named }

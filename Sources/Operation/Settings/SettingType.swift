@@ -4,7 +4,7 @@ import Foundation
 struct SettingType<Value> {
     /// The valid values in words, for an error.
     var expected: String
-    /// The valid elements of a list in words; nil means the same words as for one value.
+    /// The valid elements of a list in words. Nil means the same words as for one value.
     var plural: String?
     /// Whether the text may contain a secret, which no error shows.
     var isSecret = false

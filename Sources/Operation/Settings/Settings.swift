@@ -21,7 +21,7 @@ package struct Settings: HoldsSecret, Sendable {
     package var storage: StorageSettings
     /// The name of this server among those that share its database.
     package var serverName: String
-    /// The settings of automatic backups; nil without any.
+    /// The settings of automatic backups, or nil without any.
     package var backup: BackupSettings?
     package var sealingKeyFile: String
     package var transportKind: TransportKind
@@ -34,20 +34,20 @@ package struct Settings: HoldsSecret, Sendable {
     package var wakuURLs: [String]
     /// The headers for a proxy in front of the nodes.
     package var wakuHeaders: [(name: String, value: String)]
-    /// The path of a PEM file; nil means the certificates that the system trusts.
+    /// The path of a PEM file. Nil means the certificates that the system trusts.
     package var wakuCertificateAuthorityFile: String?
     package var waku: WakuTransport.Configuration
-    /// The configuration of the delivery; nil for a dry run, which discards pushes.
+    /// The configuration of the delivery, or nil for a dry run, which discards pushes.
     package var delivery: DeliveryConfiguration?
     package var registrationPolicy: RegistrationPolicy
-    /// The gateways' settings; nil without gateways.
+    /// The gateways' settings, or nil without gateways.
     package var gateways: GatewaySettings?
-    /// The canary's settings; nil without a canary.
+    /// The canary's settings, or nil without a canary.
     package var canary: CanarySettings?
     package var adminListen: ListenAddress
     /// The host names under which the admin endpoints respond, in addition to IP addresses and `localhost`.
     package var adminAllowedHosts: [String]
-    /// The time for work in flight to finish after SIGTERM; 25 s by default.
+    /// The time for work in flight to finish after SIGTERM. 25 s by default.
     package var shutdownGracePeriod: Duration
     package var logLevel: Logger.Level
     package var logFormat: LogFormat
@@ -62,7 +62,7 @@ package struct Settings: HoldsSecret, Sendable {
     /// Reads the configuration file, then the environment, then the flags: the later wins.
     ///
     /// - Parameters:
-    ///   - file: path of the YAML file; nil takes the one that the environment names, if any.
+    ///   - file: path of the YAML file. Nil takes the one that the environment names, if any.
     ///   - flags: settings by key.
     package static func load(
         file: String?, flags: [String: String], environment: [String: String] = ProcessInfo.processInfo.environment
@@ -153,7 +153,7 @@ package struct Settings: HoldsSecret, Sendable {
         return urls
     }
 
-    /// Reads the bundle ids of the apps that the server serves; nil means every app.
+    /// Reads the bundle ids of the apps that the server serves. Nil means every app.
     private static func apnTopics(_ reader: inout SettingsReader) -> Set<String>? {
         let key = "registration.apnTopics"
         let topics = reader.optionalList(key, of: .text("bundle ids"), isSet: true)

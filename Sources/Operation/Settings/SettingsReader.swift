@@ -33,7 +33,7 @@ struct SettingsReader {
         variable = value(key, type, default: variable)
     }
 
-    /// Reads a setting; nil if it is not set or invalid.
+    /// Reads a setting, or nil if it is not set or invalid.
     mutating func optional<Value>(_ key: String, _ type: SettingType<Value>) -> Value? {
         let value = parse(key, type)
         effective.append(Effective(key: key, value: value.map { .scalar(type.show($0)) }))
@@ -68,7 +68,7 @@ struct SettingsReader {
         return elements
     }
 
-    /// Reads a list; nil if it is not set.
+    /// Reads a list, or nil if it is not set.
     mutating func optionalList<Element>(_ key: String, of type: SettingType<Element>, isSet: Bool = false) -> [Element]? {
         guard self.isSet(key) else {
             effective.append(Effective(key: key, value: nil))
@@ -102,7 +102,7 @@ struct SettingsReader {
 
     /// Reads the lines of the file that holds a secret instead of the setting: mode 0600, or a credential of systemd.
     ///
-    /// - Returns: The lines; nil if no file is set or the file cannot be used.
+    /// - Returns: The lines, or nil if no file is set or the file cannot be used.
     private mutating func privateLines(insteadOf key: String) -> [String]? {
         let fileKey = key + "File"
         guard let path = optional(fileKey, .path) else { return nil }
@@ -118,7 +118,7 @@ struct SettingsReader {
         return nil
     }
 
-    /// Reads the path of a readable file; nil if it is not set.
+    /// Reads the path of a readable file, or nil if it is not set.
     mutating func existingFile(_ key: String) -> String? {
         let path = optional(key, .path)
         if let path, !FileManager.default.isReadableFile(atPath: path) { report("\(key): \(path) does not exist or cannot be read") }

@@ -23,7 +23,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
     package struct Found {
         package var value: SettingValue
         package var name: String
-        /// The file and line; nil for a value from the environment or the flags.
+        /// The file and line, or nil for a value from the environment or the flags.
         package var line: String?
         /// Whether the file has the value in quotes, which make a number or `true` a text.
         package var isQuoted = false
@@ -71,9 +71,9 @@ package struct SettingsSource: HoldsSecret, Sendable {
     }
 
     /// - Parameters:
-    ///   - yaml: The text of the configuration file; nil without one.
+    ///   - yaml: The text of the configuration file, or nil without one.
     ///   - fileName: The name of the file in error messages.
-    ///   - environment: The environment of the process. Names without the prefix are ignored.
+    ///   - environment: The process's environment. Names without the prefix are ignored.
     ///   - flags: The `key=value` pairs of the command line.
     package init(yaml: String?, fileName: String = "the configuration file", environment: [String: String], flags: [String: String]) {
         hasFile = yaml != nil
@@ -99,7 +99,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
         return name.wholeMatch(of: /.*_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|.*_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?/) != nil
     }
 
-    /// The sources of settings other than the defaults, without values; the later wins.
+    /// The sources of settings other than the defaults, without values. The later wins.
     package var origins: [String] {
         let all = (hasFile ? [fileName] : []) + environment.keys.sorted() + flags.keys.sorted().map { "flag \($0)" }
         return all.isEmpty ? ["defaults"] : all
@@ -201,7 +201,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
             ($0, "delete it, and core.feedback_hook_url in gorush's configuration: a gorush in sync mode reports failures in its responses")
         })
 
-    /// Returns the name with the smallest edit distance as a question; empty if all names differ too much.
+    /// Returns the name with the smallest edit distance as a question, or empty if all names differ too much.
     private static func suggestion(for name: String, among known: some Sequence<String>) -> String {
         let nearest = known.map { (name: $0, distance: EditDistance.between(name.lowercased(), $0.lowercased())) }
             .min { ($0.distance, $0.name) < ($1.distance, $1.name) }

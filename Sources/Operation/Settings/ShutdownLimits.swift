@@ -8,7 +8,7 @@ package struct ShutdownLimits: Sendable {
     /// With ``writing`` this makes 30 s, after which Kubernetes kills a process.
     package static let defaultGracePeriod = Duration.seconds(25)
 
-    /// The time for recording cancelled work and closing the database; each wait for another process's lock takes up to 2 s.
+    /// The time for recording cancelled work and closing the database. Each wait for another process's lock takes up to 2 s.
     package static let writing = Duration.seconds(5)
 
     /// The time for responses that the transport awaits from a node.

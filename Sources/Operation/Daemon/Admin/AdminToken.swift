@@ -7,7 +7,7 @@ struct AdminToken: Sendable {
 
     /// Creates a new token at each start.
     ///
-    /// - Parameter path: The file to write; mode 0600. Its folder is created if it does not exist: with PostgreSQL nothing else is in it.
+    /// - Parameter path: The file to write. Mode 0600. Its folder is created if it does not exist: with PostgreSQL nothing else is in it.
     init(writingTo path: String) throws(AdminTokenError) {
         var random = SecureRandom()
         text = Hex.encode(random.bytes(32))
@@ -20,7 +20,7 @@ struct AdminToken: Sendable {
         }
     }
 
-    /// - Parameter authorization: The header of a request.
+    /// - Parameter authorization: A request's header.
     func isShown(by authorization: String?) -> Bool {
         ConstantTime.equal(Array((authorization ?? "").utf8), Array("Bearer \(text)".utf8))
     }

@@ -34,7 +34,7 @@ final class AutomaticBackup: Service {
     /// Removes partial backups left by a killed server, and looks for the newest backup. Call this under the instance lock of the database.
     ///
     /// - Parameters:
-    ///   - database: The path of the database.
+    ///   - database: The database's path.
     ///   - identity: The server's compressed public key.
     init(
         _ settings: BackupSettings, database: String, identity: FixedBytes<33>, clock: any Clock<Duration>, wallClock: WallClock,
@@ -66,10 +66,10 @@ final class AutomaticBackup: Service {
         }
     }
 
-    /// The age of the newest backup; nil if none exists.
+    /// The age of the newest backup, or nil if none exists.
     var newestAge: Duration? { state.withLock(\.newest).map { max(.zero, $0.duration(to: wallClock.now())) } }
 
-    /// The failure of the last backup; empty if it succeeded.
+    /// The failure of the last backup, or empty if it succeeded.
     var warnings: [String] {
         state.withLock { $0.failure.map { ["backup: the last one failed: \($0.reason)"] } ?? [] }
     }

@@ -64,12 +64,12 @@ struct WallClockJudge {
     /// A jump is accepted after this time, which is longer than an operator or the time service needs to correct a mistake.
     static let confirmationTime = Duration.seconds(600)
 
-    /// The accepted difference between wall clock and monotonic clock; nil before the first reading.
+    /// The accepted difference between wall clock and monotonic clock, or nil before the first reading.
     private var offset: Duration?
-    /// The difference during an ignored jump, and the monotonic time of its first reading; nil without one.
+    /// The difference during an ignored jump, and the monotonic time of its first reading, or nil without one.
     private var doubt: (offset: Duration, since: Duration)?
 
-    /// The size of the jump that is being ignored; nil without one.
+    /// The size of the jump that is being ignored, or nil without one.
     var jump: Duration? {
         guard let doubt, let offset else { return nil }
         return doubt.offset - offset

@@ -41,7 +41,7 @@ struct ConnectionBudget: Equatable {
     private static let minimum = 16
 
     var admin: Int
-    /// The connections of each relay.
+    /// Each relay's connections.
     var relay: Int
     var gateways: Int
 
@@ -60,7 +60,7 @@ struct ConnectionBudget: Equatable {
             admin: min(wanted.admin, share), relay: min(wanted.relay, share), gateways: min(wanted.gateways, share))
     }
 
-    /// Returns the largest number that every listener may have without exceeding the total; a listener that asks for less leaves the rest
+    /// Returns the largest number that every listener may have without exceeding the total. A listener that asks for less leaves the rest
     /// to the others.
     private static func fairShare(of total: Int, demands: [Int]) -> Int {
         var left = total

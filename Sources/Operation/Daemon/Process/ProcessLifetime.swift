@@ -46,7 +46,7 @@ final class ProcessLifetime: Sendable {
 
     /// Runs the services. Returns when all of them have stopped, after a signal or after one of them stopped.
     ///
-    /// - Parameter services: The services in the order of their start; they stop in reverse order, one after the other.
+    /// - Parameter services: The services in the order of their start. They stop in reverse order, one after the other.
     /// - Throws: The error of the service that failed.
     func run(_ services: [NamedService]) async throws {
         // The services have names, because ServiceLifecycle would otherwise print each with all its properties, including secrets.

@@ -20,11 +20,11 @@ struct ServiceManager: Sendable {
     /// The maximum length of a socket's name on Linux, without the final zero byte.
     private static let maximumNameByteCount = 107
 
-    /// The time without a sign of life after which the service manager ends the server; nil without a watchdog.
+    /// The time without a sign of life after which the service manager ends the server, or nil without a watchdog.
     let watchdogLimit: Duration?
     private let socketName: [UInt8]
 
-    /// Creates the connection to the socket that the environment names; nil if it names none.
+    /// Creates the connection to the socket that the environment names, or nil if it names none.
     init?(_ environment: [String: String] = ProcessInfo.processInfo.environment, process: Int32 = getpid()) {
         guard let name = environment["NOTIFY_SOCKET"], name.hasPrefix("/") || name.hasPrefix("@"),
             name.utf8.count <= Self.maximumNameByteCount
@@ -38,7 +38,7 @@ struct ServiceManager: Sendable {
 
     /// Sends messages without blocking.
     ///
-    /// - Returns: Whether the socket accepted them; false if its queue is full.
+    /// - Returns: Whether the socket accepted them, or false if its queue is full.
     @discardableResult
     func notify(_ notifications: Notification...) -> Bool {
         notify(notifications)
@@ -46,7 +46,7 @@ struct ServiceManager: Sendable {
 
     /// Sends messages without blocking.
     ///
-    /// - Returns: Whether the socket accepted them; false if its queue is full.
+    /// - Returns: Whether the socket accepted them, or false if its queue is full.
     @discardableResult
     func notify(_ notifications: [Notification]) -> Bool {
         let text = notifications.map(Self.text).joined(separator: "\n")

@@ -2,7 +2,7 @@ import Delivery
 import Settings
 
 extension Settings {
-    /// The relays that the server serves; empty with a Waku node.
+    /// The relays that the server serves. Empty with a Waku node.
     var relayAddresses: [ListenAddress] { transportKind == .embedded ? embeddedListen : [] }
 
     /// The limit of open files under which a server started here would run, as a YAML comment.

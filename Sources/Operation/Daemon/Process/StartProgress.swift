@@ -11,8 +11,8 @@ struct StartProgress {
 
     private var byteCount: Int?
 
-    /// Returns what to tell the service manager; nil if the process has read and written nothing since the last call, because a start that
-    /// hangs gets no more time.
+    /// Returns what to tell the service manager, or nil if the process has read and written nothing since the last call, because a start
+    /// that hangs gets no more time.
     ///
     /// - Parameters:
     ///   - byteCount: What the process has read and written since it began.

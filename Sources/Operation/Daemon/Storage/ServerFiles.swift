@@ -16,7 +16,7 @@ struct ServerFiles: Sendable {
     ///
     /// The lock comes first, so that a second server does not even migrate the database of the first.
     ///
-    /// - Throws: `InstanceLockError`, `KeyFileError`, `DatabaseError` or `AdminTokenError` before the body; any error of the body.
+    /// - Throws: `InstanceLockError`, `KeyFileError`, `DatabaseError` or `AdminTokenError` before the body. Any error of the body.
     static func withOpen(_ settings: Settings, logger: Logger, _ body: (ServerFiles) async throws -> Void) async throws {
         try await DatabaseError.explaining(settings) {
             try await withLockedFiles(settings, logger: logger, body)

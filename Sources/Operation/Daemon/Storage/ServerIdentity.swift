@@ -4,15 +4,15 @@ import ServerFiles
 import Settings
 import StatusCrypto
 
-/// Finds the identity of a server: the key in the key file, and the public key that the database belongs to.
+/// Finds a server's identity: the key in the key file, and the public key that the database belongs to.
 ///
 /// Clients register with the public key. A new key for the database of another identity would be an address without clients, so only a
 /// server that has neither creates a key.
 enum ServerIdentity {
     /// Reads the key file, or creates it if the database has no identity either.
     ///
-    /// - Parameter logger: Gets a line for a new key and for a new database; nil for none.
-    /// - Throws: ``MissingKeyError`` when the database has an identity and the key file does not exist; `KeyFileError` or `StoreError` when
+    /// - Parameter logger: Gets a line for a new key and for a new database, or nil for none.
+    /// - Throws: ``MissingKeyError`` when the database has an identity and the key file does not exist. `KeyFileError` or `StoreError` when
     ///   one of them cannot be used.
     static func loadOrCreate(_ settings: Settings, logger: Logger?) throws -> PrivateKey {
         let file = KeyFile(path: settings.identityKeyFile)

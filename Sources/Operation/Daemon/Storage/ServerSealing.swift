@@ -5,7 +5,7 @@ import Settings
 import StatusCrypto
 import Store
 
-/// Finds the keys that seal the database of a server.
+/// Finds the keys that seal a server's database.
 enum ServerSealing {
     /// Reads the sealing key file, or creates it for a new database.
     ///

@@ -6,11 +6,11 @@ package enum LogFormat: String, CaseIterable, Sendable {
     case json
 }
 
-/// Binds swift-log to standard error; data goes to standard output.
+/// Binds swift-log to standard error. Data goes to standard output.
 package enum LoggingSetup {
-    /// Call this function once, at the start of a program.
+    /// Call this function once, at a program's start.
     ///
-    /// - Returns: The logger for the parts of the program.
+    /// - Returns: The logger for the program's parts.
     package static func bootstrap(level: Logger.Level = .info, format: LogFormat = .text) -> Logger {
         // A reader of the log that exits must not end the server.
         signal(SIGPIPE, SIG_IGN)

@@ -9,7 +9,7 @@ package struct ProcessMetrics: Sendable {
     private let openFiles: PrometheusValue
     private let maximumOpenFiles: PrometheusValue
 
-    /// Call this at the start of the process, because its time is that of the start.
+    /// Call this at the process's start, because its time is that of the start.
     package init(registry: PrometheusRegistry) {
         processorTime = registry.value(of: Self.processorTime)
         residentSize = registry.value(of: Self.residentSize)
@@ -41,7 +41,7 @@ private struct ProcessStatus {
 
     /// nil if the file cannot be read.
     init?() {
-        // The second field is the name of the program, in parentheses, and may contain spaces.
+        // The second field is the program's name, in parentheses, and may contain spaces.
         guard let text = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8), let name = text.lastIndex(of: ")") else {
             return nil
         }

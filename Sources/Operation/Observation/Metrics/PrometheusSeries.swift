@@ -8,7 +8,7 @@ protocol PrometheusSeries: AnyObject, Sendable {
 
 /// The labels of a series as Prometheus text.
 struct PrometheusLabels: Sendable {
-    /// The labels in braces; empty if there are none.
+    /// The labels in braces, or empty if there are none.
     let text: String
 
     init(_ labels: [(name: String, value: String)]) {

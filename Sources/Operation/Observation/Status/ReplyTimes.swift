@@ -24,14 +24,14 @@ package struct ReplyTimes: Sendable, Equatable {
             count: counts.reduce(0, +), lateCount: late, p50Milliseconds: percentile(50), p99Milliseconds: percentile(99))
     }
 
-    /// Returns the bound of the bucket with the percentile in milliseconds; nil without replies, or above the highest bound.
+    /// Returns the bound of the bucket with the percentile in milliseconds, or nil without replies, or above the highest bound.
     private func percentile(_ percent: Int) -> Int? {
         let total = counts.reduce(0, +)
         guard total > 0 else { return nil }
         var sum = 0
         for (bound, count) in zip(bounds, counts) {
             sum += count
-            // The bounds are parts of a second with at most four digits; those below a millisecond count as one.
+            // The bounds are parts of a second with at most four digits. Those below a millisecond count as one.
             if sum * 100 >= total * percent { return Int((bound * 1_000).rounded(.up)) }
         }
         return nil

@@ -47,14 +47,14 @@ struct StatusHistory: Sendable {
         zip(values.dropFirst(), values).map { later, earlier in later.flatMap { later in earlier.map { later - $0 } } }
     }
 
-    /// The increase of a counter in the last hour, or since the start if that is later; nil before the second value.
+    /// The increase of a counter in the last hour, or since the start if that is later, or nil before the second value.
     var lastHourIncrease: Int? {
         let known = hour.compactMap(\.self)
         guard known.count > 1, let first = known.first, let last = known.last else { return nil }
         return last - first
     }
 
-    /// The increase of a counter in the hour that began 24 hours ago; nil if the history is shorter or has no value there.
+    /// The increase of a counter in the hour that began 24 hours ago, or nil if the history is shorter or has no value there.
     var hourYesterdayIncrease: Int? {
         guard day.count == Self.dayCapacity, let first = day[0], let last = day[Self.dayValuesPerHour] else { return nil }
         return last - first

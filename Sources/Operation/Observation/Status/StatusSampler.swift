@@ -7,7 +7,7 @@ import Transport
 
 /// Takes snapshots of a running server, and keeps the histories between them.
 ///
-/// The histories begin at the start of the process: the ledger in the database counts events and has no times.
+/// The histories begin at the process's start: the ledger in the database counts events and has no times.
 package final class StatusSampler: Service {
     /// The histories, about 25 kB.
     private struct Histories {

@@ -4,13 +4,13 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     package var isReady: Bool
     /// The number of seconds since the readiness last changed.
     package var stateSeconds: Int
-    /// The reasons why the server is not ready; empty if it is.
+    /// The reasons why the server is not ready, or empty if it is.
     package var issues: [Finding]
     /// The conditions that do not affect readiness.
     package var warnings: [Finding]
-    /// The canary's results; nil without a canary.
+    /// The canary's results, or nil without a canary.
     package var canary: Canary?
-    /// The figures of the store; nil if the store could not be read.
+    /// The store's figures, or nil if the store could not be read.
     package var store: Store?
     package var flow: Flow
     package var replies: Replies
@@ -18,14 +18,14 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     package var messagesInFlight: Int
     package var waitingReplies: Int
     package var topicDirectoryEntries: Int
-    /// The Waku nodes in the order of the settings; empty with the embedded transport.
+    /// The Waku nodes in the order of the settings. Empty with the embedded transport.
     package var nodes: [Node]
-    /// The routes of the delivery in the order of the settings; empty in a dry run.
+    /// The routes of the delivery in the order of the settings. Empty in a dry run.
     package var routes: [Route]
     package var files: Files
-    /// The age of the newest automatic backup; nil if none exists.
+    /// The age of the newest automatic backup, or nil if none exists.
     package var newestBackupSeconds: Int?
-    /// The percentage of re-sealing that is done; nil if the database has no sealing key.
+    /// The percentage of re-sealing that is done, or nil if the database has no sealing key.
     package var sealedPercent: Int?
     package var histories: Histories
     /// The name of this server among those that share its database.
@@ -70,7 +70,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
 
     package struct Store: Codable, Equatable, Sendable {
         package var openPushes: Int
-        /// The age of the oldest open push; nil if no push is open.
+        /// The age of the oldest open push, or nil if no push is open.
         package var oldestPushSeconds: Int?
         /// The number of recorded messages without a decision.
         package var undecidedMessages: Int
@@ -137,9 +137,9 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     }
 
     package struct Flow: Codable, Equatable, Sendable {
-        /// The last hour, or the time since the start if that is shorter; nil before the second minute.
+        /// The last hour, or the time since the start if that is shorter, or nil before the second minute.
         package var lastHour: HourFlow?
-        /// The hour that began 24 hours ago; nil if the server has not run for so long.
+        /// The hour that began 24 hours ago, or nil if the server has not run for so long.
         package var hourYesterday: HourFlow?
 
         package init(lastHour: HourFlow?, hourYesterday: HourFlow?) {
@@ -148,14 +148,14 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         }
     }
 
-    /// The times from the arrival of a message to the publication of its reply, in the last hour.
+    /// The times from the arrival of a message to its reply's publication, in the last hour.
     package struct Replies: Codable, Equatable, Sendable {
         package var count: Int
         /// The number of replies that took more than 3 s: their clients have stopped waiting.
         package var lateCount: Int
-        /// An upper bound of the median; nil without replies, or if it is above the highest bound of the histogram.
+        /// An upper bound of the median, or nil without replies, or if it is above the highest bound of the histogram.
         package var p50Milliseconds: Int?
-        /// An upper bound of the 99th percentile; nil without replies, or if it is above the highest bound of the histogram.
+        /// An upper bound of the 99th percentile, or nil without replies, or if it is above the highest bound of the histogram.
         package var p99Milliseconds: Int?
 
         package init(count: Int, lateCount: Int, p50Milliseconds: Int?, p99Milliseconds: Int?) {
@@ -170,9 +170,9 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         /// The host and port of the node.
         package var name: String
         package var isUsable: Bool
-        /// The node's connection to its network, in its own words; nil if it reports none.
+        /// The node's connection to its network, in its own words, or nil if it reports none.
         package var connection: String?
-        /// The time since the newest message of the server's shards; nil before the first one since the start.
+        /// The time since the newest message of the server's shards, or nil before the first one since the start.
         package var lastMessageSeconds: Int?
         /// The number of gaps since the start.
         package var gaps: Int
@@ -198,7 +198,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         package var sent: Int
         /// The number of failed attempts since the start.
         package var failed: Int
-        /// The time since the newest delivery; nil before the first one since the start.
+        /// The time since the newest delivery, or nil before the first one since the start.
         package var lastSentSeconds: Int?
 
         package init(
@@ -216,7 +216,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         }
     }
 
-    /// The sizes in bytes; nil if they cannot be read.
+    /// The sizes in bytes, or nil if they cannot be read.
     package struct Files: Codable, Equatable, Sendable {
         package var databaseBytes: Int?
         package var walBytes: Int?

@@ -4,7 +4,7 @@ package import Transport
 
 /// The parts of a server that a snapshot reads.
 package struct StatusSources: Sendable {
-    /// The figures of the engine.
+    /// The engine's figures.
     package struct Engine: Sendable {
         package var messagesInFlight: Int
         package var waitingReplies: Int
@@ -26,7 +26,7 @@ package struct StatusSources: Sendable {
     package var nodes: @Sendable () -> [NodeReport]
     package var routes: @Sendable () -> [RouteReport]
     package var files: @Sendable () -> StatusSnapshot.Files
-    /// The age of the newest automatic backup; nil if none exists.
+    /// The age of the newest automatic backup, or nil if none exists.
     package var backupAge: @Sendable () -> Duration?
     package var sealing: @Sendable () async -> SealingProgress?
 

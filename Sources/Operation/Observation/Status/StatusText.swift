@@ -1,6 +1,6 @@
 /// The figures of a snapshot as text, for the page and the terminal.
 package enum StatusText {
-    /// Returns a number with a space between groups of three digits; `unknown` for nil.
+    /// Returns a number with a space between groups of three digits. `unknown` for nil.
     package static func count(_ value: Int?) -> String {
         guard let value else { return "unknown" }
         var digits = "\(value.magnitude)"  // `abs` traps for the least number, which another server may send
@@ -25,7 +25,7 @@ package enum StatusText {
 
     /// Returns how long ago the last event of a kind was.
     ///
-    /// - Parameter seconds: The time since the event; nil if there was none since the start.
+    /// - Parameter seconds: The time since the event, or nil if there was none since the start.
     package static func last(_ event: String, _ seconds: Int?) -> String {
         seconds.map { "last \(event) \(age($0)) ago" } ?? "no \(event) since the start"
     }
@@ -34,7 +34,7 @@ package enum StatusText {
 
     /// Returns a bound of reply times.
     ///
-    /// - Parameter milliseconds: The bound; nil means above the highest bound.
+    /// - Parameter milliseconds: The bound. Nil means above the highest bound.
     package static func replyTime(_ milliseconds: Int?) -> String {
         guard let milliseconds else { return "over 10 s" }
         return "≤ " + (milliseconds < 1_000 ? "\(milliseconds) ms" : "\(Double(milliseconds) / 1_000) s".replacing(".0 s", with: " s"))

@@ -14,7 +14,7 @@ package struct DoctorReport: Report {
     private let isHealthy: Bool
     /// Whether the checkup has read from the admin endpoints whether accepted pushes are delivered.
     private let isDeliveryChecked: Bool
-    /// The age in seconds of the newest automatic backup; nil if none exists, or the admin endpoints are unknown.
+    /// The age in seconds of the newest automatic backup, or nil if none exists, or the admin endpoints are unknown.
     private let newestBackupSeconds: Int?
     private let warnings: [String]
     private let steps: [Step]
@@ -26,7 +26,7 @@ package struct DoctorReport: Report {
     /// Runs the checkup.
     ///
     /// - Parameters:
-    ///   - admin: The URL of the server's admin endpoints; nil means the default, if those belong to this server.
+    ///   - admin: The URL of the server's admin endpoints. Nil means the default, if those belong to this server.
     ///   - report: Receives a line after each step.
     package init(
         of checkup: Checkup, at key: PublicKey, through access: NodeAccess, admin: String?, reporting report: (String) -> Void

@@ -135,7 +135,7 @@ struct StatusGoDatabase: Sendable {
 
 /// SQLite's values have types of their own, whatever the column declares.
 extension Row {
-    /// The bytes of a blob or of a text; nil for any other value.
+    /// The bytes of a blob or of a text, or nil for any other value.
     fileprivate func bytes(_ column: String) -> [UInt8]? {
         switch (self[column] as DatabaseValue).storage {
         case .blob(let data): [UInt8](data)

@@ -56,7 +56,7 @@ struct StatusGoImport {
 }
 
 extension ImportDecision {
-    /// The installation to be stored; nil if the row is skipped.
+    /// The installation to be stored, or nil if the row is skipped.
     fileprivate var installation: ImportedInstallation? {
         switch self {
         case .register(let registration, _): .live(registration)

@@ -32,7 +32,7 @@ package struct StatusGoImportReport: Report {
     /// - Parameters:
     ///   - source: The path of the other server's database. It stays as it is.
     ///   - givenKeyFile: The file with the other server's private key.
-    ///   - paths: The files of the server. The key file must contain the same key, or not exist.
+    ///   - paths: The server's files. The key file must contain the same key, or not exist.
     /// - Throws: ``Failure``.
     package init(
         importing source: String, givenKeyFile: String, to paths: ServerPaths, report: @escaping Progress.Report

@@ -32,7 +32,7 @@ package struct RestoreReport: Report {
         self.expiredPushes = expiredPushes
     }
 
-    /// Restores a backup as the database of a server. No server may run on it, and the database file must not exist.
+    /// Restores a backup as a server's database. No server may run on it, and the database file must not exist.
     ///
     /// - Parameter identityFile: The path of the file with the private keys that open an encrypted backup.
     /// - Throws: ``Failure``.
@@ -80,7 +80,7 @@ package struct RestoreReport: Report {
             """)
     }
 
-    /// - Returns: The sealing keys; nil without the file. The store refuses a sealed backup then.
+    /// - Returns: The sealing keys, or nil without the file. The store refuses a sealed backup then.
     private static func sealingKeys(_ path: String) throws(Failure) -> SealingKeys? {
         do {
             return try SealingKeyFile(path: path).load()
@@ -89,7 +89,7 @@ package struct RestoreReport: Report {
         }
     }
 
-    /// - Returns: The private keys for an encrypted backup; nil for a plain one.
+    /// - Returns: The private keys for an encrypted backup, or nil for a plain one.
     private static func ageIdentities(for backup: FileHandle, of file: String, _ identityFile: String?) throws -> [AgeIdentity]? {
         let start = [UInt8](try backup.read(upToCount: 64) ?? Data())
         try backup.seek(toOffset: 0)

@@ -16,7 +16,7 @@ package enum AgeError: Error, Equatable {
 ///
 /// A file is read and written in chunks of 64 KiB, however large it is.
 package enum AgeFile {
-    /// The size of a chunk of plaintext in bytes; the last one is smaller, or as large.
+    /// The size of a chunk of plaintext in bytes. The last one is smaller, or as large.
     static let chunkByteCount = 64 << 10
 
     /// Encrypts a file.

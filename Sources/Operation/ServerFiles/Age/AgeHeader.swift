@@ -3,7 +3,7 @@ import Foundation
 import ServerCrypto
 import StatusCrypto
 
-/// The header of a file: a stanza for each recipient with the file key, and a code that authenticates them.
+/// A file's header: a stanza for each recipient with the file key, and a code that authenticates them.
 ///
 /// ```
 /// age-encryption.org/v1

@@ -12,7 +12,7 @@ package struct AgeRecipient: Hashable, Sendable, CustomStringConvertible {
         self.publicKey = publicKey
     }
 
-    /// - Returns: The key; nil if the text is not a public key of age. Keys of plugins and of SSH are rejected.
+    /// - Returns: The key, or nil if the text is not a public key of age. Keys of plugins and of SSH are rejected.
     package init?(_ text: String) {
         guard let bytes = Bech32.decode(text, prefix: Self.prefix), let publicKey = FixedBytes<32>(bytes),
             // A public key of small order shares the same secret with every private key.
@@ -30,7 +30,7 @@ package struct AgeIdentity: HoldsSecret, Sendable {
 
     let privateKey: SecretBytes
 
-    /// - Returns: The key; nil if the text is not a private key of age.
+    /// - Returns: The key, or nil if the text is not a private key of age.
     package init?(_ text: String) {
         guard var bytes = Bech32.decode(text, prefix: Self.prefix), var privateKey = FixedBytes<32>(bytes) else { return nil }
         defer {
@@ -44,7 +44,7 @@ package struct AgeIdentity: HoldsSecret, Sendable {
 
     /// Reads the private keys of an identity file, as `age-keygen` writes it: one a line, and comments that begin with `#`.
     ///
-    /// - Returns: The keys; nil if none exists, or if a line is neither a key nor a comment.
+    /// - Returns: The keys, or nil if none exists, or if a line is neither a key nor a comment.
     package static func readAll(_ text: String) -> [AgeIdentity]? {
         let lines = text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("#") && !$0.allSatisfy(\.isWhitespace) }
         let identities = lines.compactMap { AgeIdentity(String($0)) }

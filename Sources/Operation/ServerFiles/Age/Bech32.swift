@@ -14,7 +14,7 @@ enum Bech32 {
     /// Reads a text in lower or in upper case.
     ///
     /// - Parameter prefix: The expected prefix, in lower case.
-    /// - Returns: The bytes; nil if the text has another prefix or is malformed.
+    /// - Returns: The bytes, or nil if the text has another prefix or is malformed.
     static func decode(_ text: String, prefix: String) -> [UInt8]? {
         guard text == text.lowercased() || text == text.uppercased() else { return nil }
         let text = text.lowercased()

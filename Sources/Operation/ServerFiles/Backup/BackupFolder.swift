@@ -22,7 +22,7 @@ package struct BackupFolder: Sendable {
         }
     }
 
-    /// Returns the backups in the folder; none if it cannot be read.
+    /// Returns the backups in the folder, or none if it cannot be read.
     package func backups() -> [BackupName] {
         names.compactMap { BackupName($0, identity: identity) }
     }
@@ -30,7 +30,7 @@ package struct BackupFolder: Sendable {
     /// Removes partial backups left by a killed server. Call it only while no backup is being made.
     package func removeLeftovers() {
         for name in names {
-            // The name of a backup, a dot, and what `TemporaryName` adds.
+            // A backup's name, a dot, and what `TemporaryName` adds.
             guard name.hasSuffix(".new"), BackupName(String(name.dropLast(".0123456789abcdef.new".count)), identity: identity) != nil
             else { continue }
             unsafe unlink(file(name))

@@ -2,7 +2,7 @@ package import Bytes
 package import Envelope
 import Foundation
 
-/// The name of a backup: `pushserver-02a1b2c3-20261124T120000Z.sqlite`, with `.age` at its end if it is encrypted.
+/// A backup's name: `pushserver-02a1b2c3-20261124T120000Z.sqlite`, with `.age` at its end if it is encrypted.
 ///
 /// The hex digits are the first of the server's compressed public key. Two servers that share a folder leave each other's backups alone.
 package struct BackupName: Hashable, Sendable, CustomStringConvertible {
@@ -10,7 +10,7 @@ package struct BackupName: Hashable, Sendable, CustomStringConvertible {
     private static let encryptedSuffix = ".sqlite.age"
 
     private let prefix: String
-    /// The time of the backup, to the second.
+    /// The backup's time, to the second.
     package let time: Timestamp
     private let isEncrypted: Bool
 
@@ -20,7 +20,7 @@ package struct BackupName: Hashable, Sendable, CustomStringConvertible {
         self.isEncrypted = isEncrypted
     }
 
-    /// Reads the name of a file.
+    /// Reads a file's name.
     ///
     /// - Returns: Nil if the file is no backup of this identity.
     package init?(_ name: String, identity: FixedBytes<33>) {

@@ -19,7 +19,7 @@ package struct BackupSchedule: Sendable, Equatable {
         self.weekCount = weekCount
     }
 
-    /// Returns the time of the newest backup; nil if none exists.
+    /// Returns the time of the newest backup, or nil if none exists.
     ///
     /// - Parameter now: The time after which a backup does not count: the clock was wrong when it was named.
     package func newest(of backups: [BackupName], at now: Timestamp) -> Timestamp? {
@@ -29,7 +29,7 @@ package struct BackupSchedule: Sendable, Equatable {
     /// Returns the time at which the next backup is due, which may be in the past.
     ///
     /// - Parameters:
-    ///   - newest: The time of the newest backup; nil without one.
+    ///   - newest: The time of the newest backup, or nil without one.
     ///   - failure: The time of the last attempt, if it failed.
     package func nextTime(newest: Timestamp?, failure: Timestamp?, now: Timestamp) -> Timestamp {
         if let failure { return failure.advanced(by: min(interval, Self.longestRetryInterval)) }

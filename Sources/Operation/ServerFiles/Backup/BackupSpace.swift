@@ -6,9 +6,9 @@ enum BackupSpace {
     /// Checks that the disks have room for a backup.
     ///
     /// - Parameters:
-    ///   - byteCount: The size of the copy.
-    ///   - place: The folder of the backup.
-    ///   - plainCopy: The folder of the copy before it is encrypted; nil without encryption.
+    ///   - byteCount: The copy's size.
+    ///   - place: The backup's folder.
+    ///   - plainCopy: The folder of the copy before it is encrypted, or nil without encryption.
     /// - Throws: ``BackupError/diskFull(path:needed:free:)``.
     static func check(byteCount: Int, place: String, plainCopy: String?) throws(BackupError) {
         if let plainCopy {

@@ -9,8 +9,8 @@ package struct DatabaseBackup: Sendable {
     private let recipients: [AgeRecipient]
 
     /// - Parameters:
-    ///   - database: The path of the database. Its server may be running.
-    ///   - recipients: The keys for which backups are encrypted; none for plain backups.
+    ///   - database: The database's path. Its server may be running.
+    ///   - recipients: The keys for which backups are encrypted, or none for plain backups.
     package init(of database: String, recipients: [AgeRecipient]) {
         self.database = database
         self.recipients = recipients
@@ -29,9 +29,9 @@ package struct DatabaseBackup: Sendable {
     /// any more while it is encrypted.
     ///
     /// - Parameters:
-    ///   - place: The path of the backup, in an existing folder.
+    ///   - place: The backup's path, in an existing folder.
     ///   - actingAsOwner: Runs what creates, opens and removes the plain copy in the database's folder.
-    ///   - copying: Runs what fills a file with the copy of the database: its path, its estimated size in bytes, and the work.
+    ///   - copying: Runs what fills a file with the database's copy: its path, its estimated size in bytes, and the work.
     ///   - encrypting: Receives the number of bytes that are encrypted, and of all.
     /// - Throws: ``BackupError``, or `CancellationError`.
     package func write(

@@ -18,7 +18,7 @@ package struct KeyFile: Sendable {
 
     /// Reads the key.
     ///
-    /// - Returns: The key; nil if the file does not exist.
+    /// - Returns: The key, or nil if the file does not exist.
     /// - Throws: when it cannot be read, when others may read it, or when it holds no key.
     package func load() throws(KeyFileError) -> PrivateKey? {
         guard var text = try checked({ () throws(PrivateFileError) in try file.read() }) else { return nil }
@@ -42,7 +42,7 @@ package struct KeyFile: Sendable {
 
     /// Decodes 64 hex digits into one buffer, which the caller wipes.
     ///
-    /// - Returns: The key; nil if the text has other bytes or another length.
+    /// - Returns: The key, or nil if the text has other bytes or another length.
     static func secret(digits: ArraySlice<UInt8>) -> FixedBytes<32>? {
         guard digits.count == 64 else { return nil }
         var secret = FixedBytes<32>()

@@ -22,7 +22,7 @@ package struct PrivateFile: Sendable {
         isCredential = !folder.isEmpty && folder == Self.folder(of: path)
     }
 
-    /// - Returns: The bytes, which the caller wipes if they are secret; nil if the file does not exist.
+    /// - Returns: The bytes, which the caller wipes if they are secret, or nil if the file does not exist.
     package func read() throws(PrivateFileError) -> [UInt8]? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -63,7 +63,7 @@ package struct PrivateFile: Sendable {
 
     /// Writes the whole file or none of it, in an existing folder. A file that was written survives a power cut.
     ///
-    /// - Parameter replaces: Whether to replace an existing file; otherwise it stays, and nothing is written.
+    /// - Parameter replaces: Whether to replace an existing file. Otherwise it stays, and nothing is written.
     package func write(_ bytes: [UInt8], replaces: Bool) throws(PrivateFileError) {
         let temporary = TemporaryName.next(beside: path)
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

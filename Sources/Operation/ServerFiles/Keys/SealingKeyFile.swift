@@ -20,7 +20,7 @@ package struct SealingKeyFile: Sendable {
 
     /// Reads the keys.
     ///
-    /// - Returns: The keys; nil if the file does not exist.
+    /// - Returns: The keys, or nil if the file does not exist.
     /// - Throws: `KeyFileError` if the file cannot be read, if others may read it, or if a line is no key.
     package func load() throws(KeyFileError) -> SealingKeys? {
         guard var text = try checked({ () throws(PrivateFileError) in try file.read() }) else { return nil }
@@ -42,7 +42,7 @@ package struct SealingKeyFile: Sendable {
 
     /// Creates the file with a random key of the id 1, and its folder.
     ///
-    /// - Returns: The keys of the file, which may be those of another process that was faster.
+    /// - Returns: The file's keys, which may be those of another process that was faster.
     /// - Throws: `KeyFileError` if the file cannot be written. The server never creates a credential, because the service manager
     ///   provides it.
     package func create() throws(KeyFileError) -> SealingKeys {

@@ -1,7 +1,7 @@
 import Bytes
 package import PostgreSQLStore
 
-/// The database of a server.
+/// A server's database.
 package enum StorageSettings: HoldsSecret, Sendable {
     /// A file, for one server.
     case sqlite(path: String)

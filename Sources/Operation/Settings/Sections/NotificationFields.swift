@@ -14,7 +14,8 @@ struct NotificationFields {
 
     /// Reads a section.
     ///
-    /// - Parameter inherited: The settings that the section overrides, whose values are its defaults; nil for a section without defaults.
+    /// - Parameter inherited: The settings that the section overrides, whose values are its defaults, or nil for a section without
+    ///   defaults.
     init(_ platform: GorushPlatform, below section: String, overriding inherited: NotificationFields?, _ reader: inout SettingsReader) {
         for field in GorushField.all(of: platform) {
             let key = "\(section).\(field.path.joined(separator: "."))"

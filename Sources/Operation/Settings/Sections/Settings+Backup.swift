@@ -4,12 +4,12 @@ package import ServerFiles
 package struct BackupSettings: Sendable {
     package var folder: String
     package var schedule: BackupSchedule
-    /// The keys for which backups are encrypted; none for plain backups.
+    /// The keys for which backups are encrypted, or none for plain backups.
     package var recipients: [AgeRecipient]
 }
 
 extension Settings {
-    /// Reads the section `storage.backup`; nil without a folder.
+    /// Reads the section `storage.backup`, or nil without a folder.
     static func backup(_ reader: inout SettingsReader) -> BackupSettings? {
         let folder = reader.optional("storage.backup.folder", .path)
         let schedule = BackupSchedule(

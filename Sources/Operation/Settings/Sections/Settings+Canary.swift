@@ -5,7 +5,7 @@ package import PushClient
 package struct CanarySettings: Sendable {
     /// The time between two checks.
     package var interval: Duration
-    /// The device that receives the pushes; nil discards them.
+    /// The device that receives the pushes. Nil discards them.
     package var device: Device?
 }
 
@@ -13,7 +13,7 @@ extension Settings {
     /// A check takes up to a few seconds, and costs a transaction or three.
     private static let minimumCanaryInterval = Duration.seconds(10)
 
-    /// Reads the section `canary`; nil if its interval is 0 or not set.
+    /// Reads the section `canary`, or nil if its interval is 0 or not set.
     static func canary(_ reader: inout SettingsReader) -> CanarySettings? {
         let interval = reader.value("canary.interval", .duration(from: .zero, to: .seconds(86_400)), default: .zero)
         let token = reader.secret("canary.deviceToken")

@@ -32,7 +32,7 @@ package struct GatewaySettings: Sendable {
 }
 
 extension Settings {
-    /// - Returns: The gateways' settings; nil without `gateways.listen`.
+    /// - Returns: The gateways' settings, or nil without `gateways.listen`.
     static func gateways(_ reader: inout SettingsReader) -> GatewaySettings? {
         let listen = reader.optional("gateways.listen", .address)
         let trustedProxies = reader.list("gateways.trustedProxies", of: SettingType("IP addresses") { IPAddress($0) })
@@ -122,7 +122,7 @@ extension Settings {
         return apps
     }
 
-    /// Reads the platform of an app, which has no default.
+    /// Reads an app's platform, which has no default.
     private static func platform(of key: String, _ reader: inout SettingsReader) -> GatewayNotification.Platform? {
         let type = SettingType<GatewayNotification.Platform>.choice
         if !reader.isSet("\(key).platform") { reader.report("\(key).platform: expected \(type.expected)") }

@@ -4,7 +4,7 @@ import PushProtocol
 extension Settings {
     /// Reads the section `gorush`, which configures the delivery.
     ///
-    /// - Returns: The configuration; nil without a `gorush.url`, which means a dry run.
+    /// - Returns: The configuration, or nil without a `gorush.url`, which means a dry run.
     static func gorush(_ reader: inout SettingsReader) -> DeliveryConfiguration? {
         let url = reader.optional("gorush.url", .url)
         var delivery = DeliveryConfiguration(endpoint: .init(url: url ?? ""))
