@@ -60,7 +60,7 @@ struct Watch: AsyncParsableCommand {
         }
     }
 
-    /// Returns the topics of a key. Messages on topics with `isOwn` are encrypted with the key.
+    /// Returns a key's topics. Messages on topics with `isOwn` are encrypted with the key.
     private static func topics(of key: PushClient.PublicKey, _ identity: Identity?) -> [(label: String, name: TopicName, isOwn: Bool)] {
         let told = [
             ("contact code", TopicName.contactCode(key.publicKey), false), ("query", .query(key.hash.bytes, .plain), false),
@@ -115,7 +115,7 @@ private struct WatchedMessage: Encodable {
         }
     }
 
-    /// - Returns: The lines; nil if the bytes do not decode as the type.
+    /// - Returns: The lines, or nil if the bytes do not decode as the type.
     private static func content(of message: OpenedMessage) -> [String]? {
         let payload = message.payload
         switch message.type {

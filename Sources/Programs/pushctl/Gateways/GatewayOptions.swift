@@ -3,7 +3,7 @@ import Bytes
 import HTTPClient
 import Operator
 
-/// The address of the gateway, and requests to it.
+/// The gateway's address, and requests to it.
 struct GatewayOptions: ParsableArguments {
     private static let defaultURL = "http://127.0.0.1:8070"
     /// The gateway responds to a softphone's push after up to 25 s (GATEWAY_PROTOCOLS.md, decision 4).
@@ -15,7 +15,7 @@ struct GatewayOptions: ParsableArguments {
 
     /// Sends one request.
     ///
-    /// - Parameter body: The body and its media type; nil for none.
+    /// - Parameter body: The body and its media type, or nil for none.
     /// - Returns: The status and body of the response, whatever the status.
     func send(
         _ method: HTTPRequest.Method, _ path: String, _ body: (type: String, text: String), headers: [(name: String, value: String)] = []

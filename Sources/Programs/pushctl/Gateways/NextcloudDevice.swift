@@ -23,7 +23,7 @@ struct NextcloudDevice {
 
     /// Returns the entry that a server posts to notify this device.
     ///
-    /// - Returns: The entry; nil if the content exceeds one block.
+    /// - Returns: The entry, or nil if the content exceeds one block.
     func entry(_ content: [UInt8], padding: RSAPadding, type: String, priority: String) throws -> String? {
         guard let subject = deviceKey.publicKey.encrypt(content, padding: padding) else { return nil }
         let entry = Entry(
@@ -32,7 +32,7 @@ struct NextcloudDevice {
         return String(decoding: try JSONEncoder().encode(entry), as: UTF8.self)
     }
 
-    /// - Returns: The decrypted content; nil unless the block is for this device and signed by its account.
+    /// - Returns: The decrypted content, or nil unless the block is for this device and signed by its account.
     func open(subject: String, signature: String) -> String? {
         guard let block = Data(base64Encoded: subject).map({ [UInt8]($0) }),
             let signature = Data(base64Encoded: signature).map({ [UInt8]($0) }),
@@ -73,7 +73,7 @@ extension NextcloudDevice {
         NextcloudDevice(deviceKey: deviceKey, accountKey: accountKey, cloudID: cloudID, pushToken: pushToken)
     }
 
-    /// - Returns: The device; nil if the file does not exist.
+    /// - Returns: The device, or nil if the file does not exist.
     static func load(_ path: String) throws(Failure) -> NextcloudDevice? {
         guard let data = FileManager.default.contents(atPath: path) else {
             guard FileManager.default.fileExists(atPath: path) else { return nil }

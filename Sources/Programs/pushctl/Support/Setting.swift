@@ -11,10 +11,10 @@ struct Setting {
         case variable(String)
     }
 
-    /// Creates the setting from an option or an environment variable; nil if neither is set.
+    /// Creates the setting from an option or an environment variable, or nil if neither is set.
     ///
     /// - Parameters:
-    ///   - value: The value of the option; nil if it was not given.
+    ///   - value: The value of the option, or nil if it was not given.
     ///   - option: The name of the option, with the dashes.
     ///   - variable: The name of the environment variable. An empty value counts as not set.
     init?(_ value: String?, option: String, variable: String) {
