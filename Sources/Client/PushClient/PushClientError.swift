@@ -9,7 +9,7 @@ public struct PushClientError: LocalizedError, Hashable, Sendable {
         /// The name of the constant.
         public let description: String
 
-        /// The node does not respond. The state of the request is unknown.
+        /// The node does not respond. The request's state is unknown.
         public static let nodeUnreachable = Code(description: "nodeUnreachable")
         /// The node responded with an error. Retry later if its ``PushClientError/status`` is 500 or more.
         public static let nodeRejected = Code(description: "nodeRejected")

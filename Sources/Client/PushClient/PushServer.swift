@@ -32,7 +32,7 @@ public struct PushServer: Sendable {
         self.timeout = timeout
     }
 
-    /// Registers a device, or replaces the registration of the same installation.
+    /// Registers a device, or replaces the same installation's registration.
     ///
     /// - Parameters:
     ///   - device: The device.

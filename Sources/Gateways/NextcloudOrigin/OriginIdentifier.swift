@@ -3,7 +3,7 @@ import GatewayHTTP
 import ServerCrypto
 import StatusCrypto
 
-/// The identifier of a device at its proxy: the account and the app password, hashed and signed (GATEWAY_PROTOCOLS.md §1).
+/// A device's identifier at its proxy: the account and the app password, hashed and signed (GATEWAY_PROTOCOLS.md §1).
 struct OriginIdentifier: Sendable, Equatable {
     private let preimage: [UInt8]
 

@@ -1,8 +1,7 @@
 import Foundation
 import HTTPClient
 
-/// The address of a push proxy, chosen by a client. The origin checks the name without DNS, and the IP address when it connects (Decisions
-/// 11).
+/// A push proxy's address, chosen by a client. The origin checks the name without DNS, and the IP address when it connects (Decisions 11).
 package struct ProxyURL: Sendable, Equatable {
     private static let maximumByteCount = 256
 

@@ -56,7 +56,7 @@ package final class SoftphoneGateway: Gateway {
         return .json(200, takesMany ? "[\(texts.joined(separator: ","))]" : texts.first ?? "")
     }
 
-    /// Returns the elements of a request in their order, with nil for those that are no objects, or nil if the body cannot be read.
+    /// Returns a request's elements in their order, with nil for those that are no objects, or nil if the body cannot be read.
     private static func read(_ body: [UInt8], takesMany: Bool) -> [JSONFields?]? {
         try? JSONReader.read(body) { reader throws(JSONError) -> [JSONFields?]? in
             switch reader.next {

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Wire
 
-/// The store of a node in a file that survives the process. Entries are appended and never changed.
+/// A node's store in a file that survives the process. Entries are appended and never changed.
 ///
 /// An entry is the length of the pubsub topic, the topic, the message's length, and the message as protobuf. Lengths are 4 bytes,
 /// big-endian. A killed process may leave half an entry at the end, which the next start cuts off.

@@ -26,7 +26,7 @@ package struct StoreListing: Sendable {
     private var landmark: String?
     /// The time of the last row, if the query includes data.
     private var lastRow: Timestamp?
-    /// The hashes of the last page, which the listing meets again when it continues by time.
+    /// The last page's hashes, which the listing meets again when it continues by time.
     private var lastHashes: Set<String> = []
 
     package init(_ query: StoreQuery) {
@@ -62,7 +62,7 @@ package struct StoreListing: Sendable {
         forgetCursors()
     }
 
-    /// Goes on from the last row, or from the start of the query if the rows so far had no time.
+    /// Goes on from the last row, or from the query's start if the rows so far had no time.
     private mutating func continueByTime() throws(Fault) {
         guard query.includesData else {
             query.includesData = true

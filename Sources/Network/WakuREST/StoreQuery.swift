@@ -14,7 +14,7 @@ package struct StoreQuery: Sendable, Equatable {
     package var endTime: Timestamp?
     /// The hashes to return, as a store wrote them. Do not combine them with a time: SQLite stores then respond wrongly.
     package var hashes: [String] = []
-    /// The cursor of the previous page, as the store wrote it.
+    /// The previous page's cursor, as the store wrote it.
     package var cursor: String?
     package var isAscending = true
     /// The number of rows per page, 1 to 100.
@@ -83,7 +83,7 @@ package struct StorePage: Sendable {
 
     /// The rows in ascending order of time, also when paging backwards.
     package var rows: [Row] = []
-    /// The cursor of the next page. Nil on the last page.
+    /// The next page's cursor. Nil on the last page.
     package var cursor: String?
 }
 

@@ -1,4 +1,4 @@
-/// The readiness of a server at the last look.
+/// A server's readiness at the last look.
 package struct ReadinessObservation: Sendable, Equatable {
     package private(set) var issues: [Condition] = []
     package private(set) var warnings: [Condition] = []

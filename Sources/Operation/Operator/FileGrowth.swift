@@ -2,7 +2,7 @@ import Foundation
 
 /// Reports the progress of an operation that fills a file and has no progress of its own, such as SQLite's copy of a database.
 enum FileGrowth {
-    /// The interval at which the size of the file is read.
+    /// The interval at which the file's size is read.
     private static let interval = Duration.milliseconds(100)
 
     /// Runs an operation, and reports the size of the file that it fills until it returns.
@@ -25,7 +25,7 @@ enum FileGrowth {
         }
     }
 
-    /// Returns the size of a file in bytes, or nil if it cannot be read.
+    /// Returns a file's size in bytes, or nil if it cannot be read.
     static func size(of path: String) -> Int? {
         try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
     }

@@ -71,8 +71,8 @@ package struct SettingsSource: HoldsSecret, Sendable {
     }
 
     /// - Parameters:
-    ///   - yaml: The text of the configuration file, or nil without one.
-    ///   - fileName: The name of the file in error messages.
+    ///   - yaml: The configuration file's text, or nil without one.
+    ///   - fileName: The file's name in error messages.
     ///   - environment: The process's environment. Names without the prefix are ignored.
     ///   - flags: The `key=value` pairs of the command line.
     package init(yaml: String?, fileName: String = "the configuration file", environment: [String: String], flags: [String: String]) {

@@ -1,7 +1,7 @@
 package import Bytes
 package import StatusCrypto
 
-/// The name of a topic before it is hashed to 4 bytes (PROTOCOL.md §2).
+/// A topic's name before it is hashed to 4 bytes (PROTOCOL.md §2).
 package struct TopicName: Hashable, Sendable {
     /// The hashed text, which is also the password of the symmetric key.
     package let text: String

@@ -18,7 +18,7 @@ package enum QueryRules {
         package fileprivate(set) var infos: [PushNotificationQueryInfo] = []
         /// The bytes charged to each key: those above `ProtocolLimits.freeAnswerByteCount`.
         package fileprivate(set) var byteCounts: [Digest64: Int] = [:]
-        /// Whether infos are missing because the bucket of their key is empty.
+        /// Whether infos are missing because their key's bucket is empty.
         package fileprivate(set) var isCut = false
     }
 

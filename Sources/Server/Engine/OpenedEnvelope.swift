@@ -12,7 +12,7 @@ struct RecordedMessage: Sendable, Identifiable {
     var id: Int64
     var receivedAt: Timestamp
     var envelope: WakuEnvelope
-    /// The owners of its topic when the message arrived.
+    /// Its topic's owners when the message arrived.
     var addressees: TopicDirectory.Addressees
     /// Whether the message arrived live or was backfilled. The journal does not store it.
     var origin = EnvelopeOrigin.live

@@ -16,7 +16,7 @@ struct Opener: Sendable {
         try? RFC26.openAsymmetric(message.envelope.message.payload, with: identity)
     }
 
-    /// Decrypts a message with the key of a query topic.
+    /// Decrypts a message with a query topic's key.
     ///
     /// - Returns: nil if the key does not open the message.
     func frame(_ message: RecordedMessage, topicKey: SymmetricKey) -> RFC26.Frame? {

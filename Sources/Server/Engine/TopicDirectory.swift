@@ -6,8 +6,8 @@ import Synchronization
 
 /// The topics that the server subscribes to: its personal and its partitioned topic, and both query topics of each registration.
 ///
-/// The engine adds the topics of a new registration before it publishes the reply. Each installation has its own entries, so the topics of
-/// an owner remain until the last installation unregisters (PROTOCOL.md §2 and §7).
+/// The engine adds a new registration's topics before it publishes the reply. Each installation has its own entries, so the topics of an
+/// owner remain until the last installation unregisters (PROTOCOL.md §2 and §7).
 package final class TopicDirectory: Sendable {
     /// The server's personal and partitioned topic, whose messages are encrypted with the server key.
     private let own: [Topic]

@@ -53,7 +53,7 @@ package struct TopicTable: Sendable {
         return false
     }
 
-    /// Returns the subscribers of the topic in no particular order.
+    /// Returns the topic's subscribers in no particular order.
     package func subscribers(of topic: UInt32) -> [Subscriber] {
         var found: [Subscriber] = []
         var index = home(of: topic)

@@ -35,7 +35,7 @@ package final class SQLiteStore: PushStore {
     ///   - sealingKeys: The keys that seal secrets, or nil for a store without access to them, which reads only or copies rows.
     ///   - readOnly: Whether a tool reads while a server runs. The store then neither creates nor migrates a database.
     ///   - isCopy: Whether the rows of another store follow, with its sealing keys (``complete(_:)``).
-    ///   - random: The source of the secrets of a new database.
+    ///   - random: The source of a new database's secrets.
     ///   - maximumQueueCount: The number of pushes to known bundle ids that may wait for a route.
     ///   - maximumStoredByteCount: The size in bytes above which the store rejects new devices of gateways. Nil means that only the disk
     ///     limits it.

@@ -14,7 +14,7 @@ package struct DecidedBatch: Sendable {
 
     package struct Push: Sendable {
         package var push: AcceptedPush
-        /// The row of the push request.
+        /// The push request's row.
         package var message: Int64
         /// The monotonic time at which the push is due. Nil means now.
         package var due: Timestamp?
@@ -102,7 +102,7 @@ package struct DecidedBatch: Sendable {
     /// Adds a push to the outbox.
     ///
     /// - Parameters:
-    ///   - message: The row of the push request.
+    ///   - message: The push request's row.
     ///   - due: The monotonic time at which the push is due. Nil means now.
     ///   - isDiscarded: Whether the push finishes at once, because the server runs dry.
     package mutating func enqueue(_ push: AcceptedPush, message: Int64, due: Timestamp? = nil, isDiscarded: Bool = false) {

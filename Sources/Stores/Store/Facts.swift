@@ -79,8 +79,8 @@ package struct Facts: Sendable {
     package var responses: [Digest32: [UInt8]] = [:]
     /// The remaining credits.
     package internal(set) var allowances: Allowances
-    /// The live registrations of each queried key, in no order. Keys beyond the capacity of the response are missing, and so are
-    /// registrations beyond the key's credits.
+    /// The live registrations of each queried key, in no order. Keys beyond the response's capacity are missing, and so are registrations
+    /// beyond the key's credits.
     package var queryable: [Digest64: [QueryableRegistration]] = [:]
 
     package init(answering lookups: Lookups = Lookups()) {

@@ -2,7 +2,7 @@ package import Envelope
 
 /// Figures for metrics, from one state of the database.
 package struct StoreFigures: Sendable, Equatable {
-    /// The state of an open push in the outbox.
+    /// An open push's state in the outbox.
     package enum OpenPush: Sendable, CaseIterable {
         /// The push waits for its first attempt.
         case firstAttempt
@@ -21,7 +21,7 @@ package struct StoreFigures: Sendable, Equatable {
     /// The number of live registrations.
     package var registrationCount = 0
     package var suspectedTokenCount = 0
-    /// The size of the database in bytes, or nil for a file, whose size anyone can read.
+    /// The database's size in bytes, or nil for a file, whose size anyone can read.
     package var databaseByteCount: Int?
 
     package init() {}

@@ -24,7 +24,7 @@ final class RequestSemantics: ChannelDuplexHandler {
 
     /// The requests without a complete response, in their order: a client may send several.
     private var requests: [Request] = []
-    /// The head of a response to HEAD, and the length of its body so far.
+    /// The head of a response to HEAD, and its body's length so far.
     private var headResponse: (head: HTTPResponseHead, byteCount: Int)?
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

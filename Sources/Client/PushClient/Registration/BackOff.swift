@@ -3,7 +3,7 @@ import Tasks
 /// The delays after failures (71/STATUS-PUSH-NOTIFICATION-SERVER: "the client MUST backoff exponentially").
 extension BackOff {
     /// From 2 s, because the client has already waited for a reply, up to one hour, within which a returned server is found. With jitter,
-    /// so that the clients of a failed server do not return at once.
+    /// so that a failed server's clients do not return at once.
     static let registering = BackOff(first: .seconds(2), longest: .seconds(60 * 60), minimumShare: 0.5)
     /// The number of consecutive failures after which retries stop: about nine hours.
     static let maximumFailureCount = 20

@@ -240,7 +240,7 @@ extension Rule {
 }
 
 extension Play {
-    /// Expects the content of a notification in `data`, in the shape of 71. That of the reference is a departure.
+    /// Expects a notification's content in `data`, in the shape of 71. That of the reference is a departure.
     fileprivate func expect(_ notification: GorushNotification, carries sent: PushNotification, to owner: Client) throws {
         guard let data = notification.data else { throw Finding.fails("the notification has no data") }
         if data.chatID == nil, data.referenceChatID != nil {

@@ -5,7 +5,7 @@ import WakuREST
 /// Selects the node that publishes the next message. The nodes alternate. A node with an issue, or one whose last POST failed, is selected
 /// only if no other node is left.
 struct PublishNodeSelector {
-    /// The pause of a node after a failed POST. When the pause ends, one message at a time tests whether the node works again.
+    /// A node's pause after a failed POST. When the pause ends, one message at a time tests whether the node works again.
     static let backOff = BackOff(first: .seconds(1), longest: .seconds(30), minimumShare: 1)
     /// The shortest time without a response after which another node gets the message as well. A client waits 3 s for a reply
     /// (WAKU_REST.md §3), and a healthy node responds within milliseconds.

@@ -45,7 +45,7 @@ struct StoreWatch {
 
     /// The messages that are in the store if it works, with their time.
     private var pending: [Digest32: Timestamp] = [:]
-    /// The start of the last poll.
+    /// The last poll's start.
     private var lastPoll: Timestamp?
     private var lastVerdict: Timestamp?
     private var counts = (found: 0, lacking: 0, arrived: 0, late: 0)

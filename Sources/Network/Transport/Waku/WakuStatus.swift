@@ -144,6 +144,6 @@ final class WakuStatus: Sendable {
         }
     }
 
-    /// The state of each topic before the first poll.
+    /// Each topic's state before the first poll.
     private static let notPolledIssue = "not polled yet"
 }

@@ -66,10 +66,10 @@ final class AutomaticBackup: Service {
         }
     }
 
-    /// The age of the newest backup, or nil if none exists.
+    /// The newest backup's age, or nil if none exists.
     var newestAge: Duration? { state.withLock(\.newest).map { max(.zero, $0.duration(to: wallClock.now())) } }
 
-    /// The failure of the last backup, or empty if it succeeded.
+    /// The last backup's failure, or empty if it succeeded.
     var warnings: [String] {
         state.withLock { $0.failure.map { ["backup: the last one failed: \($0.reason)"] } ?? [] }
     }

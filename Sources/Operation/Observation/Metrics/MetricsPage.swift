@@ -35,7 +35,7 @@ package enum MetricsPage {
         return names + ": " + values(of: metric.combinations)
     }
 
-    /// Returns values like "sent, expired", or like "query: answered, unknown; other: invalid" for two labels.
+    /// Returns values like "sent, expired", or like "query: answered, unknown. Other: invalid" for two labels.
     private static func values(of combinations: [[String]]) -> String {
         guard combinations.contains(where: { $0.count > 1 }) else { return combinations.joined().joined(separator: ", ") }
         var groups: [(value: String, rest: [[String]])] = []

@@ -1,4 +1,4 @@
-/// A snapshot in the words of the status page.
+/// A snapshot in the status page's words.
 ///
 /// A class of the style sheet repeats each word: `good`, `warn`, `bad` or none.
 struct StatusPageContent {

@@ -1,4 +1,4 @@
-/// The state of a server at one moment: the body of `GET /status.json` (JSON.md), which the status page and `pushctl top` show. It holds no
+/// A server's state at one moment: the body of `GET /status.json` (JSON.md), which the status page and `pushctl top` show. It holds no
 /// secret and no peer's data. All numbers are whole.
 package struct StatusSnapshot: Codable, Equatable, Sendable {
     package var isReady: Bool

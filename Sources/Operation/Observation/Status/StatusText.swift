@@ -42,7 +42,7 @@ package enum StatusText {
 }
 
 extension StatusSnapshot {
-    /// The state of the server in the words of the log.
+    /// The server's state in the words of the log.
     package var verdict: String { isReady ? "Ready" : "Not ready" }
 
     /// The numbers of issues and warnings as text.

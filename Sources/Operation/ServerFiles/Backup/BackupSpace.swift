@@ -8,7 +8,7 @@ enum BackupSpace {
     /// - Parameters:
     ///   - byteCount: The copy's size.
     ///   - place: The backup's folder.
-    ///   - plainCopy: The folder of the copy before it is encrypted, or nil without encryption.
+    ///   - plainCopy: The copy's folder before it is encrypted, or nil without encryption.
     /// - Throws: ``BackupError/diskFull(path:needed:free:)``.
     static func check(byteCount: Int, place: String, plainCopy: String?) throws(BackupError) {
         if let plainCopy {

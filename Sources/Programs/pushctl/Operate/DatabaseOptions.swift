@@ -4,7 +4,7 @@ import Operator
 import ServerFiles
 import Settings
 
-/// The database of a server on this machine.
+/// A server's database on this machine.
 struct DatabaseOptions: ParsableArguments {
     @Option(help: "The server's configuration file, which names its database (else PUSHSERVER_CONFIG).", completion: .file())
     var config: String?

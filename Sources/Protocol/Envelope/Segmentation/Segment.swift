@@ -9,7 +9,7 @@ struct Segment {
         case parity(Int)
     }
 
-    /// The keccak256 of the whole message.
+    /// The whole message's keccak256.
     let entireMessageHash: Digest32
     let position: Position
     /// The number of segments of this kind, data or parity, in the set.

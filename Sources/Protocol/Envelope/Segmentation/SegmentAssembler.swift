@@ -21,7 +21,7 @@ package struct SegmentAssembler: Sendable {
         case complete([UInt8], ids: [Int64])
         /// The segment is already held under another id.
         case duplicate
-        /// The set of the segment is complete.
+        /// The segment's set is complete.
         case late
         /// The segment is invalid. The ids are those of its set's other segments if the whole set proved invalid.
         case invalid(SegmentFault, ids: [Int64])

@@ -1,6 +1,6 @@
 import Bytes
 
-/// `ApplicationMetadataMessage.Type`, which decides the handling of a message on any topic (PROTOCOL.md §2 and §5).
+/// `ApplicationMetadataMessage.Type`, which decides a message's handling on any topic (PROTOCOL.md §2 and §5).
 package struct MessageType: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
     package init(rawValue: Int32) { self.rawValue = rawValue }

@@ -1,6 +1,6 @@
 /// One segment of a long message (PROTOCOL.md §5.1).
 package struct SegmentMessage: WireMessage {
-    /// The keccak256 of the whole message, 32 bytes.
+    /// The whole message's keccak256, 32 bytes.
     package var entireMessageHash: [UInt8] = []
     package var index: UInt32 = 0
     package var segmentsCount: UInt32 = 0

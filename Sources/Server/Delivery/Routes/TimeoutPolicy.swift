@@ -21,7 +21,7 @@ struct TimeoutPolicy: Sendable {
     /// The number of attempts without a response that count.
     subscript(push: QueuedPush) -> Int { counts[push.id]?.counted ?? 0 }
 
-    /// Returns the timeout of the next attempt, doubled for each attempt without a response.
+    /// Returns the next attempt's timeout, doubled for each attempt without a response.
     ///
     /// - Parameter first: The time at the first attempt. Also the longest, if that is shorter.
     func limit(for pushes: some Sequence<QueuedPush>, first: Duration) -> Duration {

@@ -15,7 +15,7 @@ struct PendingReply: HoldsSecret, Sendable, Identifiable {
     var pubsubTopic: String
     /// The Status message id of a push request, by which a repeated request finds this reply, or nil for other replies.
     var statusMessageID: Digest32?
-    /// The installation of a registration response, or nil if the registration names none.
+    /// A registration response's installation, or nil if the registration names none.
     var installationID: String?
     var completion: Completion
     /// The time at which the request arrived.

@@ -10,7 +10,7 @@ struct CommitPace: Sendable {
 
     private var count = maximumCount
 
-    /// Removes the items of the next transaction. An item of more than ``maximumCost`` is alone.
+    /// Removes the next transaction's items. An item of more than ``maximumCost`` is alone.
     func next(of items: inout ArraySlice<CommitStage.Item>) -> ArraySlice<CommitStage.Item> {
         var end = items.startIndex
         var cost = Duration.zero

@@ -17,13 +17,13 @@ final class OpenStage: Sendable {
     /// The result of opening a message.
     private enum Verdict {
         case decide(OpenedEnvelope)
-        /// The message waits in the journal until the key of the topic is derived.
+        /// The message waits in the journal until the topic's key is derived.
         case wait(TopicKeyQueue.Topic)
         /// The segment waits in the journal until its message is complete. A restart re-reads it.
         case waitForSegments
         /// Another server assembles the message with that hash from its segments.
         case pass(Digest32)
-        /// The keys of the topic are not in memory. The message returns to the journal, and its re-read loads them.
+        /// The topic's keys are not in memory. The message returns to the journal, and its re-read loads them.
         case readAgain
     }
 

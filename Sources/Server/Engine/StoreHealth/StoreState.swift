@@ -20,7 +20,7 @@ struct StoreState: Sendable {
     /// How long a message is retried before its sender gets INTERNAL_ERROR (PROTOCOL.md §7 row 12), however long each attempt takes.
     static let retryDeadline = Duration.seconds(2)
 
-    /// The failures of a message so far.
+    /// A message's failures so far.
     struct Failures: Sendable, Equatable {
         /// The time of the first attempt.
         var since: Duration
@@ -132,7 +132,7 @@ struct StoreState: Sendable {
 
     // MARK: Messages
 
-    /// The failures of a message after another one.
+    /// A message's failures after another one.
     func failures(_ earlier: Failures?, triedAt start: Duration) -> Failures {
         Failures(since: earlier?.since ?? start, attempt: newestAtFailure)
     }

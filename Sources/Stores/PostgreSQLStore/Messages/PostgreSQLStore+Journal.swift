@@ -12,7 +12,7 @@ extension PostgreSQLStore {
         for (index, envelope) in envelopes.enumerated() where indexes[envelope.hash] == nil { indexes[envelope.hash] = index }
         // Two servers that record the same messages lock them in the same order.
         let messages = indexes.sorted { $0.value < $1.value }.map { RecordableMessage(envelopes[$0.value].envelope, hash: $0.key) }
-        // The owner of a message takes it, whichever server records it first.
+        // A message's owner takes it, whichever server records it first.
         let owners = membership.withLock { membership in messages.map { membership.owner(of: $0.hash) } }
         let rows = try await write { transaction in
             let results = try transaction.database.fetch([

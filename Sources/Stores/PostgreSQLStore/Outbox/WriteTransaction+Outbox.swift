@@ -74,7 +74,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Changes the secrets of an open push. Finished pushes do not change.
+    /// Changes an open push's secrets. Finished pushes do not change.
     func rewrite(_ push: Int64, _ change: (inout PushSecrets) -> Void) throws {
         let row = try database.first(
             """
@@ -91,7 +91,7 @@ extension WriteTransaction {
         try store(row.secrets, ofPush: push, in: row.place)
     }
 
-    /// Stores the secrets of an open push.
+    /// Stores an open push's secrets.
     func store(_ secrets: PushSecrets, ofPush push: Int64, in place: SealedPlace) throws {
         database.add("UPDATE push SET secrets = $1 WHERE id = $2", try sealing.seal(secrets.fields, in: place), push)
     }

@@ -162,7 +162,7 @@ struct Resealing {
     /// Examines the next rows of a table and changes those that are due.
     ///
     /// - Parameter read: Reads a row's columns.
-    /// - Returns: The position of the last row, or nil without rows after `position`.
+    /// - Returns: The last row's position, or nil without rows after `position`.
     private func change<Key: ResealingPosition, Row>(
         _ rows: StepRows, after position: [UInt8], _ read: (Key, inout RowCursor) throws -> Row, by change: (Key, Row) throws -> Void
     ) throws -> [UInt8]? {

@@ -32,7 +32,7 @@ extension RowCursor {
 }
 
 extension ListColumn {
-    /// The SQL expression for the length of a stored list, which is sealed as one field.
+    /// The SQL expression for a stored list's length, which is sealed as one field.
     static func byteCount(_ column: String) -> String {
         "coalesce(octet_length(\(column)) - \(SealingKeys.overheadByteCount + 4), 0)::int8"
     }

@@ -2,10 +2,10 @@ import Dispatch
 import GRDB
 package import Store
 
-/// Copies the database of a server while others read and write it.
+/// Copies a server's database while others read and write it.
 ///
-/// The copier has a connection of its own, and the copy is the state of the database at one moment (`VACUUM INTO`, which omits deleted
-/// content). SQLite's online backup would either hold the writer up for longer, or start again after each write.
+/// The copier has a connection of its own, and the copy is the database's state at one moment (`VACUUM INTO`, which omits deleted content).
+/// SQLite's online backup would either hold the writer up for longer, or start again after each write.
 package final class DatabaseCopier: Sendable {
     private let source: DatabaseQueue
 

@@ -53,7 +53,7 @@ extension Database {
         }
     }
 
-    /// Steps through the rows of a query until `read` returns false.
+    /// Steps through a query's rows until `read` returns false.
     func step<each Value: SQLValue>(
         _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Bool
     ) throws {

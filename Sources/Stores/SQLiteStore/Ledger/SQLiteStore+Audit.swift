@@ -47,7 +47,7 @@ extension SQLiteStore {
     }
 }
 
-/// The rows of a table in steps, by their numbers, so that a tool can report its progress between two steps.
+/// A table's rows in steps, by their numbers, so that a tool can report its progress between two steps.
 private struct RowSteps: Sequence, IteratorProtocol {
     /// Takes SQLite less than a second.
     private static let stepRowCount: Int64 = 50_000

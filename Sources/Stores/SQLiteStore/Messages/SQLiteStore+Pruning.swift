@@ -17,7 +17,7 @@ extension SQLiteStore {
                 limit: limit, before: oldest.decidedMessages, at: now,
                 of: "SELECT id, received_at, decided_at FROM message WHERE id < (SELECT max(id) FROM message) ORDER BY id"
             ) { row in try row.next(Timestamp?.self).map { $0 < oldest.decidedMessages } ?? false }
-            // Replies that could not be published in the lifetime of their message are deleted with it.
+            // Replies that could not be published in their message's lifetime are deleted with it.
             try transaction.markPublished(decided)
             var messages: [Milestone] = []
             for range in RowRanges(decided) {

@@ -10,7 +10,7 @@ struct SealingStart {
     let identity: FixedBytes<33>
     let keys: SealingKeys
 
-    /// Stores the secret of a new database, or starts the rotation to a new key.
+    /// Stores a new database's secret, or starts the rotation to a new key.
     func prepare(_ database: Database, random: inout some RandomNumberGenerator, logger: Logger) throws {
         switch try SealingChange(
             stored: database.storedSecrets(), identity: identity, keys: keys, newSecret: random.fixedBytes())

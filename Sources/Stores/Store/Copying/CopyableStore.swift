@@ -24,9 +24,9 @@ package protocol CopyableStore: OperatorViews {
 
 /// A page of a table's rows.
 package struct CopiedRows: Sendable {
-    /// The values of each row in the order of the table's columns.
+    /// Each row's values in the order of the table's columns.
     package var rows: [[CopiedValue]]
-    /// The position of the last row, or nil if no row follows.
+    /// The last row's position, or nil if no row follows.
     package var position: [CopiedValue]?
 
     package init(_ rows: [(position: [CopiedValue], values: [CopiedValue])], limit: Int) {

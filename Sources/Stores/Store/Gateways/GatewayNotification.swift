@@ -28,7 +28,7 @@ package struct GatewayNotification: HoldsSecret, Sendable, Hashable, Decodable {
         package var body: String?
         /// The key of a title in the app's texts, which are in the user's language.
         package var titleLocalizationKey: String?
-        /// The key of a body in the app's texts.
+        /// A body's key in the app's texts.
         package var bodyLocalizationKey: String?
 
         package init(

@@ -7,7 +7,7 @@ package struct OriginDevice: Sendable, Equatable {
     package var user: String
     /// The id of the app password. A user has one device for each app password.
     package var tokenID: Int64
-    /// The identifier of the device at its proxy.
+    /// The device's identifier at its proxy.
     package var identifier: String
     package var publicKey: RSAPublicKey
     package var pushTokenHash: String

@@ -6,7 +6,7 @@ package import Wire
 
 /// The pushes from their acceptance to their outcome, in a queue for each route. Each push finishes exactly once.
 package protocol PushOutbox: Sendable {
-    /// Recovers the outbox of the previous process. Call this once, before the first lease.
+    /// Recovers the previous process's outbox. Call this once, before the first lease.
     ///
     /// Attempts of leased pushes are uncertain, and their retries are due at once. A retry time after `latest` is due at once too, because
     /// a wrong clock set it. If `routes` differ from those of the previous process, open pushes move to the queues of their new routes.
@@ -59,7 +59,7 @@ package protocol PushOutbox: Sendable {
     /// Returns the bundle ids for which a push was ever delivered, by route. The empty string stands for Android.
     func deliveredBundleIDs() async throws -> [String: Set<String>]
 
-    /// The number of pushes that were refused because the queue of their route was full, by route, since the store was opened.
+    /// The number of pushes that were refused because their route's queue was full, by route, since the store was opened.
     var refusedPushCounts: [String: Int] { get }
 
     /// Counts the open pushes.
@@ -105,7 +105,7 @@ package enum PushOutcome: Int64, Sendable, CaseIterable {
     }
 }
 
-/// The state of an open push. The raw value is stored in the column that also holds a ``PushOutcome``.
+/// An open push's state. The raw value is stored in the column that also holds a ``PushOutcome``.
 package enum OpenPushState: Int64, Sendable, CaseIterable {
     case queued = 0
     /// An attempt is in flight. One server has a database at a time, so a lease at the start is from a crash.
@@ -143,7 +143,7 @@ package struct TargetRegistration: Sendable, Equatable {
 /// An open push.
 package struct QueuedPush: Sendable, Equatable {
     package var id: Int64
-    /// The row of the push request.
+    /// The push request's row.
     package var message: Int64
     package var push: AcceptedPush
     package var acceptedAt: Timestamp

@@ -2,7 +2,7 @@ package import Bytes
 package import ServerCrypto
 import StatusCrypto
 
-/// The secrets of a database in use: the random secret that it stores, and the keys that seal its rows.
+/// A database's secrets in use: the random secret that it stores, and the keys that seal its rows.
 package struct DatabaseSecrets: HoldsSecret, Sendable {
     package let fingerprints: ListFingerprints
     package let sealing: RowSealing
@@ -80,7 +80,7 @@ package enum SealingChange: Sendable {
     ///
     /// - Parameters:
     ///   - stored: The secret as each key has sealed it. Empty in a new database.
-    ///   - newSecret: The secret of a new database.
+    ///   - newSecret: A new database's secret.
     /// - Throws: `StoreError.sealingKeyUnknown` or `sealingKeyWrong` if a key of the database is not among the keys.
     package init(
         stored: [StoredSecret], identity: FixedBytes<33>, keys: SealingKeys, newSecret: FixedBytes<32>

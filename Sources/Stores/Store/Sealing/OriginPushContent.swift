@@ -8,7 +8,7 @@ package struct OriginPushContent: Sendable {
         self.signature = signature
     }
 
-    /// The fields of the sealed value.
+    /// The sealed value's fields.
     package var fields: [[UInt8]?] { [Array(subject.utf8), Array(signature.utf8)] }
 }
 

@@ -1,7 +1,7 @@
 package import Bytes
 import Foundation
 
-/// The secrets of an open push.
+/// An open push's secrets.
 package struct PushSecrets: Sendable {
     package var deviceToken: DeviceToken
     package var chatID: [UInt8]
@@ -17,7 +17,7 @@ package struct PushSecrets: Sendable {
         self.notification = notification
     }
 
-    /// The fields of the sealed value.
+    /// The sealed value's fields.
     package var fields: [[UInt8]?] { [deviceToken.field, chatID, message, notification] }
 
     /// The length of the texts in bytes.

@@ -13,7 +13,7 @@ package struct RegistrationTokens: Sendable {
         self.version = version
     }
 
-    /// The fields of the sealed value.
+    /// The sealed value's fields.
     package var fields: [[UInt8]?] { [access.field, device.field] }
 
     /// The length of the tokens in bytes.

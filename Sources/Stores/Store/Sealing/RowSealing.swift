@@ -42,10 +42,10 @@ package enum RowSealing: Sendable {
         return try seal([value], in: place())
     }
 
-    /// Returns the code of a device token, by which a row is found.
+    /// Returns a device token's code, by which a row is found.
     package func code(of token: DeviceToken) throws(StoreError) -> FixedBytes<16> { try sealer.code(of: token) }
 
-    /// Returns the value that stands for the digest of a device token.
+    /// Returns the value that stands for a device token's digest.
     package func code(of digest: Digest32) throws(StoreError) -> Digest32 { try sealer.code(of: digest) }
 }
 

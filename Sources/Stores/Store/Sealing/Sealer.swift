@@ -4,7 +4,7 @@ import StatusCrypto
 
 /// Seals the secrets of a database's rows, and compares device tokens without reading them.
 ///
-/// The keys come from the sealing key file and change when the operator rotates them. The secret of the database is random and stays: the
+/// The keys come from the sealing key file and change when the operator rotates them. The database's secret is random and stays: the
 /// database stores it sealed. Codes of device tokens depend on that secret, so a rotation does not change them.
 package struct Sealer: HoldsSecret, Sendable {
     package let keys: SealingKeys
@@ -38,7 +38,7 @@ package struct Sealer: HoldsSecret, Sendable {
     /// Returns whether the newest key has sealed the value.
     package func isCurrent(_ sealed: [UInt8]) -> Bool { sealed.first == keys.newest }
 
-    /// Returns the code of a device token: two tokens are equal if their codes are.
+    /// Returns a device token's code: two tokens are equal if their codes are.
     ///
     /// - Returns: The first 16 bytes of an HMAC-SHA256.
     package func code(of token: DeviceToken) -> FixedBytes<16> {
