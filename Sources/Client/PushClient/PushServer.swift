@@ -58,7 +58,7 @@ public struct PushServer: Sendable {
     ///
     /// - Parameters:
     ///   - installationID: The installation id of the device.
-    ///   - version: A version higher than that of the registration. Nil uses the milliseconds since 1970.
+    ///   - version: A version higher than the registration's. Nil uses the milliseconds since 1970.
     ///   - identity: The owner that registered.
     /// - Throws: ``PushClientError``, or `CancellationError`. After `noReply` the server may have unregistered the installation.
     public func unregister(

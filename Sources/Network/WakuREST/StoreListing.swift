@@ -2,9 +2,9 @@ import Envelope
 
 /// The rows of a store for one query, page by page: decides which page to request next, and when the listing is complete.
 ///
-/// A store returns a cursor with each page but the last one. Some return one with a full last page too, and some lose their way after a
-/// cursor: they respond to it with an empty page although rows follow. Neither is told apart by the response, so the listing then continues
-/// by time, from the last row.
+/// A store returns a cursor with each page but the last. Some return one with a full last page too, and some lose their way after a cursor:
+/// they respond to it with an empty page although rows follow. Neither is told apart by the response, so the listing then continues by
+/// time, from the last row.
 package struct StoreListing: Sendable {
     /// The reason why a listing cannot be continued.
     package enum Fault: Error, Equatable, CustomStringConvertible {

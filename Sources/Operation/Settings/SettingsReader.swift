@@ -1,7 +1,7 @@
 import Foundation
 import ServerFiles
 
-/// A reader of settings by key and type. It collects all problems instead of stopping at the first one.
+/// A reader of settings by key and type. It collects all problems instead of stopping at the first.
 ///
 /// The keys that the caller reads are the known settings, and their values are the effective configuration.
 struct SettingsReader {

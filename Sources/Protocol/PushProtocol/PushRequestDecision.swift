@@ -41,7 +41,7 @@ extension PushRules {
     ///     are decided again.
     ///   - targets: The live registrations among the named installations.
     ///   - recentDeduplicationKeys: The deduplication keys of pushes that entered the outbox in the last
-    ///     `ProtocolLimits.deduplicationLifetime`, at least those of the request.
+    ///     `ProtocolLimits.deduplicationLifetime`, at least the request's.
     /// - Returns: The decision, or nil if the request has no message id and is dropped without a reply.
     package static func decide(
         _ request: PushNotificationRequest, earlier: PushNotificationResponse?,

@@ -138,7 +138,7 @@ extension DeliveryConfiguration {
         var all = routes.filter { names.insert($0.name).inserted }
         for (name, platform) in [("ios", GorushPlatform.ios), ("android", .android)]
         where !all.contains(where: { $0.pushes == .platform(platform) }) {
-            // Every push needs a route, even if the operator has given the name to another one.
+            // Every push needs a route, even if the operator has given the name to another.
             var route = Route(name: name, pushes: .platform(platform))
             while !names.insert(route.name).inserted { route.name += "-rest" }
             all.append(route)

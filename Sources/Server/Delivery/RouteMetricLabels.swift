@@ -33,7 +33,7 @@ enum FinishedPush: String, MetricLabels {
     }
 }
 
-/// An attempt's result after which a push waits for another one.
+/// An attempt's result after which a push waits for another.
 enum RetryCause: String, MetricLabels {
     case failed
     case uncertain

@@ -8,7 +8,7 @@ import Wire
 package protocol ImportStore: MessageJournal, DecisionStore, Sendable {
     /// Stores installations in their order, in one transaction.
     ///
-    /// Registrations count as proven: a server has pushed to their device tokens before. A tombstone counts as that of a registration.
+    /// Registrations count as proven: a server has pushed to their device tokens before. A tombstone counts as a registration's.
     func importInstallations(_ installations: [ImportedInstallation], at now: Timestamp) async throws
 }
 

@@ -112,7 +112,7 @@ extension RegisteringClient {
 
     /// Saves the plan unless the state has it.
     ///
-    /// - Returns: Whether the state has it now. Otherwise another client has saved another one, which is this client's from now on.
+    /// - Returns: Whether the state has it now. Otherwise another client has saved a different value, which is this client's from now on.
     private func save() async throws -> Bool {
         if let uncertain = saved.uncertain {
             if try await state.data(named: registrationName) == uncertain.data { saved.current = uncertain }

@@ -10,7 +10,7 @@ package import Wire
 package struct RegistrationPlan: HoldsSecret, Codable, Equatable, Sendable {
     /// The id that distinguishes the devices of one identity.
     package let installationID: String
-    /// The desired registration, or nil before the first one.
+    /// The desired registration, or nil before the first.
     package private(set) var device: Device?
     /// The UUID that senders must present, the same at all servers.
     package private(set) var accessToken = ""

@@ -23,7 +23,7 @@ package struct PushDelivery: Sendable {
         case query(owner: PublicKey)
     }
 
-    /// A device with its servers, the best one first.
+    /// A device with its servers, the best first.
     package struct Target: Sendable {
         package let owner: PublicKey
         package let installationID: String

@@ -29,7 +29,7 @@ public protocol ClientState: Sendable {
 }
 
 extension ClientState {
-    /// Reads the value, and saves another one if it is as expected. Not a transaction.
+    /// Reads the value, and saves another if it is as expected. Not a transaction.
     public func replace(_ old: Data?, by new: Data, named name: String) async throws -> Bool {
         guard try await value(named: name) == old else { return false }
         try await save(new, named: name)

@@ -157,7 +157,7 @@ extension Rule {
             let (alice, bob, messageID, wrong) = (try await play.registeredClient(), play.client(), play.bytes(32), play.uuid())
             try await bob.push([bob.notification(to: alice) { $0.accessToken = AccessToken(wrong) }], messageID: messageID)
                 .expectReports(.wrongToken)
-            // Another throw-away key, so that no late echo of the first response counts as the second one.
+            // Another throw-away key, so that no late echo of the first response counts as the second.
             let carol = play.client()
             try await carol.push([carol.notification(to: alice)], messageID: messageID).expectReports(nil)
         },

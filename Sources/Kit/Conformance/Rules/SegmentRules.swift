@@ -10,7 +10,7 @@ extension Rule {
             Array(segments.dropFirst(3).reversed()) + segments.prefix(3)
         },
         segmented("segment.parity", "Parity segments stand for data segments that are lost.") { segments in
-            // One data segment in the middle, and the last one, which is shorter.
+            // One data segment in the middle, and the last, which is shorter.
             let dataCount = segments.count - segments.count / 9
             return segments.enumerated().filter { ![2, dataCount - 1].contains($0.offset) }.map(\.element)
         },

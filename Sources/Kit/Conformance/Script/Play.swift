@@ -152,7 +152,7 @@ extension Mailbox.Received {
     /// The message's type for a sentence.
     var name: String { message.map(\.type.name) ?? "a frame without a signed message" }
 
-    /// A type's message, decoded, or nil if this is another one.
+    /// A type's message, decoded, or nil if this is another.
     func decoded<Message: WireMessage>(as type: MessageType, _: Message.Type = Message.self) -> Message? {
         guard let message, message.type == type else { return nil }
         return try? Message.decode(message.payload)

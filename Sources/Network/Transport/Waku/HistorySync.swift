@@ -71,7 +71,7 @@ struct HistorySync {
     static let margin = Duration.seconds(60)
     /// The age at which a comparison ends: younger messages may still be in transit (WAKU_REST.md §3).
     static let settledAge = Duration.seconds(20)
-    /// The longest window. A long gap is backfilled in several windows, so that a restart repeats only the last one.
+    /// The longest window. A long gap is backfilled in several windows, so that a restart repeats only the last.
     static let maximumWindow = Duration.seconds(3_600)
     /// The longest window whose hashes are listed first. Most messages of a short window are known, and hashes identify the others. Most
     /// messages of a longer window are unknown: listing hashes first would only add requests.
@@ -111,7 +111,7 @@ struct HistorySync {
 
     private struct Pass {
         enum Kind {
-            /// The window ends before the present, and another one follows.
+            /// The window ends before the present, and another follows.
             case catchingUp
             /// The window ends at the present, which completes a backfill.
             case reachingPresent

@@ -18,7 +18,7 @@ struct StoreWatch {
     static let minimumArrivalCount = 10
     /// The number of bad minutes in a row that make a finding. Each has other causes, such as a restart that empties a store.
     static let minuteCount = 3
-    /// The time between two verdicts. A comparison of the history follows a minute after the last one, and a gap may come between.
+    /// The time between two verdicts. A comparison of the history follows a minute after the last, and a gap may come between.
     static let minute = Duration.seconds(55)
     /// The maximum number of messages that wait for their listing: two minutes of 500 a second.
     static let maximumPendingCount = 65_536

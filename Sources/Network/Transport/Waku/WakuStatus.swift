@@ -52,7 +52,7 @@ final class WakuStatus: Sendable {
     /// The time of the last poll of the topic that was polled longest ago, or nil before the first poll.
     var oldestPoll: Timestamp? { state.withLock { $0.polls.values.min() } }
 
-    /// The time of the newest message of any topic, or nil before the first one.
+    /// The time of the newest message of any topic, or nil before the first.
     var lastMessage: Timestamp? { state.withLock { state in state.spokenOn.compactMap { state.messages[$0] }.max() } }
 
     /// The number of gaps since the start, without the gap that each start has.
@@ -60,7 +60,7 @@ final class WakuStatus: Sendable {
 
     func foundGap() { state.withLock { $0.gapCount += 1 } }
 
-    /// The oldest history checkpoint among the topics, or nil before the first one.
+    /// The oldest history checkpoint among the topics, or nil before the first.
     var oldestCheckpoint: Timestamp? { state.withLock { $0.checkpoints.values.min() } }
 
     /// Returns problems that leave the node usable.

@@ -3,7 +3,7 @@ import Envelope
 package import MetricDeclarations
 package import Transport
 
-/// The metrics that the server reads at each scrape, without those of the store.
+/// The metrics that the server reads at each scrape, without the store's.
 package struct Gauges: Sendable {
     private let engine: Engine
     private let waku: WakuTransport?

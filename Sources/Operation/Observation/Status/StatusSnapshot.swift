@@ -172,7 +172,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         package var isUsable: Bool
         /// The node's connection to its network, in its own words, or nil if it reports none.
         package var connection: String?
-        /// The time since the newest message of the server's shards, or nil before the first one since the start.
+        /// The time since the newest message of the server's shards, or nil before the first since the start.
         package var lastMessageSeconds: Int?
         /// The number of gaps since the start.
         package var gaps: Int
@@ -198,7 +198,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         package var sent: Int
         /// The number of failed attempts since the start.
         package var failed: Int
-        /// The time since the newest delivery, or nil before the first one since the start.
+        /// The time since the newest delivery, or nil before the first since the start.
         package var lastSentSeconds: Int?
 
         package init(

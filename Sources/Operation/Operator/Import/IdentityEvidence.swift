@@ -12,12 +12,12 @@ struct IdentityEvidence: HoldsSecret, Sendable {
     /// Private keys of the server's table of identities. Releases of today never use them.
     var storedKeys: [[UInt8]] = []
 
-    /// Checks that a key is that of the server.
+    /// Checks that a key is the server's.
     ///
     /// - Parameters:
     ///   - keyFile: The path of the file with the key.
     ///   - database: The original path of the database. Both server programs of status-go name the file after the key.
-    /// - Throws: ``Failure`` when the key is another one, or when the database does not say.
+    /// - Throws: ``Failure`` when the key is another, or when the database does not say.
     func check(_ key: PublicKey, of keyFile: String, for database: String) throws(Failure) {
         func require(_ agrees: Bool, _ place: String) throws(Failure) {
             guard agrees else {

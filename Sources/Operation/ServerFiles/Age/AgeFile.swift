@@ -112,7 +112,7 @@ package enum AgeFile {
         HKDFSHA256.deriveKey(from: fileKey.span, salt: salt.bytes, info: "payload")
     }
 
-    /// Returns the nonce of a chunk: its number in 11 bytes, the highest first, and whether it is the last one.
+    /// Returns the nonce of a chunk: its number in 11 bytes, the highest first, and whether it is the last.
     private static func nonce(_ counter: UInt64, isLast: Bool) -> FixedBytes<12> {
         var nonce = FixedBytes<12>()
         for index in 0..<8 { nonce[10 - index] = UInt8(truncatingIfNeeded: counter >> (8 * index)) }

@@ -12,7 +12,7 @@ struct NotificationSettings {
     private var fieldsByKind: [GorushPlatform: [PushKind: NotificationFields]] = [:]
 
     /// - Parameters:
-    ///   - section: The section `gorush` or that of a route. Settings that it leaves out keep their values.
+    ///   - section: The section `gorush` or a route's. Settings that it leaves out keep their values.
     ///   - platforms: The platforms of its pushes.
     mutating func read(below section: String, for platforms: [GorushPlatform], _ reader: inout SettingsReader) {
         let hasFormerNames = readFormerNames(below: section, &reader)

@@ -1,7 +1,7 @@
 import Bytes
 import Foundation
 
-/// The terminal's second screen, which leaves the lines of the first one as they are.
+/// The terminal's second screen, which leaves the lines of the first as they are.
 struct AlternateScreen {
     init() {
         write("\u{1B}[?1049h\u{1B}[?25l")

@@ -16,7 +16,7 @@ package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
     package let interval: Duration
 
     private var fullAt: [Key: Timestamp] = [:]
-    /// The number of buckets at which the next sweep takes place: twice as many as the last one left.
+    /// The number of buckets at which the next sweep takes place: twice as many as the last left.
     private var sweepCount = smallCount
 
     package init(capacity: Int, interval: Duration) {

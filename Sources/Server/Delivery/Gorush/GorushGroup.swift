@@ -68,7 +68,7 @@ struct GorushGroup: Sendable {
         pushes.append(push)
     }
 
-    /// Returns what a device adds to the payload: its installation id, and a comma after another one.
+    /// Returns what a device adds to the payload: its installation id, and a comma after another.
     private func byteCount(of target: Installation) -> Int {
         guard format == .rfc71 else { return 0 }
         let comma = pushes.isEmpty ? 0 : 1

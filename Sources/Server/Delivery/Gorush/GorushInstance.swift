@@ -70,7 +70,7 @@ struct GorushInstance: Sendable, Equatable {
         var environment: DeliveryConfiguration.APNsEnvironment = .production
         /// Whether the route has ever had a push: an unused platform may be disabled.
         var hasPushes = true
-        /// The number of workers with which no route waits for another one's requests.
+        /// The number of workers with which no route waits for another's requests.
         var workerCount = 0
     }
 

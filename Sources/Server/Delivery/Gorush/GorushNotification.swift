@@ -10,7 +10,7 @@ package enum GorushPlatform: Int, Sendable {
 
 /// An element of `notifications` in a POST to gorush's `/api/push` (PROTOCOL.md §10, GORUSH.md §3).
 struct GorushNotification: HoldsSecret, Sendable, Equatable {
-    /// The shapes of `data`: two of 71, and that of a gateway. All values are strings. Hex is lower case with 0x, `"0x"` when empty.
+    /// The shapes of `data`: two of 71, and a gateway's. All values are strings. Hex is lower case with 0x, `"0x"` when empty.
     enum Content: Sendable, Equatable {
         case rfc71(chatID: String, message: String, installationIDs: [String])
         case statusGo(encryptedMessage: String, chatID: String, publicKey: String)

@@ -5,7 +5,7 @@ import Wire
 extension CommitStage {
     /// A piece of work for the writer. Indirect, so that each move between queues copies one reference instead of a message's parts.
     indirect enum Work: Sendable {
-        /// - Parameter failures: The failures so far, or nil before the first one.
+        /// - Parameter failures: The failures so far, or nil before the first.
         case message(OpenedEnvelope, failures: StoreState.Failures? = nil)
         /// Closes the rows of a message that needs no reply. The store fails on the message.
         case close(rows: [Int64])

@@ -132,7 +132,7 @@ struct StoreState: Sendable {
 
     // MARK: Messages
 
-    /// A message's failures after another one.
+    /// A message's failures after another.
     func failures(_ earlier: Failures?, triedAt start: Duration) -> Failures {
         Failures(since: earlier?.since ?? start, attempt: newestAtFailure)
     }

@@ -96,7 +96,7 @@ extension WriteTransaction {
         database.add("UPDATE push SET secrets = $1 WHERE id = $2", try sealing.seal(secrets.fields, in: place), push)
     }
 
-    /// Records a delivery to a bundle id. After the first one, the open pushes to the bundle id leave the slots for unknown bundle ids.
+    /// Records a delivery to a bundle id. After the first, the open pushes to the bundle id leave the slots for unknown bundle ids.
     func addDeliveredBundleID(_ apnTopic: String, in route: String) throws {
         let isNew =
             try database.run("INSERT INTO delivered_topic (route, apn_topic) VALUES ($1, $2) ON CONFLICT DO NOTHING", route, apnTopic) == 1
@@ -136,7 +136,7 @@ extension WriteTransaction {
     }
 
     /// Gives pushes another trust. Those without attempts enter its current round, one of each target and round, because rounds of
-    /// different trusts are not comparable. The current round of another server is that of its first push.
+    /// different trusts are not comparable. The current round of another server is its first push's.
     ///
     /// - Parameters:
     ///   - condition: The SQL condition of the pushes, with the route as the second parameter.

@@ -76,7 +76,7 @@ extension CopiedTable {
 
     /// A query of a page, in which `:limit` is the number of rows and `:position0` and `:position1` are the position of the page before.
     ///
-    /// - Returns: The statement and the number of columns of the position, which come before those of the table.
+    /// - Returns: The statement and the number of columns of the position, which come before the table's.
     func selection(isFirst: Bool) -> (sql: String, positionCount: Int) {
         let layout = layout
         func expression(_ column: Column) -> String { layout.expressions[column.name] ?? column.name }

@@ -283,7 +283,7 @@ extension RowCursor {
         return (try sealing.registrationTokens(secrets, of: installation, version: version).device, version, deliveries)
     }
 
-    /// Reads the deliveries to a target from the next two columns, the last one first.
+    /// Reads the deliveries to a target from the next two columns, the last first.
     mutating func nextDeliveries() throws -> Deliveries? {
         let (last, first): (Timestamp?, Timestamp?) = (try next(), try next())
         return last.map { Deliveries(first: first ?? $0, last: $0) }

@@ -9,7 +9,7 @@ package protocol PushOutbox: Sendable {
     /// Recovers the previous process's outbox. Call this once, before the first lease.
     ///
     /// Attempts of leased pushes are uncertain, and their retries are due at once. A retry time after `latest` is due at once too, because
-    /// a wrong clock set it. If `routes` differ from those of the previous process, open pushes move to the queues of their new routes.
+    /// a wrong clock set it. If `routes` differ from the previous process's, open pushes move to the queues of their new routes.
     ///
     /// - Returns: The number of leased pushes.
     func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int
