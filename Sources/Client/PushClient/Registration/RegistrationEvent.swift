@@ -1,4 +1,4 @@
-/// An event of a ``RegisteringClient``.
+/// What a ``RegisteringClient`` tells its app while it keeps a device registered.
 public struct RegistrationEvent: Hashable, Sendable {
     /// The kind of an event. Later versions may have further ones.
     public struct Kind: Hashable, Sendable, CustomStringConvertible {

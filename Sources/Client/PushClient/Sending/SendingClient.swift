@@ -27,8 +27,8 @@ public actor SendingClient {
     /// Creates a client. Sends nothing.
     ///
     /// - Parameters:
-    ///   - identity: The identity whose contacts the other people are: decrypts the access tokens that they encrypted for it. Requests
-    ///     never reveal it.
+    ///   - identity: The identity whose contacts the other people are: decrypts the access tokens that they encrypted for it. It signs no
+    ///     request.
     ///   - node: The node that carries the messages.
     ///   - state: The storage of known devices.
     ///   - queryTimeout: The time for replies to a query.

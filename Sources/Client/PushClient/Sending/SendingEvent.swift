@@ -1,4 +1,4 @@
-/// An event of a ``SendingClient``.
+/// What a ``SendingClient`` tells its app about devices and deliveries.
 public struct SendingEvent: Hashable, Sendable {
     /// The kind of an event. Later versions may have further ones.
     public struct Kind: Hashable, Sendable, CustomStringConvertible {

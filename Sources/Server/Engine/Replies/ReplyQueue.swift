@@ -8,12 +8,10 @@ import Tasks
 /// The newest reply is first, across all senders. Clients wait 3 s (PROTOCOL.md §8), so under load only the newest replies arrive in time.
 /// A reply is in one of these states:
 ///
-/// | state | end of the state |
-/// |---|---|
-/// | stored: a row that is not in memory, because the capacity was used up or the server restarted | its row is read |
-/// | waiting: in memory | a worker takes it; or it is evicted, the oldest first, when the capacity is used up |
-/// | resting: in memory, after a failure | its back-off ends, or the network works again |
-/// | in flight | it is published, or its publication fails |
+/// - **stored:** a row that is not in memory, because the capacity was used up or the server restarted, until its row is read.
+/// - **waiting:** in memory, until a worker takes it, or until it is evicted, the oldest first, when the capacity is used up.
+/// - **resting:** backs off after a failure, in memory, until the delay is over or the network works again.
+/// - **in flight:** until it is published, or its publication fails.
 ///
 /// A failed reply returns to the queue, so no worker waits for it. While the network rejects all replies, a single reply probes it. Echoes
 /// come after all replies. When the capacity is used up, the queue drops only echoes (``EchoQueue``).

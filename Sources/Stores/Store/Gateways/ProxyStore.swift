@@ -16,7 +16,6 @@ package protocol ProxyStore: Sendable {
     ) async throws -> (known: [DeviceIdentifier: ProxyDevice], removed: Set<DeviceIdentifier>)
 }
 
-/// A change of a device.
 package enum DeviceChange: Sendable, Equatable {
     case none
     case put(ProxyDevice)

@@ -21,7 +21,6 @@ package struct RegistrationTokens: Sendable {
 }
 
 extension RowSealing {
-    /// Returns a registration's tokens.
     package func registrationTokens(
         _ sealed: [UInt8]?, of installation: Installation, version: UInt64
     ) throws(StoreError) -> RegistrationTokens {

@@ -8,7 +8,6 @@ package protocol SealedStore: Sendable {
     func sealingProgress() async throws -> SealingProgress
 }
 
-/// The progress of re-sealing.
 package enum SealingProgress: Equatable, Sendable {
     /// The fraction of the work that is done.
     case resealing(Double)
