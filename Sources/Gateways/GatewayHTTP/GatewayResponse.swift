@@ -22,7 +22,7 @@ package struct GatewayResponse: Sendable, Equatable {
 
     package static let tooLarge = GatewayResponse.text(413, "Payload Too Large")
     package static let badRequest = GatewayResponse.text(400, "Bad Request")
-    /// The store cannot write now. The server has accepted nothing of the request.
+    /// The store cannot write now. Nothing of the request was accepted.
     package static let unavailable = GatewayResponse.text(503, "Service Unavailable", retryAfter: .seconds(10))
 
     /// The database has reached its limit or the disk is nearly full, and the server takes no new device. An operator has to act, so the

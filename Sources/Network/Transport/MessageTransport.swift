@@ -59,7 +59,7 @@ extension EnvelopeReceiver {
     package func countUnreadable(_ envelopes: [WakuEnvelope]) {}
 }
 
-/// The reason why the intake is full: a fixed set, for the metrics. The server rejects such messages before recording them. Their sender or
+/// The reason why the intake is full: a fixed set, for the metrics. Such messages are rejected before they are recorded. Their sender or
 /// the node's store keeps them.
 package enum Overload: String, Error, CaseIterable, CustomStringConvertible {
     case messageCount = "message_count"

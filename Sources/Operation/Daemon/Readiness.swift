@@ -111,11 +111,11 @@ final class Readiness: Service {
 /// A state machine that decides which changes of the readiness are reported.
 struct ReadinessState {
     enum Change: Equatable {
-        /// The server is ready after a normal start.
+        /// Ready after a normal start.
         case ready
-        /// The server is not ready, or not ready for other reasons than before.
+        /// Not ready, or not ready for other reasons than before.
         case notReady
-        /// The server is ready for the first time, after ``notReady``.
+        /// Ready for the first time, after ``notReady``.
         case readyAtLast
         case readyAgain
     }

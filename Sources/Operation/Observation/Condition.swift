@@ -9,7 +9,7 @@ package enum Condition: Sendable, Equatable {
     case network(String)
     /// The database rejects writes, or its writer hangs.
     case store(String)
-    /// The server rejects messages because it has no capacity for them.
+    /// Messages are rejected, because there is no capacity for them.
     case overload(String)
     /// Clients send messages that this version of the server cannot read.
     case clients(String)

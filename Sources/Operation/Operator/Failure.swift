@@ -5,7 +5,7 @@ import PushClientREST
 package struct Failure: Error {
     /// The class of a failure, which decides the exit code. `error.code` in JSON.
     package enum Kind: String, Sendable {
-        /// The server refused or did not respond.
+        /// Refused by the server, or without a response.
         case failed
         /// The command line is wrong.
         case usage

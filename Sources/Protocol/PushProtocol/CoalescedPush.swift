@@ -1,6 +1,6 @@
 package import Wire
 
-/// A target and a push type. The server coalesces the pushes of a slot that exceed the target's bucket into one (PROTOCOL.md §9).
+/// A target and a push type. Pushes of a slot that exceed the target's bucket are coalesced (PROTOCOL.md §9).
 package struct PushSlot: Hashable, Sendable {
     package var target: Installation
     package var type: PushNotificationType

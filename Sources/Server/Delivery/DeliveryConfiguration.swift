@@ -103,7 +103,7 @@ package struct DeliveryConfiguration: Sendable {
     package var maximumNotificationsPerRequest = 100
     /// The maximum number of a route's notifications in flight. gorush's queue may lower it.
     package var maximumNotificationsInFlight = 1_000
-    /// The maximum number of pushes that wait for a route. The server refuses further ones.
+    /// The maximum number of pushes that wait for a route. Further pushes are refused.
     package var maximumQueuedPushCount = ProtocolLimits.maximumQueuedPushCount
     /// The time after its acceptance at which a push expires.
     package var lifetime = ProtocolLimits.pushLifetime

@@ -22,7 +22,7 @@ struct LiveBatch: Equatable {
 
 /// The reason why live messages may have been missed.
 enum Gap: String, MetricLabels {
-    /// The server has just started.
+    /// Startup.
     case start
     /// The node did not respond, or a response was lost: a GET is destructive.
     case outage

@@ -11,7 +11,7 @@ struct ServiceManager: Sendable {
         case ready
         /// A line for `systemctl status`.
         case status(String)
-        /// The server is stopping, within the limit.
+        /// Stopping, within the limit.
         case stopping(atMost: Duration)
         /// A sign of life for the watchdog.
         case alive

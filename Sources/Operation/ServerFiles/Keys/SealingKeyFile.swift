@@ -43,7 +43,7 @@ package struct SealingKeyFile: Sendable {
     /// Creates the file with a random key of the id 1, and its folder.
     ///
     /// - Returns: The file's keys, which may be those of another process that was faster.
-    /// - Throws: `KeyFileError` if the file cannot be written. The server never creates a credential, because the service manager
+    /// - Throws: `KeyFileError` if the file cannot be written. A credential is never created, because the service manager
     ///   provides it.
     package func create() throws(KeyFileError) -> SealingKeys {
         guard !file.isCredential else { throw failure("the service manager gives no such credential; the unit has to load it") }

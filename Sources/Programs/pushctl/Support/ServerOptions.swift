@@ -65,7 +65,7 @@ struct ServerOptions: ParsableArguments {
     /// Whether a server is named. If none is, some commands query all servers that know an owner.
     var namesServer: Bool { !settings.isEmpty }
 
-    /// The server of a command that uses a single one.
+    /// For commands that use a single server.
     func serverKey() throws(Failure) -> PublicKey {
         let keys = try serverKeys()
         guard keys.count == 1, let key = keys.first else { throw .usage("This command uses a single server; name one with --server.") }

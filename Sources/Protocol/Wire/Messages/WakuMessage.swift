@@ -5,7 +5,7 @@
 package struct WakuMessage: WireMessage {
     package var payload: [UInt8] = []
     package var contentTopic = ""
-    /// The version: 1 is an RFC 26 payload. The server ignores any other version, and messages without one.
+    /// Versions 0 and 1 both label an RFC 26 payload. Messages of any other version are ignored (PROTOCOL.md §3).
     package var version: UInt32 = 0
     /// Nanoseconds since the epoch, as the sender claims.
     package var timestamp: Int64?

@@ -22,7 +22,7 @@ enum GorushResponse: Sendable, Equatable {
     case misconfigured(status: Int?)
     /// gorush sent nothing: it speaks TLS, and the URL is `http`.
     case wantsTLS
-    /// The server posted nothing, because the gorush on a new connection would lose pushes, or none is there.
+    /// Nothing was posted, because the gorush on a new connection would lose pushes, or none is there.
     ///
     /// - `issue`: The reason in words for an operator.
     case unfit(issue: String)

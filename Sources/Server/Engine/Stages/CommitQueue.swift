@@ -5,8 +5,8 @@ import StatusCrypto
 /// The order in which work reaches the writer: first in, first out, except that registrations of busy keys come after all other work.
 ///
 /// A key may register twice a second (`ProtocolLimits.registrationInterval`), with lists of 256 KiB each time. A key that has written more
-/// than `ProtocolLimits.registrationByteCapacity` in the last minute is busy: its registrations wait until nothing else does. The server
-/// refuses none of them.
+/// than `ProtocolLimits.registrationByteCapacity` in the last minute is busy: its registrations wait until nothing else does. None is
+/// refused.
 struct CommitQueue: Sendable {
     /// The maximum estimated writer time of the registrations of busy keys that are taken at once: other work that arrives meanwhile waits
     /// that long.

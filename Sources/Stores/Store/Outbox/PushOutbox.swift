@@ -88,8 +88,8 @@ package enum PushOutcome: Int64, Sendable, CaseIterable {
     case refused = 4
     /// The push was accepted in dry run and is never sent.
     case discarded = 5
-    /// The server stopped trying: the installation unregistered, or a gateway has reported the failure of its only attempt, which may have
-    /// arrived all the same.
+    /// Given up: the installation unregistered, or a gateway has reported the failure of its only attempt, which may have arrived all the
+    /// same.
     case withdrawn = 8
 
     /// The event that the ledger counts for the outcome.
