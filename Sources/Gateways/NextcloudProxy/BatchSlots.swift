@@ -5,7 +5,7 @@ import HTTPClient
 struct BatchSlots: Sendable {
     /// The number of slots: bodies of 16 MiB each.
     static let count = 8
-    /// The maximum number of slots of an address. A server sends one batch after the other.
+    /// Slots per address. A server sends its batches in turn.
     static let countForAddress = 2
     /// Bodies up to this length need no slot: about 25 notifications, as for all devices of a user.
     static let maximumUnslottedByteCount = 32 << 10

@@ -26,9 +26,9 @@ enum Departure: String, CaseIterable, Sendable {
     var sentence: String { rawValue + ", as in the reference" }
 }
 
-/// What the rules of a run have seen of each ``Departure``.
+/// What a run's rules have seen of each ``Departure``.
 ///
-/// A server departs only if it does so every time. One that follows a rule once and departs later has a fault of its own.
+/// A server departs only if it does so every time. If it follows a rule once and departs later, that is a fault.
 final class Observations: Sendable {
     private struct State {
         /// The rules in which the server followed the rule, and those in which it departed.

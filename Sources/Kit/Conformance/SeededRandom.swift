@@ -2,7 +2,7 @@ import Bytes
 import StatusCrypto
 import Synchronization
 
-/// A source of the keys, tokens and bytes of one scenario: the same numbers for the same seed and name, so that a run can be repeated.
+/// A scenario's source of keys, tokens and bytes: the same for the same seed and name, so that a run can be repeated.
 ///
 /// SplitMix64 (Steele, Lea, Flood). Not for keys that protect anything: the kit's keys are thrown away.
 final class SeededRandom: Sendable {

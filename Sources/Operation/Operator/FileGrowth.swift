@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reports the progress of an operation that fills a file and has no progress of its own, such as SQLite's copy of a database.
+/// Reports progress for an operation that fills a file and reports none itself, such as SQLite's copy of a database.
 enum FileGrowth {
     /// The interval at which the file's size is read.
     private static let interval = Duration.milliseconds(100)

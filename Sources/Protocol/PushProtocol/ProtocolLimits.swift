@@ -65,7 +65,7 @@ package enum ProtocolLimits {
 
     // MARK: Push requests
 
-    /// A request lists the devices of one chat's members. The limit bounds the work of one message and of one transaction.
+    /// A request lists a chat's members with their devices. Bounds the work that a message causes in its transaction.
     package static let maximumNotificationsPerRequest = 1_000
     /// Counts from the moment the push entered the outbox. A longer time would drop wanted pushes, because the message_id of a
     /// REQUEST_TO_JOIN_COMMUNITY is constant for a user and a community (PROTOCOL.md §9).

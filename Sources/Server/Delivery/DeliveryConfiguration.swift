@@ -107,7 +107,7 @@ package struct DeliveryConfiguration: Sendable {
     package var maximumQueuedPushCount = ProtocolLimits.maximumQueuedPushCount
     /// The time after its acceptance at which a push expires.
     package var lifetime = ProtocolLimits.pushLifetime
-    /// Bundle ids of the operator's apps, in addition to those of routes: a refusal of one is a fault of the configuration.
+    /// Bundle ids of the operator's apps, in addition to those of routes. If Apple refuses one, the configuration is at fault.
     package var knownBundleIDs: Set<String> = []
     /// The time for attempts in flight to finish at a shutdown.
     package var drainLimit = Duration.seconds(10)

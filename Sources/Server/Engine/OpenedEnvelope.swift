@@ -67,7 +67,7 @@ struct OpenedEnvelope: Sendable {
     }
 
     var id: Int64
-    /// The rows of the other segments of the message. They share its decision.
+    /// Rows of the message's other segments, which share its decision.
     var segments: [Int64] = []
     /// The time from which the message ages, or nil for a live message, which has no age limit.
     var agesSince: Timestamp?

@@ -1,9 +1,9 @@
 import CLibCurl
 
-/// A pool of libcurl's easy handles for the transfers of one thread. With many requests in flight, the allocations of a new handle take a
-/// sixth of the processor time of a bare post (BENCHMARKS.md). With a single request they do not show.
+/// A pool of libcurl's easy handles for a thread's transfers. With many requests in flight, allocating new handles takes a sixth of a bare
+/// post's processor time (BENCHMARKS.md). With a single request it does not show.
 ///
-/// The pool is not Sendable: it stays on the thread of `TransferLoop`.
+/// The pool is not Sendable, because it stays on the thread of `TransferLoop`.
 @safe final class EasyHandles {
     /// The maximum number of idle handles: as many as the initial window of a route.
     private static let maximumIdleCount = 32

@@ -3,10 +3,10 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// The contents of an owner's advertisements, merged one by one.
+/// The contents of an owner's advertisements, merged in turn.
 ///
-/// The newest advertisement of each installation replaces older ones as a whole: servers that it does not name are no longer used. Anyone
-/// can repeat an old advertisement, so the signed versions decide which one is newest. Time decides only between equal versions.
+/// An installation's newest advertisement replaces older ones as a whole, so servers that it leaves out are no longer used. Anyone can
+/// repeat an old advertisement, so the signed versions decide which is newest. Time decides only between equal versions.
 struct AdvertisedDevices: Equatable, Sendable {
     private struct Installation: Equatable {
         var devices: [DeviceInfo] = []

@@ -11,7 +11,7 @@ package protocol SealedRequest: Sendable {
     var asker: PrivateKey { get }
     /// The request's topic.
     var topic: TopicName { get }
-    /// The RFC 26 payloads of the request: one, or one for each segment of a long request.
+    /// The request's RFC 26 payloads, several if it was cut into segments.
     var payloads: [[UInt8]] { get }
 
     /// Returns the reply in a message. Anyone can write to the topic, and it also carries the messages of one in 5,000 other keys, so other

@@ -2,7 +2,7 @@
 ///
 /// A short body may arrive at any speed. A long one holds memory and a slot that others wait for, so it has a minimum speed.
 struct BodyPace: Sendable {
-    /// The maximum duration of a short body, and of the rest of a long one.
+    /// How long a short body, or what is left of a long body, may take.
     static let maximumDuration = Duration.seconds(60)
     /// The interval over which the speed of a long body is measured.
     static let window = Duration.seconds(10)

@@ -6,7 +6,7 @@ import Tasks
 import WakuREST
 import Wire
 
-/// Publishes the kit's messages and delivers the replies to the mailboxes of its keys. All rules of a run share one.
+/// Publishes the kit's messages, and delivers replies to the mailboxes of its keys. All rules of a run share it.
 final class Network: Sendable {
     /// The interval between two reads of the node. The quickest server replies within some milliseconds.
     private static let pollInterval = Duration.milliseconds(25)

@@ -3,6 +3,6 @@ extension Rule {
     package static let all: [Rule] =
         registrations + refusals + versions + unregistrations + replies + queries + pushRequests + gorush + filters + envelopes + segments
 
-    /// Returns the rules of a level and of the stronger ones.
+    /// Returns a level's rules and those of stronger levels.
     package static func all(upTo level: Level) -> [Rule] { all.filter { $0.level <= level } }
 }

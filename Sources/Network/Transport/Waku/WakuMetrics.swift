@@ -1,7 +1,7 @@
 import CoreMetrics
 package import MetricDeclarations
 
-/// The metrics of the Waku transport, created once. Labels are a fixed set: no text of a peer or node becomes one.
+/// The Waku transport's metrics, created once. Labels are a fixed set, so no text from a peer or node becomes a label.
 package struct WakuMetrics: Sendable {
     enum PollOutcome: String, MetricLabels {
         case succeeded

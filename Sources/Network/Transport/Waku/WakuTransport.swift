@@ -6,8 +6,8 @@ import Tasks
 package import WakuREST
 import Wire
 
-/// The server's transport over the REST APIs of one or more Waku nodes. Each node is polled and compared on its own (`WakuNodeLink`), a
-/// message delivered by several nodes is handled once, and a message is published through one of them (WAKU_REST.md §3).
+/// A transport over Waku nodes' REST APIs. Each node is polled and compared separately (`WakuNodeLink`), a message that several nodes
+/// deliver is handled once, and a message is published through one of them (WAKU_REST.md §3).
 package final class WakuTransport: MessageTransport {
     package struct Configuration: Sendable {
         package var pubsubTopics: [String]

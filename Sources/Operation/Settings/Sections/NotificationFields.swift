@@ -1,8 +1,7 @@
 import Delivery
 import JSON
 
-/// The settings of one section about the notifications of a platform: `gorush.ios`, `gorush.types.message.ios` and the like. What is not
-/// set is absent.
+/// A section's settings about notifications: `gorush.ios`, `gorush.types.message.ios` and the like. What is not set is absent.
 struct NotificationFields {
     /// The values of gorush's fields, and of `data`, by path.
     private var values: [[String]: JSON] = [:]

@@ -1,10 +1,9 @@
 import Delivery
 import PushProtocol
 
-/// The settings `gorush.types`, `gorush.ios` and `gorush.android`, which each route can have too: what the server merges into each
-/// notification.
+/// The settings `gorush.types`, `gorush.ios` and `gorush.android`, which each route can have too: what is merged into each notification.
 ///
-/// A field of a type wins over the same field of all types, and a field of a route over that of all routes.
+/// A type's field wins over the same field for all types, and a route's field over the field for all routes.
 struct NotificationSettings {
     private var texts = Dictionary(uniqueKeysWithValues: PushKind.allCases.map { ($0, $0.defaultText) })
     private var localizationKeys: [PushKind: String] = [:]

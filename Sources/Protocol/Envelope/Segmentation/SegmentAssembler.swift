@@ -4,11 +4,11 @@ import Wire
 
 /// Assembles messages from segments in any order (PROTOCOL.md §5.1).
 ///
-/// A state machine without clock or store. Its ``Limits`` bound its memory for any input. Its time per segment is one lookup and one copy.
-/// A complete set also costs its hash, and its recovery if a segment was lost.
+/// A state machine without clock or store. Its ``Limits`` bound its memory for any input. A segment takes a lookup and a copy. A complete
+/// set also takes its hash, and its recovery if a segment was lost.
 ///
-/// The caller adds each segment under an id, the row of its journal. The assembler returns each id once: at once, or with its set when that
-/// is complete or dropped. A segment whose id was not returned waits for more segments.
+/// The caller adds each segment under an id, its journal row. The assembler returns each id once: immediately, or with its set when that is
+/// complete or dropped. A segment whose id was not returned waits for more segments.
 package struct SegmentAssembler: Sendable {
     package enum Result: Sendable, Equatable {
         /// The data is not a segment and can be opened as it is.

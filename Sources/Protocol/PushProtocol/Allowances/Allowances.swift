@@ -17,8 +17,8 @@ package struct Allowances: Sendable {
 
     /// The monotonic time of the decision.
     package var now: Timestamp
-    /// The number of servers that decide. A limit holds for all of them together, and each decides an equal share of the messages, so a
-    /// decision of one server spends credits for all.
+    /// How many servers decide. A limit holds for all of them together, and each decides an equal fraction of the messages, so every
+    /// decision spends credits for all.
     private var serverCount = 1
     private var pushes = CreditBuckets<Installation>(capacity: ProtocolLimits.pushCapacity, interval: ProtocolLimits.pushInterval)
     private var registrations = CreditBuckets<Digest64>(

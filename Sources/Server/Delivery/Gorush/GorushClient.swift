@@ -93,7 +93,7 @@ struct GorushClient: HoldsSecret, Sendable {
         case unreachable(Unavailability)
     }
 
-    /// Requests gorush's configuration over a connection of its own, because a kept one may lead to another gorush than new ones.
+    /// Requests gorush's configuration over a separate connection, because a kept connection may lead to another gorush than new ones.
     func probe() async -> Probe { await probe(in: nil) }
 
     private func probe(in lane: GorushLanes.Lane?) async -> Probe {

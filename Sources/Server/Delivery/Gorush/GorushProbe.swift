@@ -1,6 +1,6 @@
 import HTTPClient
 
-/// The result of one probe of a gorush, before a server relies on it.
+/// What a probe of a gorush found, before a server relies on it.
 package struct GorushProbe: Sendable {
     /// The URL without user name and password.
     package var name: String

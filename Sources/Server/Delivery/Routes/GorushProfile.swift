@@ -88,8 +88,8 @@ struct GorushProfile: Sendable {
         max(1, max(1, (instance?.queueCount ?? GorushInstance.defaultQueueCount) / 2) / routesOfEndpoint)
     }
 
-    /// The number of workers of gorush that this route may use, or nil if gorush does not say. More notifications would only wait in
-    /// gorush, where a kill makes them uncertain. Each of the other routes finds free workers whatever this one has in flight.
+    /// How many of gorush's workers this route may use, or nil if gorush does not say. More notifications would only wait in gorush, where
+    /// a kill makes them uncertain. With this limit, every other route finds free workers.
     var workerShare: Int? {
         guard let workers = instance?.core.worker_num, workers > 0 else { return nil }
         return max(1, workers - (routesOfEndpoint - 1) * max(1, workers / (2 * routesOfEndpoint)))

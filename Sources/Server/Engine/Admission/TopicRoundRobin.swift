@@ -2,8 +2,8 @@ import DequeModule
 
 /// Decides which message of a class of topics is opened next.
 ///
-/// Content topics alternate, so a flood on one delays each of the others by one message. Any client may publish on any topic, and junk
-/// costs the server a decryption. Therefore a topic with many consecutive junk messages is served less often.
+/// Content topics alternate, so a flood on one delays every other topic by a single message. Any client may publish on any topic, and junk
+/// costs a decryption. So a topic with many consecutive junk messages is served less often.
 struct TopicRoundRobin<Message: Sendable>: Sendable {
     /// So many junk messages in a row demote a topic. No client sends them by mistake.
     static var maximumJunkCount: Int { 16 }

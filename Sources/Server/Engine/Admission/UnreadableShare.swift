@@ -1,8 +1,8 @@
 import Bytes
 
-/// The messages of the last hour that the server cannot read because of their version, next to those that it can.
+/// The last hour's messages that the server cannot read because of their version, next to those that it can.
 ///
-/// A large share means that newer clients have changed the label of their messages (PROTOCOL.md §3). A value without a clock.
+/// A large fraction means that newer clients label their messages differently (PROTOCOL.md §3). A value without a clock.
 struct UnreadableShare {
     /// Fewer may be the tests of one developer.
     static let tolerableCount = 20

@@ -1,7 +1,7 @@
-/// The bucket of bytes that may be published. Its capacity is the credits of one second, and it refills evenly.
+/// The bucket of bytes that may be published. It holds a second's credits, and refills evenly.
 ///
-/// A short reply needs a positive credit. A long reply leaves a quarter of the bucket to short ones, an echo leaves half. Therefore a
-/// sender who requests long responses does not delay senders with short ones.
+/// A short reply needs a positive credit. A long reply leaves a quarter of the bucket to short replies, an echo leaves half. So a sender
+/// who requests long responses does not delay senders with short requests.
 struct ByteBudget: Sendable {
     enum Priority {
         case short

@@ -20,7 +20,7 @@ struct PendingReply: HoldsSecret, Sendable, Identifiable {
     var completion: Completion
     /// The time at which the request arrived.
     var receivedAt: Timestamp
-    /// The rows of the other segments of the request, which are marked together with it.
+    /// Rows of the request's other segments, which are marked together with it.
     var segments: [Int64] = []
 
     /// The change in the journal after the reply's publication.

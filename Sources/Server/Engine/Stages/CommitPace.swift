@@ -1,7 +1,7 @@
 /// The size of the writer's transactions.
 ///
-/// After the store was away, a transaction has one message, and twice as many after each success. So a message that alone finds no space is
-/// known after one failure, and delays no other.
+/// After the store was away, a transaction has a single message, and twice as many after each success. So a message that alone finds no
+/// space is known after its first failure, and doesn't delay others.
 struct CommitPace: Sendable {
     /// Past some hundreds of messages the cost of a commit no longer shows, and a reply waits for the last of them.
     static let maximumCount = 500

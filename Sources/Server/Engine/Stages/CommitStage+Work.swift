@@ -57,7 +57,7 @@ extension CommitStage.Work {
         .microseconds(50) + .microseconds(75) * entryCount
     }
 
-    /// The number of targets of a push request, or of keys of a query. For a registration 1 plus one for each hundred list entries.
+    /// How many targets a push request has, or keys a query. A registration counts 1, and 1 more for each hundred list entries.
     private var entryCount: Int {
         guard case .message(let body, _) = message?.content else { return 0 }
         switch body {

@@ -11,9 +11,9 @@ struct KnownFacts {
     private(set) var installations: [Installation: StoredInstallation] = [:]
     private(set) var targets: [Installation: PushTargetRow] = [:]
 
-    /// Loads the facts in one round trip, and in a second one the lists that queries ask for.
+    /// Loads the facts in a round trip, and in another the lists that queries ask for.
     ///
-    /// The transaction holds the locks of the owners: until it ends, no other server decides about their registrations and pushes.
+    /// The transaction locks the owners, so until it ends no other server decides about their registrations and pushes.
     init(
         _ transaction: WriteTransaction, answering lookups: Lookups, isStorageFull: (Int) throws -> Bool, at now: Timestamp
     ) throws {

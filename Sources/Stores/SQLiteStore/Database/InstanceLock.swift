@@ -1,10 +1,10 @@
 import Glibc
 import Store
 
-/// A lock that prevents two servers from using one database: each would decide from its own memory what the other one changes.
+/// A lock that prevents two servers from using the same database, because each would decide from its own memory what the other changes.
 ///
 /// The lock is on the file itself, whatever path or link leads there. The operating system releases it when the process exits. It uses
-/// flock(2), which does not conflict with the fcntl(2) locks of SQLite.
+/// flock(2), which does not conflict with SQLite's fcntl(2) locks.
 package final class InstanceLock: Sendable {
     private let descriptor: Int32
     private let path: String

@@ -2,11 +2,11 @@ import GRDB
 import Store
 import Synchronization
 
-/// Group commit: all writes that wait when the writer becomes free share one transaction and one fsync.
+/// Group commit: all writes that wait when the writer becomes free share a transaction and an fsync.
 ///
-/// A failing write does not fail the others. When a transaction fails, the queue searches for the write, or the part of a write, that fails
-/// alone (``Halving``). Savepoints would isolate writes too, but SQLite would copy each page that a write touches (measured: three copies for
-/// each page in the WAL), and failures are rare.
+/// A failing write does not fail the others. When a transaction fails, the queue searches for the write, or the part of it, that fails
+/// alone (``Halving``). Savepoints would isolate writes too, but SQLite would copy every page that a write touches (measured: three copies
+/// for each page in the WAL), and failures are rare.
 final class WriteQueue: Sendable {
     private struct Job: Sendable {
         /// The number of parts that can be written separately.

@@ -29,8 +29,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Counts the open pushes, those with a time instead of a round, and of those the leased ones, in one pass over the index alone:
-    /// groups by an expression would take twice as long.
+    /// Counts the open pushes, those with a time instead of a round, and of those the leased ones, in a single pass over the index. Groups
+    /// by an expression would take twice as long.
     private static let countOpenPushes = """
         SELECT count(*), coalesce(sum(next_attempt_at >= \(OutboxFairQueue.roundLimit)), 0),
             coalesce(sum(next_attempt_at = \(Int64.max)), 0)

@@ -80,7 +80,7 @@ package struct SealedPlace: Equatable, Sendable {
         SealedPlace("nextcloud_origin_key secrets", owner: user.utf8Span.span)
     }
 
-    /// Subject and signature of a push of the Nextcloud origin to one of a user's devices.
+    /// Subject and signature of the Nextcloud origin's push to a device.
     package static func originPush(to user: String, tokenID: Int64) -> SealedPlace {
         SealedPlace("nextcloud_origin_push secrets", owner: user.utf8Span.span, version: UInt64(bitPattern: tokenID))
     }
