@@ -60,7 +60,7 @@ extension Notice {
         case .deleteAll:
             return [.silent(#"{"delete-all":true}"#)]
         case .delete(let ids, _):
-            // Only Talk's apps can remove several with one push.
+            // Only Talk's apps can remove several with a single push.
             let count = appType == .talk ? Self.deletesAtATime : 1
             return stride(from: 0, to: ids.count, by: count).map { start in
                 let part = ids[start..<min(start + count, ids.count)].map(String.init)

@@ -29,7 +29,7 @@ struct EngineContext: Sendable {
     /// Call it before the permits of the messages end, so that the engine never looks idle in between.
     func giveBack(_ rows: [Int64], _ reason: AdmissionTable.Reason = .undecided) { admission.wait(rows, reason) }
 
-    /// Commits work in one transaction, and reports the result to ``storeHealth``, the metrics and the log.
+    /// Commits work in a single transaction, and reports the result to ``storeHealth``, the metrics and the log.
     ///
     /// - Parameter hasWritten: Whether a piece of work has certainly changed the database.
     /// - Returns: The outcome of each piece of work in the same order: the result of `decide`, or the store's error.

@@ -4,7 +4,7 @@ package import PushProtocol
 import StatusCrypto
 import Wire
 
-/// The decisions about a batch of messages, to be written in one transaction.
+/// The decisions about a batch of messages, to be written in a single transaction.
 package struct DecidedBatch: Sendable {
     package enum RegistrationChange: Sendable {
         /// - Parameter endsPushes: Whether the installation was unregistered in between, which withdraws its pushes.

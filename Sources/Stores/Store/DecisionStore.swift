@@ -2,7 +2,7 @@ package import Envelope
 
 /// The store as the decider uses it: it loads facts and writes decisions.
 package protocol DecisionStore: Sendable {
-    /// Loads facts, passes them to `decide` for each piece of work in order, and writes the decisions, all in one transaction.
+    /// Loads facts, passes them to `decide` for each piece of work in order, and writes the decisions, all in a single transaction.
     ///
     /// If the transaction fails, the store finds the pieces that fail alone, so that they do not fail the others (``Halving``).
     ///

@@ -6,7 +6,7 @@ import Wire
 
 /// The store of a server that takes over the clients of another server.
 package protocol ImportStore: MessageJournal, DecisionStore, Sendable {
-    /// Stores installations in their order, in one transaction.
+    /// Stores installations in their order, in a single transaction.
     ///
     /// Registrations count as proven: a server has pushed to their device tokens before. A tombstone counts as a registration's.
     func importInstallations(_ installations: [ImportedInstallation], at now: Timestamp) async throws

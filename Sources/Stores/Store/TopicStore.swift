@@ -17,7 +17,7 @@ package protocol TopicStore: Sendable {
     /// Counts the registered installations.
     func registrationCount() async throws -> Int
 
-    /// Returns the owners of query topics and the derived keys that are stored, in one read for many topics.
+    /// Returns the owners of query topics and the derived keys that are stored, in a single read for many topics.
     ///
     /// - Returns: The owner and each topic's key, or nil if the row does not exist. Tombstones have an owner too. A key is nil until it is
     ///   stored.

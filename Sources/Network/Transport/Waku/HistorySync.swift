@@ -88,7 +88,7 @@ struct HistorySync {
     /// The period before now that is read without a checkpoint, or with a checkpoint in the future (the clock was changed): the lifetime of
     /// push requests and queries.
     static let firstLookBack = Duration.seconds(24 * 3_600)
-    /// The maximum number of hashes in one request, as in the reference clients (WAKU_REST.md §3).
+    /// The maximum number of hashes in a single request, as in the reference clients (WAKU_REST.md §3).
     static let maximumHashCount = 50
     /// The time within which the receiver decides the registrations of a full intake of 4,096 messages, and is then interested in their
     /// topics.

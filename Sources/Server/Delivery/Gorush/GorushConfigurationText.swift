@@ -15,7 +15,7 @@ struct GorushConfigurationText: Sendable {
 
     private var sections: [String: [String: String]] = [:]
 
-    /// Reads a text in one pass.
+    /// Reads a text in a single pass.
     ///
     /// - Returns: Nil if the text is too long, or if a section or a setting occurs twice, so that its value is ambiguous.
     init?(_ bytes: [UInt8]) {

@@ -72,7 +72,7 @@ final class Transaction {
         try first(sql, repeat each values) { try $0.next() } ?? 0
     }
 
-    /// Runs the statements that wait and these, in one round trip.
+    /// Runs the statements that wait and these, in a single round trip.
     ///
     /// - Parameter commands: The statements. Those that are not needed do not run. For a statement about no keys, PostgreSQL may read a
     ///   whole index to find that no row has one of them.
@@ -84,7 +84,7 @@ final class Transaction {
         return commands.map { $0.isNeeded ? results.next() : nil }
     }
 
-    /// Runs the statements that wait and these, in one round trip.
+    /// Runs the statements that wait and these, in a single round trip.
     ///
     /// - Returns: The results of `commands`.
     func fetch(_ commands: [Command]) throws(PostgreSQLError) -> [Rows] {

@@ -77,7 +77,7 @@ extension WriteTransaction {
         var reason: IgnoreReason?
     }
 
-    /// Closes messages with one statement per range of rows.
+    /// Closes messages with a single statement per range of rows.
     private func close(_ messages: [Int64], as closed: ClosedState, at now: Timestamp) throws {
         for range in RowRanges(messages) {
             let changedCount = try database.run(

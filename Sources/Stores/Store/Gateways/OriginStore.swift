@@ -12,7 +12,7 @@ package protocol OriginStore: Sendable {
 
     func originDevices(of user: String) async throws -> [OriginDevice]
 
-    /// Reads a user's devices, passes them to `decide` and writes the change that `decide` returns, in one transaction. Waiting pushes
+    /// Reads a user's devices, passes them to `decide` and writes the change that `decide` returns, in a single transaction. Waiting pushes
     /// follow their device to another proxy. The store deletes them together with their device.
     ///
     /// - Parameter decide: Decides the change. The store may call it more than once.
