@@ -26,7 +26,7 @@ struct AdminTests {
         #expect(await server.terminate() == 0)
         // The log reports the events, and no secret.
         let log = server.log.all.joined(separator: "\n")
-        #expect(log.contains("DRY RUN"))
+        #expect(log.contains("dry run"))
         #expect(!log.contains(alice.registration().deviceToken.text) && !log.contains(alice.registration().accessToken.text))
     }
 

@@ -73,7 +73,7 @@ struct CommandTests {
 
     @Test(arguments: [
         ("ab", 0o600, "64 hex digits"), (String(repeating: "0", count: 64), 0o600, "64 hex digits"),
-        (String(repeating: "7", count: 64), 0o640, "0600"),
+        (String(repeating: "7", count: 64), 0o640, "chmod 600"),
     ])
     func `a key file that cannot be used is a configuration error`(content: String, mode: Int, reason: String) async throws {
         let folder = try TemporaryFolder()

@@ -39,7 +39,7 @@ import Testing
         let path = folder.path("identity")
         let file = PrivateFile(path: path, environment: ["CREDENTIALS_DIRECTORY": String(path.dropLast("/identity".count))])
         let error = #expect(throws: KeyFileError.self) { try KeyFile(file).loadOrCreate() }
-        #expect(error?.description.contains("the unit has to load it") == true)
+        #expect(error?.description.contains("add LoadCredential=") == true)
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 

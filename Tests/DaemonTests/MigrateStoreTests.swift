@@ -52,7 +52,7 @@ struct MigrateStoreTests {
             #expect(await second.terminate() == 0)
 
             let occupied = try await migrate(url, to: path)
-            #expect(occupied.exitCode == 78 && occupied.error.contains("\(path) is there"), "\(occupied.error)")
+            #expect(occupied.exitCode == 78 && occupied.error.contains("\(path) already exists"), "\(occupied.error)")
             let whileCopied = try await {
                 let lock = try OperatorLock(PostgreSQLLocation(url: url).connection(password: nil, name: "another pushctl"))
                 defer { withExtendedLifetime(lock) {} }

@@ -58,11 +58,11 @@ struct MistakeTests {
     private static let server = [
         Mistake("pushserver check-config --config none.yaml", "configuration file none.yaml: the file does not exist", 78),
         Mistake("pushserver check-config --config .", "configuration file .: expected a file, found a folder; name a file in it", 78),
-        Mistake("pushserver check-config --config twice.yaml", "twice.yaml: log: the key is there twice; keep one of them", 78),
+        Mistake("pushserver check-config --config twice.yaml", "twice.yaml: log: the key is set twice; keep one of them", 78),
         Mistake("pushserver check-config --config broken.yaml", "broken.yaml: not YAML: did not find expected", 78),
         Mistake("pushserver check-config --probe --set gorush.url=http://127.0.0.1:1", "gorush http://127.0.0.1:1: no response", 69),
         Mistake("pushserver serve --set identity.keyFile=text", "text: it does not hold a private key: 64 hex digits", 78, files: lock),
-        Mistake("pushserver serve --set identity.keyFile=open.key", "its mode has to be 0600", 78, files: lock),
+        Mistake("pushserver serve --set identity.keyFile=open.key", "run: chmod 600", 78, files: lock),
         Mistake("pushserver serve --set identity.keyFile=.", "it is not a file", 78, files: lock),
         Mistake(
             "pushserver serve --set storage.path=/proc/none/db", "database /proc/none/db: the file or its folder is not accessible", 78),

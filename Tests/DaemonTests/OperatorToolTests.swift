@@ -112,9 +112,9 @@ struct OperatorToolTests {
             #expect(mode == 0o600)
             // The command never overwrites a file.
             let again = try await world.pushctl("backup", path)
-            #expect(again.exitCode == 64 && again.error.contains("is there already"))
+            #expect(again.exitCode == 64 && again.error.contains("already exists"))
             let nowhere = try await world.pushctl("backup", other.path("no/such/folder"))
-            #expect(nowhere.exitCode == 78 && nowhere.error.contains("cannot be made"))
+            #expect(nowhere.exitCode == 78 && nowhere.error.contains("cannot create"))
             for name in ["identity.key", "sealing.key"] {
                 try FileManager.default.copyItem(atPath: world.folder.path(name), toPath: other.path(name))
             }

@@ -125,7 +125,7 @@ import Wire
             reason = "sealing key file \(file): line 2 has the key id 1 again"
         case .readable:
             try #require(unsafe chmod(file, 0o640) == 0)
-            reason = "sealing key file \(file): others than its owner may read"
+            reason = "sealing key file \(file): its permissions are too open"
         }
         let more = try await database.settings(in: folder).flatMap { ["--set", "\($0)=\($1)"] }
         let ended = try await ChildProcess.run("pushserver", ["serve"] + settings(folder) + more)

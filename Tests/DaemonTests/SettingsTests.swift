@@ -39,13 +39,12 @@ struct SettingsTests {
                 + "configuration: a gorush in sync mode reports failures in its responses"),
         Case(
             yaml: "transport:\n\n  waku: { url: 'http://127.0.0.1:99999' }\n",
-            problem:
-                "transport.waku.url: expected an http or https URL, with a port up to 65535 if with any, and without query (FILE, line 3)"),
+            problem: "transport.waku.url: expected an http or https URL without query, such as http://127.0.0.1:8645 (FILE, line 3)"),
         Case(
             yaml: "transport: { waku: { url: 'http://a', urls: ['http://b', 'http://c'] } }\n",
-            problem: "transport.waku.url: conflicts with transport.waku.urls; set only one of them"),
+            problem: "transport.waku.url: conflicts with transport.waku.urls; set only one of them (FILE, line 1)"),
         Case(
-            yaml: "transport: { waku: { urls: ['http://b', 'http://b'] } }\n", problem: "transport.waku.urls: http://b is there twice"),
+            yaml: "transport: { waku: { urls: ['http://b', 'http://b'] } }\n", problem: "transport.waku.urls: http://b is listed twice (FILE, line 1)"),
         Case(
             yaml: "transport: { waku: { urls: ['http://b', 'c'] } }\n",
             problem: "transport.waku.urls: expected a list of URLs, each an http or https URL"),
@@ -54,7 +53,7 @@ struct SettingsTests {
             problem: "transport.waku.maximumPostsInFlight: expected a whole number from 1 to 64, found 0 (FILE, line 1)"),
         Case(
             yaml: "registration: { apnTopics: [] }\n",
-            problem: "registration.apnTopics: expected at least one bundle id, or none of the setting to serve every app"),
+            problem: "registration.apnTopics: expected at least one bundle id; leave the setting out to serve every app, found [] (FILE, line 1)"),
         Case(
             yaml: "storage: { maximumBytes: 10GB }\n",
             problem: "storage.maximumBytes: expected a whole number from 1048576 to 9223372036854775807, found 10GB (FILE, line 1)"),
@@ -64,22 +63,22 @@ struct SettingsTests {
                 "admin.listen: expected HOST:PORT, like 127.0.0.1:8645; port 0 means any free port, found 127.0.0.1:99999 (FILE, line 1)"),
         Case(
             yaml: "gorush: { url: 'https://host', certificateAuthorityFile: /nowhere/ca.pem }\n",
-            problem: "gorush.certificateAuthorityFile: /nowhere/ca.pem does not exist or cannot be read"),
+            problem: "gorush.certificateAuthorityFile: the file does not exist or cannot be read, found /nowhere/ca.pem (FILE, line 1)"),
         Case(
             yaml: "admin: { listen: 'localhost:8645' }\n",
-            problem: "transport.embedded.listen: 127.0.0.1:8645 is where admin.listen listens already, on localhost:8645"),
+            problem: "transport.embedded.listen: 127.0.0.1:8645 is already used by admin.listen, on localhost:8645"),
         Case(
             yaml: "transport: { embedded: { listen: ['0.0.0.0:70', '127.0.0.1:70'] } }\n",
-            problem: "transport.embedded.listen: 127.0.0.1:70 is where transport.embedded.listen listens already, on 0.0.0.0:70"),
+            problem: "transport.embedded.listen: 127.0.0.1:70 is already used by transport.embedded.listen, on 0.0.0.0:70, found [0.0.0.0:70, 127.0.0.1:70] (FILE, line 1)"),
         Case(
             yaml: "transport: { pubsubTopics: [/waku/2/rs/16/32, /waku/2/rs/16/32] }\n",
-            problem: "transport.pubsubTopics: /waku/2/rs/16/32 is there twice"),
+            problem: "transport.pubsubTopics: /waku/2/rs/16/32 is listed twice, found [/waku/2/rs/16/32, /waku/2/rs/16/32] (FILE, line 1)"),
         Case(
             yaml: "gorush: { routes: { a: { platform: ios }, b: { platform: ios } } }\n",
-            problem: "gorush.routes.b: the rest of ios go to gorush.routes.a already"),
+            problem: "gorush.routes.b: platform ios is already assigned to gorush.routes.a"),
         Case(
             yaml: "gorush: { routes: { a: { apnTopics: [x, y] }, b: { apnTopics: [y] } } }\n",
-            problem: "gorush.routes.b: the pushes of y go to gorush.routes.a already"),
+            problem: "gorush.routes.b: y is already assigned to gorush.routes.a"),
         Case(
             yaml: "gorush:\n  routes:\n    a: {}\n",
             problem: "gorush.routes.a: expected either apnTopics, or platform with ios or android"),
@@ -91,12 +90,12 @@ struct SettingsTests {
         ),
         Case(
             yaml: "gateways: { nextcloudOrigin: { serverURL: 'https://a', authentication: { url: 'http://b' } } }\n",
-            problem: "gateways.nextcloudOrigin.backendTokenFile: expected the file with what the backend shows at /notify"),
+            problem: "gateways.nextcloudOrigin.backendTokenFile: required: the file with the bearer token that your backend sends to /notify"),
         Case(
             yaml: "gateways: { nextcloudOrigin: { serverURL: 'https://a', backendToken: hush } }\n",
-            problem: "gateways.nextcloudOrigin.authentication.url: expected where the backend is asked"),
+            problem: "gateways.nextcloudOrigin.authentication.url: required: the URL of your backend's login check, such as http://127.0.0.1:9000/whoami"),
         Case(
-            yaml: "storage: { kind: postgresql }\n", problem: "storage.url: expected a URL like postgresql://user@host/database"),
+            yaml: "storage: { kind: postgresql }\n", problem: "storage.url: required: a URL like postgresql://user@host/database"),
         Case(
             yaml: "storage: { kind: postgresql, url: 'postgresql://a:b@c/d' }\n",
             problem: "storage.url: the URL contains a password, which would be printed"),
@@ -105,12 +104,20 @@ struct SettingsTests {
             problem: "storage.url: a database on another host needs sslmode=verify-full, the default"),
         Case(
             yaml: "storage: { kind: postgresql, url: 'postgresql://a@/d', backup: { folder: /nowhere } }\n",
-            problem: "storage.backup.folder: PostgreSQL has backups of its own; docs/SCALE.md describes them"),
+            problem: "storage.backup.folder: PostgreSQL has its own backups; docs/SCALE.md describes them, found /nowhere (FILE, line 1)"),
         Case(
-            yaml: "storage: { url: 'postgresql://a@/d' }\n", problem: "storage.url: has no effect without storage.kind: postgresql"),
+            yaml: "storage: { url: 'postgresql://a@/d' }\n", problem: "storage.url: has no effect without storage.kind: postgresql (FILE, line 1)"),
         Case(
             yaml: "server: { name: 'a b' }\n",
             problem: "server.name: expected 1 to 64 letters, digits, dots, hyphens and underscores, found a b (FILE, line 1)"),
+        Case(
+            yaml: "gateways: { listen: '127.0.0.1:1', softphone: { apps: {} } }\n",
+            problem: "gateways.softphone.apps: required: at least one app"),
+        Case(
+            yaml: "canary: { interval: 7s }\n", problem: "canary.interval: expected 0s, or at least 10s, found 7s (FILE, line 1)"),
+        Case(
+            yaml: "gorush: { ios: { push_type: background, priority: normal }, routes: { a: { platform: ios }, b: { apnTopics: [c] } } }\n",
+            problem: "gorush.ios.content_available: must be true with push_type background; otherwise Apple does not wake the app"),
         Case(
             yaml: "admin: { allowedHosts: ['*'] }\n",
             problem: "admin.allowedHosts: expected a list of host names, found [*] (FILE, line 1)"),
@@ -150,9 +157,9 @@ struct SettingsTests {
         arguments: [
             ("text", 0o600, "", "gorush.headersFile: expected a list of headers like"),
             ("", 0o600, "", "gorush.headersFile: expected a list of headers like"),
-            ("A: b", 0o644, "", "FILE: others than its owner may read or change it"),
+            ("A: b", 0o644, "", "its permissions are too open (0644); run: chmod 600 FILE, found FILE"),
             ("A: b", 0o600, "C: d", "gorush.headersFile: conflicts with gorush.headers; set only one of them"),
-            (nil, 0o600, "", "gorush.headersFile: FILE does not exist"),
+            (nil, 0o600, "", "gorush.headersFile: the file does not exist, found FILE"),
         ] as [(String?, Int, String, String)])
     func `a file of headers that cannot be used is a problem`(content: String?, mode: Int, beside: String, problem: String) async throws {
         let folder = try TemporaryFolder()

@@ -80,7 +80,7 @@ struct StartTests {
             advice = "belongs to another identity than the one in \(folder.path("identity.key"))"
         case .otherProgram:
             try await DatabaseQueue(path: path).write { try $0.execute(sql: "CREATE TABLE theirs (id)") }
-            advice = "name another one with storage.path or storage.url"
+            advice = "set storage.path or storage.url to another one"
         case .otherVersion:
             #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
             try ServerDatabase(path: path).execute("INSERT INTO grdb_migrations VALUES ('of-the-future')")

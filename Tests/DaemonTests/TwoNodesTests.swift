@@ -30,7 +30,7 @@ import Wire
                 try await load
                 try await clients.write(start + 8..<start + 12)
                 await clients.waitForAnswers(to: start + 12)
-                #expect(await server.log.wait { $0.contains("trouble with the node") && $0.contains(node.name) })
+                #expect(await server.log.wait { $0.contains("node unusable") && $0.contains(node.name) })
                 #expect(try await health(of: server).hasWarning(of: node))
 
                 await node.start()

@@ -330,7 +330,7 @@ struct DevicesTests {
             world.advance(by: RepeatCounter.interval)
             #expect(try await world.post("alice_files_ios") == refusal)
             #expect(reports().count == 2 && reports().last?.contains(#""count": 3"#) == true)
-            #expect(!lines.all.contains { $0.contains("the store takes nothing") })
+            #expect(!lines.all.contains { $0.contains("cannot be stored") })
             #expect(try await world.client.send(.delete, "/devices?" + Self.deletion("alice_talk_ios")).status == 200)
             world.store.set(isStorageFull: false)
             #expect(try await world.post("alice_files_ios").status == 200)
@@ -343,7 +343,7 @@ struct DevicesTests {
             world.store.set(room: 0)
             for _ in 0..<3 { #expect(try await world.post("alice_talk_ios").status == 503) }
         }
-        #expect(lines.all.count { $0.contains("the store takes nothing from the Nextcloud proxy") } == 1)
+        #expect(lines.all.count { $0.contains("requests of the Nextcloud proxy cannot be stored") } == 1)
     }
 
     @Test func `other methods and paths are rejected`() async throws {

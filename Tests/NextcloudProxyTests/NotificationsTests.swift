@@ -309,7 +309,7 @@ struct NotificationsTests {
             }
         }
         #expect(lines.all.count { $0.contains("because the push queue is full") } == 1)
-        #expect(!lines.all.contains { $0.contains("the store takes nothing") })
+        #expect(!lines.all.contains { $0.contains("cannot be stored") })
     }
 
     @Test func `a partly written long batch is complete after it is sent again`() async throws {

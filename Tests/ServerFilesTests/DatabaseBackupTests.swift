@@ -43,7 +43,7 @@ struct DatabaseBackupTests {
         let error = await #expect(throws: BackupError.self) {
             try await DatabaseBackup(of: folder.path("push.sqlite"), recipients: []).write(to: folder.path("copy"))
         }
-        #expect(error?.description == "\(folder.path("copy")) is there already")
+        #expect(error?.description == "\(folder.path("copy")) already exists; choose another name")
         #expect(try String(contentsOfFile: folder.path("copy"), encoding: .utf8) == "mine")
         await store.close()
     }
@@ -85,6 +85,6 @@ struct DatabaseBackupTests {
             try BackupSpace.check(byteCount: free / 3 * 2, place: folder.path(""), plainCopy: folder.path(""))
         }
         let error = BackupError.diskFull(path: "/backups", needed: 5 << 30, free: 3 << 30)
-        #expect(error.description == "the disk of /backups has 3072 MiB free, and the backup needs 5120 MiB: make room")
+        #expect(error.description == "the backup needs 5120 MiB, and the disk of /backups has 3072 MiB free")
     }
 }

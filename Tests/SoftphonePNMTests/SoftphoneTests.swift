@@ -209,7 +209,7 @@ struct SoftphoneTests {
             }
         }
         #expect(lines.all.count { $0.contains("because the push queue is full") } == 1)
-        #expect(!lines.all.contains { $0.contains("the store takes nothing") })
+        #expect(!lines.all.contains { $0.contains("cannot be stored") })
     }
 
     @Test func `a failed push gets 500, whatever the other pushes get`() async throws {

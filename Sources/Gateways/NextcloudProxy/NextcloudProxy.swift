@@ -124,7 +124,7 @@ package final class NextcloudProxy: Gateway {
             failures.report("rejected Nextcloud notifications because the push queue is full")
             return .queueFull
         } catch {
-            failures.report("the store takes nothing from the Nextcloud proxy", error)
+            failures.report("requests of the Nextcloud proxy cannot be stored", error)
             return .unavailable
         }
     }

@@ -114,7 +114,7 @@ package final class SoftphoneGateway: Gateway {
             failures.report("rejected softphones' pushes because the push queue is full")
             return []
         } catch {
-            failures.report("the store takes nothing from the softphone gateway", error)
+            failures.report("requests of the softphone gateway cannot be stored", error)
             return []
         }
     }

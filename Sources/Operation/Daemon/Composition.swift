@@ -192,7 +192,7 @@ struct Composition {
 
     private static func delivery(_ basis: Basis, _ directory: TopicDirectory) -> DeliveryLoop? {
         guard var configuration = basis.settings.delivery else {
-            basis.logger.warning("DRY RUN: no gorush.url is set; pushes are accepted and discarded, none leaves this machine")
+            basis.logger.warning("dry run: gorush.url is not set; accepted pushes are discarded")
             return nil
         }
         configuration.drainLimit = basis.limits.gracePeriod

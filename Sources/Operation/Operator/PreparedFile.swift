@@ -41,7 +41,7 @@ struct PreparedFile {
                 while let chunk = try source.read(upToCount: 1 << 20), !chunk.isEmpty { try write(chunk) }
             }
         } catch is AgeError {
-            throw .failed("The backup is damaged: it was changed, or lacks its end.")
+            throw .failed("The backup is damaged: it is truncated or was modified.")
         } catch {
             throw .configuration("\(path) cannot be written: \(error.localizedDescription)")
         }
@@ -53,7 +53,7 @@ struct PreparedFile {
             let size = try? FileManager.default.attributesOfItem(atPath: place + suffix)[.size] as? Int
             guard (size ?? 0) == 0 else {
                 throw .configuration(
-                    "\(place + suffix) is there. Stop the server and move \(place), \(place)-wal and \(place)-shm away; then try again.")
+                    "\(place + suffix) already exists. Stop the server, move \(place), \(place)-wal and \(place)-shm away, and try again.")
             }
         }
     }

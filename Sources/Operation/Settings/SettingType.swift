@@ -83,7 +83,7 @@ extension SettingType<String> {
             })
     }
 
-    private static var urlExpectation: String { "an http or https URL, with a port up to 65535 if with any, and without query" }
+    private static var urlExpectation: String { "an http or https URL without query, such as http://127.0.0.1:8645" }
 
     /// A text that neither an error nor the effective configuration shows.
     static func secret(_ expected: String = "a text") -> SettingType {

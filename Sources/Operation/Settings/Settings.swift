@@ -90,7 +90,7 @@ package struct Settings: HoldsSecret, Sendable {
         pubsubTopics = reader.list("transport.pubsubTopics", of: .pubsubTopic, default: ["/waku/2/rs/16/32"], isSet: true)
         let quietTopics = reader.list("transport.quietTopics", of: .pubsubTopic, isSet: true)
         for topic in quietTopics where !pubsubTopics.contains(topic) {
-            reader.report("transport.quietTopics: \(topic) is not in transport.pubsubTopics; add it there, or remove it here")
+            reader.report("transport.quietTopics", "\(topic) is not in transport.pubsubTopics; add it there, or remove it here")
         }
         echoesReplies = reader.value("transport.replyEcho", .bool, default: true)
         embeddedListen = reader.list("transport.embedded.listen", of: .address, default: [ListenAddress(host: "127.0.0.1", port: 8645)])
@@ -109,7 +109,7 @@ package struct Settings: HoldsSecret, Sendable {
         delivery = Self.gorush(&reader)
 
         if waku.storePeerAddress != nil, !waku.usesHistory, !waku.confirmsPublishing {
-            reader.report("transport.waku.storePeer: has no effect, because neither history nor confirmPublishing asks a store")
+            reader.report("transport.waku.storePeer", "has no effect, because neither history nor confirmPublishing asks a store")
         }
 
         registrationPolicy = RegistrationPolicy(
@@ -148,7 +148,7 @@ package struct Settings: HoldsSecret, Sendable {
         let urls = reader.list("transport.waku.urls", of: .url, isSet: true)
         guard !urls.isEmpty else { return [reader.value("transport.waku.url", .url, default: "http://127.0.0.1:8645")] }
         if reader.optional("transport.waku.url", .url) != nil {
-            reader.report("transport.waku.url: conflicts with transport.waku.urls; set only one of them")
+            reader.report("transport.waku.url", "conflicts with transport.waku.urls; set only one of them")
         }
         return urls
     }
@@ -157,7 +157,7 @@ package struct Settings: HoldsSecret, Sendable {
     private static func apnTopics(_ reader: inout SettingsReader) -> Set<String>? {
         let key = "registration.apnTopics"
         let topics = reader.optionalList(key, of: .text("bundle ids"), isSet: true)
-        if topics?.isEmpty == true { reader.report("\(key): expected at least one bundle id, or none of the setting to serve every app") }
+        if topics?.isEmpty == true { reader.report(key, "expected at least one bundle id; leave the setting out to serve every app") }
         return topics.map { Set($0) }
     }
 
@@ -177,7 +177,7 @@ package struct Settings: HoldsSecret, Sendable {
     private static func notePortsInUseTwice(_ addresses: [(key: String, address: ListenAddress)], _ reader: inout SettingsReader) {
         for (index, one) in addresses.enumerated() {
             for other in addresses[..<index] where one.address.collides(with: other.address) {
-                reader.report("\(one.key): \(one.address) is where \(other.key) listens already, on \(other.address)")
+                reader.report(one.key, "\(one.address) is already used by \(other.key), on \(other.address)")
             }
         }
     }

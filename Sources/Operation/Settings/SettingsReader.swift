@@ -15,6 +15,10 @@ struct SettingsReader {
     /// The settings that work and will not for long.
     private(set) var warnings: [String] = []
     private(set) var effective: [Effective] = []
+    /// The settings whose values no problem shows.
+    private var secrets: Set<String> = []
+    /// The sections whose names the operator chooses.
+    private var sections: Set<String> = []
 
     init(_ source: SettingsSource) {
         self.source = source
@@ -48,6 +52,7 @@ struct SettingsReader {
     mutating func list<Element>(
         _ key: String, of type: SettingType<Element>, default fallback: [Element] = [], isSet: Bool = false
     ) -> [Element] {
+        if type.isSecret { secrets.insert(key) }
         var elements = fallback
         if let found = source.find(key) {
             let texts =
@@ -57,13 +62,13 @@ struct SettingsReader {
                 }
             let parsed = texts.compactMap(type.parse)
             if parsed.isEmpty && !fallback.isEmpty || parsed.count != texts.count {
-                report(found, expected: "a list of \(type.plural ?? type.expected)", isSecret: type.isSecret)
+                report(found, "expected a list of \(type.plural ?? type.expected)", isSecret: type.isSecret)
             } else {
                 elements = parsed
             }
         }
         let shown = elements.map(type.show)
-        if isSet, let twice = shown.first(where: { text in shown.count { $0 == text } > 1 }) { report("\(key): \(twice) is there twice") }
+        if isSet, let twice = shown.first(where: { text in shown.count { $0 == text } > 1 }) { report(key, "\(twice) is listed twice") }
         effective.append(Effective(key: key, value: .list(shown)))
         return elements
     }
@@ -82,7 +87,7 @@ struct SettingsReader {
         let text = optional(key, .secret())
         guard let lines = privateLines(insteadOf: key) else { return text }
         guard lines.count == 1 else {
-            report("\(key)File: expected one line with a text in the file")
+            report("\(key)File", "expected one line with a text in the file")
             return nil
         }
         return lines[0]
@@ -95,7 +100,7 @@ struct SettingsReader {
         let type = SettingType.header
         let parsed = lines.compactMap(type.parse)
         if parsed.isEmpty || parsed.count != lines.count {
-            report("\(key)File: expected a list of \(type.expected) in the file, one a line")
+            report("\(key)File", "expected a list of \(type.expected) in the file, one a line")
         }
         return parsed
     }
@@ -106,14 +111,14 @@ struct SettingsReader {
     private mutating func privateLines(insteadOf key: String) -> [String]? {
         let fileKey = key + "File"
         guard let path = optional(fileKey, .path) else { return nil }
-        if isSet(key) { report("\(fileKey): conflicts with \(key); set only one of them") }
+        if isSet(key) { report(fileKey, "conflicts with \(key); set only one of them") }
         do {
             if let bytes = try PrivateFile(path: path).read() {
                 return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
             }
-            report("\(fileKey): \(path) does not exist")
+            report(fileKey, "the file does not exist")
         } catch {
-            report("\(fileKey): \(path): \(error)")
+            report(fileKey, "\(error)")
         }
         return nil
     }
@@ -121,7 +126,7 @@ struct SettingsReader {
     /// Reads the path of a readable file, or nil if it is not set.
     mutating func existingFile(_ key: String) -> String? {
         let path = optional(key, .path)
-        if let path, !FileManager.default.isReadableFile(atPath: path) { report("\(key): \(path) does not exist or cannot be read") }
+        if let path, !FileManager.default.isReadableFile(atPath: path) { report(key, "the file does not exist or cannot be read") }
         return path
     }
 
@@ -131,34 +136,49 @@ struct SettingsReader {
     func has(section: String) -> Bool { source.has(section: section) }
 
     /// The names that the operator chose below a section.
-    func names(below section: String) -> [String] { source.names(below: section) }
+    mutating func names(below section: String) -> [String] {
+        sections.insert(section)
+        return source.names(below: section)
+    }
 
     /// Returns the names if they may contain dots: a name ends before one of these keys.
-    func names(below section: String, before keys: [String]) -> [String] { source.names(below: section, before: keys) }
+    mutating func names(below section: String, before keys: [String]) -> [String] {
+        sections.insert(section)
+        return source.names(below: section, before: keys)
+    }
 
-    /// Adds a problem, for example one that concerns several settings together.
-    mutating func report(_ problem: String) { problems.append(problem) }
+    /// Reports a problem of a setting, with its value unless that is secret, and with its origin.
+    mutating func report(_ key: String, _ problem: String) {
+        guard let found = source.find(key) else { return report("\(key): \(problem)") }
+        report(found, problem, isSecret: secrets.contains(key))
+    }
+
+    /// Reports a problem once: routes repeat those of the settings that they inherit.
+    private mutating func report(_ problem: String) {
+        if !problems.contains(problem) { problems.append(problem) }
+    }
 
     /// Adds a warning about a setting that a later version no longer reads.
     mutating func warn(_ warning: String) { warnings.append(warning) }
 
     /// Reports settings that exist in the source and were not read. Call this function after reading all settings.
-    mutating func finish() { problems += source.unusable(besides: Set(effective.map(\.key))) }
+    mutating func finish() { problems += source.unusable(besides: Set(effective.map(\.key)), sections: sections) }
 
     private mutating func parse<Value>(_ key: String, _ type: SettingType<Value>) -> Value? {
+        if type.isSecret { secrets.insert(key) }
         guard let found = source.find(key) else { return nil }
         if found.isQuoted, !type.allowsQuotes {
-            report(found, expected: "\(type.expected) without quotes", isSecret: type.isSecret)
+            report(found, "expected \(type.expected) without quotes", isSecret: type.isSecret)
             return nil
         }
         if case .scalar(let text) = found.value, let value = type.parse(type.isPath ? found.path : text) { return value }
-        report(found, expected: type.expected, isSecret: type.isSecret)
+        report(found, "expected \(type.expected)", isSecret: type.isSecret)
         return nil
     }
 
     /// - Parameter isSecret: Whether the value may contain a secret, which the problem then does not show.
-    private mutating func report(_ found: SettingsSource.Found, expected: String, isSecret: Bool) {
+    private mutating func report(_ found: SettingsSource.Found, _ problem: String, isSecret: Bool) {
         let value = isSecret ? "" : ", found \(found.value.text)"
-        report("\(found.name): expected \(expected)\(value)" + (found.line.map { " (\($0))" } ?? ""))
+        report("\(found.name): \(problem)\(value)" + (found.line.map { " (\($0))" } ?? ""))
     }
 }

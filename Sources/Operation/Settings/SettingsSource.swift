@@ -128,7 +128,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
         switch error {
         case YamlError.duplicatedKeysInMapping(let keys, let context):
             let section = context.mark.line > 1 ? " in the section that begins at line \(context.mark.line)" : ""
-            return "\(Set(keys).sorted().joined(separator: ", ")): the key is there twice\(section); keep one of them"
+            return "\(Set(keys).sorted().joined(separator: ", ")): the key is set twice\(section); keep one of them"
         case YamlError.scanner(_, let problem, let mark, _), YamlError.parser(_, let problem, let mark, _),
             YamlError.composer(_, let problem, let mark, _):
             return "not YAML: \(problem) (line \(mark.line))"
@@ -167,8 +167,11 @@ package struct SettingsSource: HoldsSecret, Sendable {
     }
 
     /// Returns a problem for each key that is no known setting or has no value.
-    package func unusable(besides known: Set<String>) -> [String] {
+    ///
+    /// - Parameter sections: The sections whose names the operator chooses. Their reader reports an empty one if that is wrong.
+    package func unusable(besides known: Set<String>, sections: Set<String> = []) -> [String] {
         let empty = emptyKeys.sorted { $0.value < $1.value }.compactMap { key, line -> String? in
+            if sections.contains(key) { return nil }
             if known.contains(key) { return "\(key): no value in \(fileName), line \(line); leave the key out for its default" }
             return known.contains { $0.hasPrefix(key + ".") } ? nil : unknown(key, in: "\(fileName), line \(line)", known)
         }
@@ -256,7 +259,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
                 file[key] = Entry(value: .list(texts), line: line)
             }
         case .alias:
-            problems.append("\(key): an alias that points nowhere in \(fileName), line \(line)")
+            problems.append("\(key): an alias without its anchor in \(fileName), line \(line)")
         }
     }
 }

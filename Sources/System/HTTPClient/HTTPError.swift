@@ -9,7 +9,9 @@ package struct HTTPError: Error, Hashable, Sendable {
         case invalidURL
         /// A header name or value is invalid, for example because of a line break.
         case invalidHeader
-        /// The host does not exist, or no process listens there.
+        /// The name of the host has no address.
+        case unknownHost
+        /// No process listens there, or the network does not reach it.
         case couldNotConnect
         /// The handshake failed or the certificate is not trusted.
         case tls
@@ -50,7 +52,8 @@ extension HTTPError.Kind: CustomStringConvertible {
         switch self {
         case .invalidURL: "its address is no http or https URL"
         case .invalidHeader: "a header cannot be sent"
-        case .couldNotConnect: "there is no such host, or nobody listens there"
+        case .unknownHost: "its host is unknown"
+        case .couldNotConnect: "it accepts no connection"
         case .tls: "the TLS handshake failed, or its certificate is not trusted"
         case .timedOut: "it did not respond in time"
         case .connectionLost: "the connection broke before the response was complete"
@@ -70,7 +73,8 @@ extension HTTPError.Kind {
             // libcurl reports "unsupported protocol" for a response without a status line too, which it takes for HTTP/0.9.
             case CURLE_UNSUPPORTED_PROTOCOL: requestMayHaveArrived ? .malformedResponse : .invalidURL
             case CURLE_URL_MALFORMAT: .invalidURL
-            case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: .couldNotConnect
+            case CURLE_COULDNT_RESOLVE_HOST: .unknownHost
+            case CURLE_COULDNT_CONNECT: .couldNotConnect
             case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
                 CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
                 .tls

@@ -80,7 +80,7 @@ struct ImportCommandTests {
         #expect(audit.exitCode == 0, "\(audit.output)")
 
         let again = try await world.runImport("copy.db")
-        #expect(again.exitCode == 78 && again.error.contains("is there. Stop the server and move"), "\(again.error)")
+        #expect(again.exitCode == 78 && again.error.contains("already exists. Stop the server, move"), "\(again.error)")
     }
 
     @Test func `the report names each reason, and no token`() async throws {
@@ -191,7 +191,7 @@ struct ImportCommandTests {
         #expect(missing.exitCode == 78 && missing.error.contains("There is no key file"), "\(missing.error)")
         try world.folder.write(key, to: "open.key", mode: 0o644)
         let open = try await world.runImport(keyFile: "open.key")
-        #expect(open.exitCode == 78 && open.error.contains("0600"), "\(open.error)")
+        #expect(open.exitCode == 78 && open.error.contains("chmod 600"), "\(open.error)")
     }
 
     // MARK: Source
@@ -280,7 +280,7 @@ struct ImportCommandTests {
                 "import", "status-go", world.folder.path("other.db"), "--key-file", world.folder.path("node.key"), "--config",
                 folder.path("running.yaml"),
             ])
-        #expect(target.exitCode == 78 && target.error.contains("is there"), "\(target.error)")
+        #expect(target.exitCode == 78 && target.error.contains("already exists"), "\(target.error)")
         #expect(await server.terminate() == 0)
     }
 

@@ -136,11 +136,11 @@ final class WakuStatus: Sendable {
         }
         guard previous != issue else { return }
         if let issue {
-            logger.warning("trouble with the node", metadata: ["subject": "\(subject)", "trouble": "\(issue)"])
+            logger.warning("node unusable", metadata: ["subject": "\(subject)", "reason": "\(issue)"])
         } else if previous == Self.notPolledIssue {
             logger.notice("the node is usable", metadata: ["subject": "\(subject)"])
         } else {
-            logger.warning("trouble with the node ended", metadata: ["subject": "\(subject)"])
+            logger.warning("node usable again", metadata: ["subject": "\(subject)"])
         }
     }
 

@@ -75,7 +75,7 @@ final class ProcessLifetime: Sendable {
 
     private func handle(_ signal: Int32) {
         if signal == SIGHUP {
-            log(.notice, "SIGHUP: nothing is reloaded; changed settings hold after a restart")
+            log(.notice, "ignoring SIGHUP: settings are read at the start; restart the server to apply changes")
         } else if signal == SIGUSR1 || signal == SIGUSR2 {
             // Their default action would end the process.
             log(.notice, "signal ignored", ["signal": "\(signal == SIGUSR1 ? "SIGUSR1" : "SIGUSR2")"])
@@ -95,7 +95,7 @@ final class ProcessLifetime: Sendable {
     }
 
     private func end() {
-        let line = log(.error, "a service hangs: exiting anyway; the database has what was accepted")
+        let line = log(.error, "the shutdown took too long; exiting. The database has every accepted push")
         _ = line.wait(timeout: .now() + Self.lastLineLimit / .seconds(1))
         _exit(0)
     }

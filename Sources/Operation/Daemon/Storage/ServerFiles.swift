@@ -60,14 +60,14 @@ struct DatabaseError: Error, CustomStringConvertible {
     init(_ error: StoreError, _ settings: Settings) {
         let reason =
             switch error {
-            case .notADatabase: "\(error). Move it away, or name another one with storage.path or storage.url"
+            case .notADatabase: "\(error). Move it away, or set storage.path or storage.url to another one"
             case .otherIdentity:
                 "it belongs to another identity than the one in \(settings.identityKeyFile), and a database never changes its identity. "
-                    + "Name its own key file with identity.keyFile, or another database with storage.path or storage.url"
-            case .unknownSchema: "\(error). Start the version that wrote it, or bring back a backup of this one's time"
+                    + "Set identity.keyFile to the key of that database, or storage.path or storage.url to another database"
+            case .unknownSchema: "\(error). Start the version that wrote it, or restore a backup that this version made"
             case .sealingKeyMissing:
                 "it is sealed, and the sealing key file \(settings.sealingKeyFile) does not exist. Restore the file from its backup, "
-                    + "or name it with storage.sealingKeyFile"
+                    + "or set storage.sealingKeyFile to its path"
             case .sealingKeyUnknown(let id):
                 "it needs the sealing key \(id), which \(settings.sealingKeyFile) does not contain. "
                     + "Add its line from the backup of the file"

@@ -146,7 +146,7 @@ package struct StatusGoImportReport: Report {
                 "The database is complete, but the key is not installed. Put a copy of its file there. \(error.description)")
         }
         guard installed.publicKey == key.publicKey else {
-            throw .configuration("The database is complete, but another process has made the key file \(path) meanwhile. Replace it.")
+            throw .configuration("The database is complete, but another process created the key file \(path) during the import. Replace it with the imported key.")
         }
         try FolderOwner.give(path)
     }

@@ -110,7 +110,7 @@ package struct RestoreReport: Report {
         } catch AgeError.otherRecipient {
             throw Failure.configuration("\(file) is encrypted for other keys than those in \(identityFile).")
         } catch is AgeError {
-            throw Failure.failed("\(file) is damaged: it was changed, or lacks its end.")
+            throw Failure.failed("\(file) is damaged: it is truncated or was modified.")
         }
         return identities
     }

@@ -14,10 +14,10 @@ package enum BackupError: Error {
 extension BackupError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .exists(let path): "\(path) is there already"
-        case .unwritable(let path, let errno): unsafe "\(path) cannot be made: \(String(cString: strerror(errno)))"
+        case .exists(let path): "\(path) already exists; choose another name"
+        case .unwritable(let path, let errno): unsafe "cannot create \(path): \(String(cString: strerror(errno)))"
         case .diskFull(let path, let needed, let free):
-            "the disk of \(path) has \(free >> 20) MiB free, and the backup needs \(max(needed >> 20, 1)) MiB: make room"
+            "the backup needs \(max(needed >> 20, 1)) MiB, and the disk of \(path) has \(free >> 20) MiB free"
         case .failed(.damaged): "the copy of the database is damaged: check the database and the disk"
         case .failed(let error): "\(error)"
         }

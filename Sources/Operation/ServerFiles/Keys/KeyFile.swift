@@ -59,7 +59,7 @@ package struct KeyFile: Sendable {
     /// - Throws: as ``load()``, and when it cannot be written. A credential is never made: it is the service manager's to give.
     package func loadOrCreate() throws(KeyFileError) -> PrivateKey {
         if let key = try load() { return key }
-        guard !file.isCredential else { throw failure("the service manager gives no such credential; the unit has to load it") }
+        guard !file.isCredential else { throw failure(file.missingCredential) }
         var random = SecureRandom()
         return try install(.generate(using: &random))
     }
@@ -77,7 +77,7 @@ package struct KeyFile: Sendable {
         new.append(UInt8(ascii: "\n"))
         try checked { () throws(PrivateFileError) in try file.write(new, replaces: false) }
         // Read back: another process may have been faster, and then the file decides.
-        guard let key = try load() else { throw failure("it went away while it was made") }
+        guard let key = try load() else { throw failure("it was deleted while it was being created") }
         return key
     }
 

@@ -22,6 +22,12 @@ package struct PrivateFile: Sendable {
         isCredential = !folder.isEmpty && folder == Self.folder(of: path)
     }
 
+    /// Why a credential that does not exist is an error: only the service manager creates it.
+    var missingCredential: String {
+        let name = path.split(separator: "/").last ?? ""
+        return "credential \(name) not found in $CREDENTIALS_DIRECTORY; add LoadCredential= or LoadCredentialEncrypted= to the unit"
+    }
+
     /// - Returns: The bytes, which the caller wipes if they are secret, or nil if the file does not exist.
     package func read() throws(PrivateFileError) -> [UInt8]? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
@@ -33,7 +39,8 @@ package struct PrivateFile: Sendable {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw .init("it is not a file") }
         guard isCredential || status.st_mode & 0o077 == 0 else {
-            throw .init("others than its owner may read or change it; its mode has to be 0600: `chmod 600` puts that right")
+            let mode = "0" + String(status.st_mode & 0o777, radix: 8)
+            throw .init("its permissions are too open (\(mode)); run: chmod 600 \(path)")
         }
         // The buffer has its final size, so that growing it leaves no copy of the secret in memory.
         var bytes = [UInt8](repeating: 0, count: min(Int(status.st_size), Self.maximumByteCount))
@@ -57,7 +64,7 @@ package struct PrivateFile: Sendable {
                 at: URL(filePath: path).deletingLastPathComponent(), withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
         } catch {
-            throw .init("its folder cannot be made: \(error.localizedDescription)")
+            throw .init("its folder cannot be created: \(error.localizedDescription)")
         }
     }
 
@@ -67,14 +74,14 @@ package struct PrivateFile: Sendable {
     package func write(_ bytes: [UInt8], replaces: Bool) throws(PrivateFileError) {
         let temporary = TemporaryName.next(beside: path)
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .init("it cannot be made: \(Self.systemError())") }
+        guard descriptor >= 0 else { throw .init("it cannot be created: \(Self.systemError())") }
         defer { unsafe unlink(temporary) }
         let written = unsafe Glibc.write(descriptor, bytes, bytes.count)
         let isSynced = sync(descriptor) == 0
         close(descriptor)
         guard written == bytes.count, isSynced else { throw .init("it cannot be written: \(Self.systemError())") }
         let isNamed = unsafe replaces ? rename(temporary, path) == 0 : link(temporary, path) == 0 || errno == EEXIST
-        guard isNamed else { throw .init("it cannot be made: \(Self.systemError())") }
+        guard isNamed else { throw .init("it cannot be created: \(Self.systemError())") }
         try syncFolder()
     }
 

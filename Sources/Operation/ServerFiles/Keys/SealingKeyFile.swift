@@ -46,7 +46,7 @@ package struct SealingKeyFile: Sendable {
     /// - Throws: `KeyFileError` if the file cannot be written. A credential is never created, because the service manager
     ///   provides it.
     package func create() throws(KeyFileError) -> SealingKeys {
-        guard !file.isCredential else { throw failure("the service manager gives no such credential; the unit has to load it") }
+        guard !file.isCredential else { throw failure(file.missingCredential) }
         var random = SecureRandom()
         var secret: FixedBytes<32> = random.fixedBytes()
         var line = Array("1 ".utf8)
@@ -61,7 +61,7 @@ package struct SealingKeyFile: Sendable {
             try file.makeFolder()
             try file.write(line, replaces: false)
         }
-        guard let keys = try load() else { throw failure("it went away while it was made") }
+        guard let keys = try load() else { throw failure("it was deleted while it was being created") }
         return keys
     }
 

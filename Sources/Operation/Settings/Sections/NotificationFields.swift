@@ -27,7 +27,7 @@ struct NotificationFields {
             let key = "\(section).data.\(name)"
             let text = reader.value(key, .text, default: "")
             guard NotificationTemplate.mayHoldData(named: name) else {
-                reader.report("\(key): the name belongs to Apple, Google or this server")
+                reader.report(key, "the name belongs to Apple, Google or this server")
                 continue
             }
             values[["data", name]] = .text(text)
@@ -73,14 +73,20 @@ struct NotificationFields {
         }
     }
 
-    /// Returns the fields that cannot be used together, each with its key.
+    /// A setting that cannot be used together with the others.
+    struct Problem: Hashable {
+        var key: String
+        var text: String
+    }
+
+    /// Returns the fields that cannot be used together.
     ///
     /// - Parameter section: Returns the section whose settings fulfil a condition, the more specific one first.
-    func problems(on platform: GorushPlatform, in section: ((NotificationFields) -> Bool) -> String) -> [String] {
-        func place(_ path: [String], _ problem: String) -> String {
-            "\(section { $0.values[path] != nil }).\(path.joined(separator: ".")): \(problem)"
+    func problems(on platform: GorushPlatform, in section: ((NotificationFields) -> Bool) -> String) -> [Problem] {
+        func place(_ path: [String], _ text: String) -> Problem {
+            Problem(key: "\(section { $0.values[path] != nil }).\(path.joined(separator: "."))", text: text)
         }
-        var problems: [String] = []
+        var problems: [Problem] = []
         if threadsByChat == true, values[["thread-id"]] != nil {
             problems.append(place(["thread-id"], "not together with threadByChat"))
         }
@@ -92,13 +98,18 @@ struct NotificationFields {
             }
         problems += GorushField.all(of: platform).filter { $0.isVisible && values[$0.path] != nil }.map { place($0.path, reason) }
         guard platform == .ios else { return problems }
-        if threadsByChat == true { problems.append("\(section { $0.threadsByChat == true }).threadByChat: \(reason)") }
+        if threadsByChat == true { problems.append(Problem(key: "\(section { $0.threadsByChat == true }).threadByChat", text: reason)) }
         let origin = section { $0.values[["push_type"]] != nil }
         if values[["content_available"]] != .flag(true) {
-            problems.append("\(origin).content_available: true is needed with push_type background, or Apple wakes nobody")
+            problems.append(
+                Problem(
+                    key: "\(origin).content_available",
+                    text: "must be true with push_type background; otherwise Apple does not wake the app"))
         }
         if values[["priority"]] != "normal" {
-            problems.append("\(origin).priority: normal is needed with push_type background, or Apple rejects the push")
+            problems.append(
+                Problem(
+                    key: "\(origin).priority", text: "must be normal with push_type background; otherwise Apple rejects the push"))
         }
         return problems
     }

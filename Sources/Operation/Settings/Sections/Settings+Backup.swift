@@ -21,7 +21,7 @@ extension Settings {
         let recipients = reader.list(
             "storage.backup.recipients", of: SettingType("public keys of age, like age1…") { AgeRecipient($0) }, isSet: true)
         guard let folder else {
-            if !recipients.isEmpty { reader.report("storage.backup.recipients: has no effect without storage.backup.folder") }
+            if !recipients.isEmpty { reader.report("storage.backup.recipients", "has no effect without storage.backup.folder") }
             return nil
         }
         return BackupSettings(folder: folder, schedule: schedule, recipients: recipients)

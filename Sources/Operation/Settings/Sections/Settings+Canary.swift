@@ -19,13 +19,13 @@ extension Settings {
         let token = reader.secret("canary.deviceToken")
         let bundleID = reader.optional("canary.bundleID", .text)
         guard interval != .zero else {
-            if token != nil || bundleID != nil { reader.report("canary.interval: expected a duration, because canary has other settings") }
+            if token != nil || bundleID != nil { reader.report("canary.interval", "required: a duration, because canary has other settings") }
             return nil
         }
         if interval < minimumCanaryInterval {
-            reader.report("canary.interval: expected 0s, or at least \(minimumCanaryInterval.settingText)")
+            reader.report("canary.interval", "expected 0s, or at least \(minimumCanaryInterval.settingText)")
         }
-        if bundleID != nil, token == nil { reader.report("canary.bundleID: has no effect without canary.deviceToken") }
+        if bundleID != nil, token == nil { reader.report("canary.bundleID", "has no effect without canary.deviceToken") }
         let device = token.map { Device(deviceToken: $0, service: bundleID.map { .apn(bundleID: $0) } ?? .firebase) }
         return CanarySettings(interval: interval, device: device)
     }

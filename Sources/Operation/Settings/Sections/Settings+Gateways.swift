@@ -51,10 +51,10 @@ extension Settings {
             apps: reader.names(below: "\(section).apps").sorted { (Int($0) ?? 0) < (Int($1) ?? 0) }.compactMap {
                 appRule("\(section).apps.\($0)", &reader)
             })
-        if configuration.apps.isEmpty { reader.report("\(section).apps: expected at least one app") }
+        if configuration.apps.isEmpty { reader.report("\(section).apps", "required: at least one app") }
         reader.update(&configuration.firstMissGrace, "\(section).firstMissGrace", .duration(from: .zero, to: .seconds(3_600)))
         reader.update(&configuration.deleteUnknownStatus, "\(section).deleteUnknownStatus", .integer(200...403))
-        if ![200, 403].contains(configuration.deleteUnknownStatus) { reader.report("\(section).deleteUnknownStatus: expected 403 or 200") }
+        if ![200, 403].contains(configuration.deleteUnknownStatus) { reader.report("\(section).deleteUnknownStatus", "expected 403 or 200") }
         configuration.subscriptionKeys = reader.list("\(section).subscriptionKeys", of: .secret("keys"))
         reader.update(&configuration.registrationsPerMinute, "\(section).registrationsPerMinute", .integer(0...1_000_000))
         reader.update(&configuration.maximumTokenNumber, "\(section).maximumTokenNumber", .integer(1...1_000_000_000))
@@ -68,10 +68,10 @@ extension Settings {
         let platform = platform(of: key, &reader)
         let topic = reader.optional("\(key).topic", .text)
         let voipTopic = reader.optional("\(key).voipTopic", .text)
-        if let userAgent, (try? Regex(userAgent)) == nil { reader.report("\(key).userAgent: expected a regular expression") }
+        if let userAgent, (try? Regex(userAgent)) == nil { reader.report("\(key).userAgent", "expected a regular expression") }
         guard let platform else { return nil }
         noteTopic(topic, of: platform, key, &reader)
-        if platform == .android, voipTopic != nil { reader.report("\(key).voipTopic: only ios has topics") }
+        if platform == .android, voipTopic != nil { reader.report("\(key).voipTopic", "only apps for ios have a topic") }
         return AppRule(userAgent: userAgent, token: token, platform: platform, topic: topic, voipTopic: voipTopic)
     }
 
@@ -79,13 +79,14 @@ extension Settings {
         let section = "gateways.nextcloudOrigin"
         guard reader.has(section: section) else { return nil }
         for (key, what) in [
-            ("serverURL", "the URL of the server that the apps know"), ("authentication.url", "where the backend is asked"),
+            ("serverURL", "the URL that users enter in the app"),
+            ("authentication.url", "the URL of your backend's login check, such as http://127.0.0.1:9000/whoami"),
         ]
         where !reader.isSet("\(section).\(key)") {
-            reader.report("\(section).\(key): expected \(what)")
+            reader.report("\(section).\(key)", "required: \(what)")
         }
         if !reader.isSet("\(section).backendToken"), !reader.isSet("\(section).backendTokenFile") {
-            reader.report("\(section).backendTokenFile: expected the file with what the backend shows at /notify")
+            reader.report("\(section).backendTokenFile", "required: the file with the bearer token that your backend sends to /notify")
         }
         let serverURL = reader.optional("\(section).serverURL", .url)
         let authenticationURL = reader.optional("\(section).authentication.url", .url)
@@ -115,17 +116,17 @@ extension Settings {
             let silent = reader.list("\(key).silentContentTypes", of: .text("content types"))
             guard let platform else { continue }
             noteTopic(topic, of: platform, key, &reader)
-            if platform == .android, isPushKit { reader.report("\(key).pushkit: only ios has PushKit") }
+            if platform == .android, isPushKit { reader.report("\(key).pushkit", "only apps for ios have PushKit") }
             apps[id] = SoftphoneApp(platform: platform, topic: topic, isPushKit: isPushKit, silentContentTypes: Set(silent))
         }
-        if apps.isEmpty { reader.report("\(section).apps: expected at least one app") }
+        if apps.isEmpty { reader.report("\(section).apps", "required: at least one app") }
         return apps
     }
 
     /// Reads an app's platform, which has no default.
     private static func platform(of key: String, _ reader: inout SettingsReader) -> GatewayNotification.Platform? {
         let type = SettingType<GatewayNotification.Platform>.choice
-        if !reader.isSet("\(key).platform") { reader.report("\(key).platform: expected \(type.expected)") }
+        if !reader.isSet("\(key).platform") { reader.report("\(key).platform", "required: \(type.expected)") }
         return reader.optional("\(key).platform", type)
     }
 
@@ -133,8 +134,8 @@ extension Settings {
         _ topic: String?, of platform: GatewayNotification.Platform, _ key: String, _ reader: inout SettingsReader
     ) {
         switch (platform, topic) {
-        case (.ios, nil): reader.report("\(key).topic: expected a bundle id, for ios needs one")
-        case (.android, .some): reader.report("\(key).topic: only ios has topics")
+        case (.ios, nil): reader.report("\(key).topic", "required for platform ios: the bundle id of the app")
+        case (.android, .some): reader.report("\(key).topic", "only apps for ios have a topic")
         case (.ios, .some), (.android, nil): break
         }
     }

@@ -42,13 +42,13 @@ extension Settings {
         for route in routes {
             let wanted =
                 switch route.pushes {
-                case .apnTopics(let topics): topics.map { "the pushes of \($0)" }
-                case .platform(.ios): ["the rest of ios"]
-                case .platform(.android): ["the rest of android"]
+                case .apnTopics(let topics): topics
+                case .platform(.ios): ["platform ios"]
+                case .platform(.android): ["platform android"]
                 }
             for pushes in Set(wanted).sorted() {
                 if let rival = takers.updateValue(route.name, forKey: pushes) {
-                    reader.report("gorush.routes.\(route.name): \(pushes) go to gorush.routes.\(rival) already")
+                    reader.report("gorush.routes.\(route.name)", "\(pushes) is already assigned to gorush.routes.\(rival)")
                 }
             }
         }
@@ -68,10 +68,10 @@ extension Settings {
         let environment = reader.value("\(key).apnsEnvironment", .choice, default: endpoint.environment)
 
         if url == nil, !headers.isEmpty || certificateAuthorityFile != nil {
-            reader.report("\(key).url: headers and certificateAuthorityFile belong to a url of the route's own")
+            reader.report("\(key).url", "required: headers and certificateAuthorityFile have no effect without the route's own url")
         }
         if url == nil, environment != endpoint.environment {
-            reader.report("\(key).apnsEnvironment: one gorush has one; a url of the route's own is needed")
+            reader.report("\(key).apnsEnvironment", "this route needs its own url, because a gorush serves one environment")
         }
         let pushes: DeliveryConfiguration.Route.Pushes
         switch (topics.isEmpty, platform) {
@@ -79,7 +79,7 @@ extension Settings {
         case (true, "ios"): pushes = .platform(.ios)
         case (true, "android"): pushes = .platform(.android)
         default:
-            reader.report("\(key): expected either apnTopics, or platform with ios or android")
+            reader.report(key, "expected either apnTopics, or platform with ios or android")
             return nil
         }
         var route = DeliveryConfiguration.Route(
@@ -99,8 +99,9 @@ extension Settings {
         var endpoints = [delivery.endpoint]
         for route in delivery.routes {
             guard let endpoint = route.endpoint else { continue }
-            if endpoints.contains(where: { $0.isSameGorush(as: endpoint) && $0.environment != endpoint.environment }) {
-                reader.report("gorush.routes.\(route.name).apnsEnvironment: the gorush at that url is used for another one already")
+            if let other = endpoints.first(where: { $0.isSameGorush(as: endpoint) && $0.environment != endpoint.environment }) {
+                reader.report(
+                    "gorush.routes.\(route.name).apnsEnvironment", "the gorush at this url already serves \(other.environment.rawValue)")
             }
             endpoints.append(endpoint)
         }

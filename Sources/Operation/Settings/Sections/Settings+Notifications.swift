@@ -61,7 +61,8 @@ struct NotificationSettings {
         for (name, replacement) in [("texts", "text"), ("locKeys", "locKey")] where former.contains(name) {
             if reader.has(section: "\(section).types") {
                 reader.report(
-                    "\(section).\(name): conflicts with \(section).types; move its values to \(section).types.TYPE.\(replacement)")
+                    "\(section).\(name)",
+                    "conflicts with \(section).types; move its values to \(section).types.TYPE.\(replacement)")
             } else {
                 reader.warn("\(section).\(name): \(section).types.TYPE.\(replacement) replaces it, and version 0.3 no longer reads it")
             }
@@ -71,14 +72,16 @@ struct NotificationSettings {
 
     /// Reports fields that gorush, Apple or Google cannot use together, for all types and for those with fields of their own.
     private func check(_ platform: GorushPlatform, below section: String, _ reader: inout SettingsReader) {
-        var reported: Set<String> = []
+        // A route without such settings would repeat the problems of those that it inherits.
+        guard reader.has(section: "\(section).\(platform.name)") || reader.has(section: "\(section).types") else { return }
+        var reported: Set<NotificationFields.Problem> = []
         for kind in [nil] + PushKind.allCases.filter({ fieldsByKind[platform]?[$0] != nil }).map(Optional.some) {
             let own = kind.flatMap { fieldsByKind[platform]?[$0] }
             let problems = merged(platform, kind).problems(on: platform) { isSet in
                 let type = kind.flatMap { own.map(isSet) == true ? ".types.\($0.rawValue)" : nil } ?? ""
                 return "\(section)\(type).\(platform.name)"
             }
-            for problem in problems where reported.insert(problem).inserted { reader.report(problem) }
+            for problem in problems where reported.insert(problem).inserted { reader.report(problem.key, problem.text) }
         }
     }
 }

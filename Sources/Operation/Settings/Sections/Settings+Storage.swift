@@ -20,14 +20,14 @@ extension Settings {
         let password = reader.secret("storage.password")
         switch kind {
         case .sqlite:
-            if reader.isSet("storage.url") { reader.report("storage.url: has no effect without storage.kind: postgresql") }
+            if reader.isSet("storage.url") { reader.report("storage.url", "has no effect without storage.kind: postgresql") }
         case .postgresql:
             guard let url else {
-                if !reader.isSet("storage.url") { reader.report("storage.url: expected a URL like postgresql://user@host/database") }
+                if !reader.isSet("storage.url") { reader.report("storage.url", "required: a URL like postgresql://user@host/database") }
                 break
             }
             for key in ["storage.backup.folder", "storage.backup.recipients"] where reader.isSet(key) {
-                reader.report("\(key): PostgreSQL has backups of its own; docs/SCALE.md describes them")
+                reader.report(key, "PostgreSQL has its own backups; docs/SCALE.md describes them")
             }
             return .postgresql(url, password: password)
         }
@@ -36,11 +36,13 @@ extension Settings {
 
     private static func readURL(_ reader: inout SettingsReader) -> PostgreSQLLocation? {
         let key = "storage.url"
-        guard let text = reader.optional(key, .text) else { return nil }
+        // Somebody may have put a password into it, which no error may show.
+        let type = SettingType(expected: "a text", isSecret: true, parse: { $0.isEmpty ? nil : $0 }, show: { $0 })
+        guard let text = reader.optional(key, type) else { return nil }
         do {
             return try PostgreSQLLocation(url: text)
         } catch {
-            reader.report("\(key): \(error)")
+            reader.report(key, "\(error)")
             return nil
         }
     }

@@ -97,8 +97,7 @@ struct GorushInstance: Sendable, Equatable {
         if retriesItself { warnings.append("max_retry is above 0: what gorush reports as failed may have arrived; the retry is made here") }
         if let count = core.worker_num, count < use.workerCount {
             warnings.append(
-                "core.worker_num is \(count): gorush sends that many pushes at a time, and routes wait for each other; "
-                    + "\(use.workerCount) are wanted")
+                "core.worker_num is \(count): set it to \(use.workerCount) or more, or routes wait for each other")
         }
         return warnings
     }
