@@ -44,7 +44,8 @@ struct SettingsTests {
             yaml: "transport: { waku: { url: 'http://a', urls: ['http://b', 'http://c'] } }\n",
             problem: "transport.waku.url: conflicts with transport.waku.urls; set only one of them (FILE, line 1)"),
         Case(
-            yaml: "transport: { waku: { urls: ['http://b', 'http://b'] } }\n", problem: "transport.waku.urls: http://b is listed twice (FILE, line 1)"),
+            yaml: "transport: { waku: { urls: ['http://b', 'http://b'] } }\n",
+            problem: "transport.waku.urls: http://b is listed twice (FILE, line 1)"),
         Case(
             yaml: "transport: { waku: { urls: ['http://b', 'c'] } }\n",
             problem: "transport.waku.urls: expected a list of URLs, each an http or https URL"),
@@ -53,7 +54,9 @@ struct SettingsTests {
             problem: "transport.waku.maximumPostsInFlight: expected a whole number from 1 to 64, found 0 (FILE, line 1)"),
         Case(
             yaml: "registration: { apnTopics: [] }\n",
-            problem: "registration.apnTopics: expected at least one bundle id; leave the setting out to serve every app, found [] (FILE, line 1)"),
+            problem:
+                "registration.apnTopics: expected at least one bundle id; leave the setting out to serve every app, found [] (FILE, line 1)"
+        ),
         Case(
             yaml: "storage: { maximumBytes: 10GB }\n",
             problem: "storage.maximumBytes: expected a whole number from 1048576 to 9223372036854775807, found 10GB (FILE, line 1)"),
@@ -69,7 +72,9 @@ struct SettingsTests {
             problem: "transport.embedded.listen: 127.0.0.1:8645 is already used by admin.listen, on localhost:8645"),
         Case(
             yaml: "transport: { embedded: { listen: ['0.0.0.0:70', '127.0.0.1:70'] } }\n",
-            problem: "transport.embedded.listen: 127.0.0.1:70 is already used by transport.embedded.listen, on 0.0.0.0:70, found [0.0.0.0:70, 127.0.0.1:70] (FILE, line 1)"),
+            problem:
+                "transport.embedded.listen: 127.0.0.1:70 is already used by transport.embedded.listen, on 0.0.0.0:70, found [0.0.0.0:70, 127.0.0.1:70] (FILE, line 1)"
+        ),
         Case(
             yaml: "transport: { pubsubTopics: [/waku/2/rs/16/32, /waku/2/rs/16/32] }\n",
             problem: "transport.pubsubTopics: /waku/2/rs/16/32 is listed twice, found [/waku/2/rs/16/32, /waku/2/rs/16/32] (FILE, line 1)"),
@@ -90,10 +95,13 @@ struct SettingsTests {
         ),
         Case(
             yaml: "gateways: { nextcloudOrigin: { serverURL: 'https://a', authentication: { url: 'http://b' } } }\n",
-            problem: "gateways.nextcloudOrigin.backendTokenFile: required: the file with the bearer token that your backend sends to /notify"),
+            problem:
+                "gateways.nextcloudOrigin.backendTokenFile: required: the file with the bearer token that your backend sends to /notify"),
         Case(
             yaml: "gateways: { nextcloudOrigin: { serverURL: 'https://a', backendToken: hush } }\n",
-            problem: "gateways.nextcloudOrigin.authentication.url: required: the URL of your backend's login check, such as http://127.0.0.1:9000/whoami"),
+            problem:
+                "gateways.nextcloudOrigin.authentication.url: required: the URL of your backend's login check, such as http://127.0.0.1:9000/whoami"
+        ),
         Case(
             yaml: "storage: { kind: postgresql }\n", problem: "storage.url: required: a URL like postgresql://user@host/database"),
         Case(
@@ -106,7 +114,8 @@ struct SettingsTests {
             yaml: "storage: { kind: postgresql, url: 'postgresql://a@/d', backup: { folder: /nowhere } }\n",
             problem: "storage.backup.folder: PostgreSQL has its own backups; docs/SCALE.md describes them, found /nowhere (FILE, line 1)"),
         Case(
-            yaml: "storage: { url: 'postgresql://a@/d' }\n", problem: "storage.url: has no effect without storage.kind: postgresql (FILE, line 1)"),
+            yaml: "storage: { url: 'postgresql://a@/d' }\n",
+            problem: "storage.url: has no effect without storage.kind: postgresql (FILE, line 1)"),
         Case(
             yaml: "server: { name: 'a b' }\n",
             problem: "server.name: expected 1 to 64 letters, digits, dots, hyphens and underscores, found a b (FILE, line 1)"),

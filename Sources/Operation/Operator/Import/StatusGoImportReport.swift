@@ -146,7 +146,9 @@ package struct StatusGoImportReport: Report {
                 "The database is complete, but the key is not installed. Put a copy of its file there. \(error.description)")
         }
         guard installed.publicKey == key.publicKey else {
-            throw .configuration("The database is complete, but another process created the key file \(path) during the import. Replace it with the imported key.")
+            throw .configuration(
+                "The database is complete, but another process created the key file \(path) during the import. Replace it with the imported key."
+            )
         }
         try FolderOwner.give(path)
     }

@@ -19,7 +19,9 @@ extension Settings {
         let token = reader.secret("canary.deviceToken")
         let bundleID = reader.optional("canary.bundleID", .text)
         guard interval != .zero else {
-            if token != nil || bundleID != nil { reader.report("canary.interval", "required: a duration, because canary has other settings") }
+            if token != nil || bundleID != nil {
+                reader.report("canary.interval", "required: a duration, because canary has other settings")
+            }
             return nil
         }
         if interval < minimumCanaryInterval {

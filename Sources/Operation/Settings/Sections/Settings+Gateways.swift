@@ -54,7 +54,9 @@ extension Settings {
         if configuration.apps.isEmpty { reader.report("\(section).apps", "required: at least one app") }
         reader.update(&configuration.firstMissGrace, "\(section).firstMissGrace", .duration(from: .zero, to: .seconds(3_600)))
         reader.update(&configuration.deleteUnknownStatus, "\(section).deleteUnknownStatus", .integer(200...403))
-        if ![200, 403].contains(configuration.deleteUnknownStatus) { reader.report("\(section).deleteUnknownStatus", "expected 403 or 200") }
+        if ![200, 403].contains(configuration.deleteUnknownStatus) {
+            reader.report("\(section).deleteUnknownStatus", "expected 403 or 200")
+        }
         configuration.subscriptionKeys = reader.list("\(section).subscriptionKeys", of: .secret("keys"))
         reader.update(&configuration.registrationsPerMinute, "\(section).registrationsPerMinute", .integer(0...1_000_000))
         reader.update(&configuration.maximumTokenNumber, "\(section).maximumTokenNumber", .integer(1...1_000_000_000))
