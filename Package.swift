@@ -111,7 +111,7 @@ let package = Package(
             ]),
         library(
             "ServerFiles", in: "Sources/Operation",
-            ["PostgreSQLStore", "SQLiteStore", "Store", "Envelope", "ServerCrypto", "StatusCrypto", "Tasks", "Bytes"]),
+            ["PostgreSQLStore", "SQLiteStore", "Store", "Envelope", "ServerCrypto", "StatusCrypto", "Bytes", "Platform"]),
 
         // Kit: the rules of 71 against any server, from outside.
         library(
@@ -122,7 +122,7 @@ let package = Package(
             ]),
 
         // Client: what apps link, and the only public API.
-        library("PushClientFileState", in: "Sources/Client", ["PushClient", grdb]),
+        library("PushClientFileState", in: "Sources/Client", ["PushClient", "Platform", grdb]),
         library(
             "PushClientREST", in: "Sources/Client",
             ["PushClient", "WakuREST", "Envelope", "Wire", "StatusCrypto", "HTTPClient", "Bytes"]),
@@ -133,12 +133,15 @@ let package = Package(
         // Gateways: other push systems over HTTP; each hands its notifications to the outbox.
         library(
             "NextcloudProxy", in: "Sources/Gateways",
-            ["GatewayHTTP", "Store", "Envelope", "ServerCrypto", "StatusCrypto", "HTTPClient", "JSON", "Tasks", "Bytes", logging]),
+            [
+                "GatewayHTTP", "Store", "Envelope", "ServerCrypto", "StatusCrypto", "HTTPClient", "JSON", "Workers", "Tasks", "Bytes",
+                logging,
+            ]),
         library(
             "NextcloudOrigin", in: "Sources/Gateways",
             [
-                "GatewayHTTP", "Store", "Envelope", "ServerCrypto", "StatusCrypto", "HTTPClient", "MetricDeclarations", "JSON", "Tasks",
-                "Bytes", logging, metrics, serviceLifecycle,
+                "GatewayHTTP", "Store", "Envelope", "ServerCrypto", "StatusCrypto", "HTTPClient", "MetricDeclarations", "JSON", "Workers",
+                "Tasks", "Bytes", logging, metrics, serviceLifecycle,
             ]),
         library(
             "GatewayDelivery", in: "Sources/Gateways",
@@ -152,8 +155,8 @@ let package = Package(
         library(
             "Engine", in: "Sources/Server",
             [
-                "Store", "Transport", "PushProtocol", "Envelope", "Wire", "StatusCrypto", "MetricDeclarations", "Tasks", "Bytes", deque,
-                logging, metrics, serviceLifecycle,
+                "Store", "Transport", "PushProtocol", "Envelope", "Wire", "StatusCrypto", "MetricDeclarations", "Workers", "Tasks", "Bytes",
+                deque, logging, metrics, serviceLifecycle,
             ]),
         library(
             "Delivery", in: "Sources/Server",
@@ -165,7 +168,10 @@ let package = Package(
         // Stores: what must survive.
         library(
             "PostgreSQLStore", in: "Sources/Stores",
-            ["Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Tasks", "Bytes", "CLibPQ", deque, logging]),
+            [
+                "Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Tasks", "Bytes", "Platform", "CLibPQ", deque,
+                logging,
+            ]),
         library(
             "SQLiteStore", in: "Sources/Stores",
             [
@@ -187,19 +193,22 @@ let package = Package(
         library("WakuREST", in: "Sources/Network", ["Envelope", "Wire", "StatusCrypto", "HTTPClient", "JSON", "Bytes"]),
 
         // Protocol: from bytes to rules.
-        library("PushProtocol", in: "Sources/Protocol", ["Envelope", "Wire", "StatusCrypto", "Bytes"]),
-        library("Envelope", in: "Sources/Protocol", ["Wire", "StatusCrypto", "Bytes"]),
+        library("PushProtocol", in: "Sources/Protocol", ["Envelope", "Wire", "StatusCrypto", "Bytes", "Platform"]),
+        library("Envelope", in: "Sources/Protocol", ["Wire", "StatusCrypto", "Bytes", "Platform"]),
         library("Wire", in: "Sources/Protocol", ["StatusCrypto", "Bytes"]),
-        library("ServerCrypto", in: "Sources/Protocol", ["StatusCrypto", "Bytes", "CLibCrypto"]),
-        library("StatusCrypto", in: "Sources/Protocol", ["Bytes", "CSecp256k1", "CLibCrypto"]),
+        library("ServerCrypto", in: "Sources/Protocol", ["StatusCrypto", "Bytes", "CryptoLibrary", "CLibCrypto"]),
+        library("StatusCrypto", in: "Sources/Protocol", ["Bytes", "CryptoLibrary", "CSecp256k1"]),
 
         // System: what every floor may use.
         library("HTTPServing", in: "Sources/System", [hummingbird, logging, serviceLifecycle]),
-        library("HTTPClient", in: "Sources/System", ["Tasks", "Bytes", "CLibCurl"]),
+        library("HTTPClient", in: "Sources/System", ["Platform", "Tasks", "Bytes", "CLibCurl"]),
         library("MetricDeclarations", in: "Sources/System", [metrics]),
         library("JSON", in: "Sources/System"),
-        library("Tasks", in: "Sources/System", [deque]),
-        library("Bytes", in: "Sources/System", ["CLibCrypto"]),
+        library("Workers", in: "Sources/System", ["Tasks", "Platform", deque]),
+        library("Tasks", in: "Sources/System"),
+        library("Bytes", in: "Sources/System", ["CryptoLibrary"]),
+        library("CryptoLibrary", in: "Sources/System", ["CLibCrypto"]),
+        library("Platform", in: "Sources/System"),
         system("CSecp256k1", "libsecp256k1", apt: "libsecp256k1-dev"),
         system("CLibCrypto", "libcrypto", apt: "libssl-dev"),
         system("CLibCurl", "libcurl", apt: "libcurl4-openssl-dev"),
@@ -262,7 +271,7 @@ let package = Package(
             name: "Snippets", dependencies: ["PushClient", "PushClientREST", "PushClientFileState"], path: "Examples/Sources/Snippets",
             packageAccess: false, swiftSettings: settings),
 
-        tests("Tasks", ["Tasks"]),
+        tests("Tasks", ["Tasks", "Workers"]),
         tests("JSON", ["JSON"]),
         tests("GatewayHTTP", ["GatewayHTTP", "HTTPClient"]),
         tests(

@@ -50,6 +50,31 @@ import Testing
         #expect(bytes == plaintext)
     }
 
+    /// The vector is test case 16 of the specification of GCM (McGrew and Viega).
+    @Test func `AES-256-GCM knows the specification's vector with associated data`() throws {
+        let key = SymmetricKey(
+            try #require(FixedBytes<32>(hex: "feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308")))
+        let nonce = try #require(FixedBytes<12>(hex: "cafebabefacedbaddecaf888"))
+        let associatedData = try #require(Hex.decode("feedfacedeadbeeffeedfacedeadbeefabaddad2"))
+        let plaintext = try #require(
+            Hex.decode(
+                "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72"
+                    + "1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39"))
+        let sealed = AESGCM.seal(plaintext.span, key: key, nonce: nonce, associatedData: associatedData)
+        #expect(
+            Hex.encode(sealed) == "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa"
+                + "8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662" + "76fc6ece0f4e1768cddf8853bb2d551b")
+        #expect(try AESGCM.open(sealed.span, key: key, nonce: nonce, associatedData: associatedData) == plaintext)
+        #expect(throws: AuthenticationFailure.self) { try AESGCM.open(sealed.span, key: key, nonce: nonce) }
+    }
+
+    @Test func `wiped bytes are zero`() {
+        var (fixed, bytes) = (FixedBytes<32>(repeating: 7), [UInt8](repeating: 7, count: 33))
+        fixed.wipe()
+        bytes.wipe()
+        #expect(fixed == FixedBytes() && bytes == [UInt8](repeating: 0, count: 33))
+    }
+
     @Test("Constant-time equality is equality", arguments: [("", "", true), ("a", "", false), ("ab", "ab", true), ("ab", "bb", false)])
     func constantTime(left: String, right: String, expected: Bool) {
         #expect(ConstantTime.equal(left.utf8, right.utf8) == expected)

@@ -1,6 +1,7 @@
 import Tasks
 import TestSupport
 import Testing
+import Workers
 
 @Suite(.safetyNet) struct BatchQueueTests {
     @Test func `a batch has all waiting elements in order, up to the limit`() async {

@@ -3,6 +3,7 @@ import Foundation
 import Tasks
 import TestSupport
 import Testing
+import Workers
 
 @Suite(.safetyNet) struct WorkerPoolTests {
     @Test func `tasks that prefer the pool run at its niceness, and so do their children`() async {

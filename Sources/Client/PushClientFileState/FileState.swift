@@ -1,12 +1,7 @@
 public import FoundationEssentials
 import GRDB
+import Platform
 public import PushClient
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// The state of clients in an SQLite file, which only its owner may read.
 public final class FileState: ClientState {

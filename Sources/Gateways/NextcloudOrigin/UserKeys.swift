@@ -3,6 +3,7 @@ import ServerCrypto
 import StatusCrypto
 import Store
 import Tasks
+import Workers
 
 /// The keys that sign for users. Each is generated when it is first needed, and stored sealed.
 final class UserKeys: Sendable {

@@ -4,6 +4,7 @@ import ServerCrypto
 import Store
 import Synchronization
 import Tasks
+import Workers
 
 /// Checks that a device identifier belongs to an account: it is the digest of the account's cloud id and the number of an app password,
 /// and the proxy does not know the number (GATEWAY_PROTOCOLS.md §2.5). A thread of low priority runs one search at a time.

@@ -9,6 +9,7 @@ import StatusCrypto
 package import Store
 import Synchronization
 import Tasks
+import Workers
 
 /// The push proxy of Nextcloud (and F7cloud): devices register their tokens, servers send what only the devices can read
 /// (GATEWAY_PROTOCOLS.md §2).

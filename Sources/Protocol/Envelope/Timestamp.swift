@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import Platform
 
 /// A time of the wall clock in nanoseconds since 1970, as in Waku messages (PROTOCOL.md §4). Its range ends in 2262.
 package struct Timestamp: Hashable, Comparable, Sendable {

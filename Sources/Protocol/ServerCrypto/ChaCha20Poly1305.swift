@@ -1,4 +1,5 @@
 package import Bytes
+import CryptoLibrary
 package import StatusCrypto
 
 /// ChaCha20-Poly1305 with a tag of 16 bytes and no associated data, RFC 8439.
@@ -18,7 +19,9 @@ package enum ChaCha20Poly1305 {
         sealed.reserveCapacity(plaintext.count + tagByteCount)
         sealed.append(copying: plaintext)
         context.apply(to: &sealed)
-        sealed.append(copying: context.authenticationTag().span)
+        var tag = FixedBytes<16>()
+        unsafe tag.withUnsafeMutablePointer { unsafe context.writeAuthenticationTag(to: $0) }
+        sealed.append(copying: tag.span)
         return sealed
     }
 
@@ -36,7 +39,7 @@ package enum ChaCha20Poly1305 {
         }
         var plaintext = [UInt8](copying: sealed.extracting(droppingLast: tagByteCount))
         context.apply(to: &plaintext)
-        guard context.accepts(tag) else { throw AuthenticationFailure() }
+        guard unsafe tag.span.withUnsafePointer({ unsafe context.accepts($0) }) else { throw AuthenticationFailure() }
         return plaintext
     }
 }

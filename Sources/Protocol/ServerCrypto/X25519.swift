@@ -1,5 +1,6 @@
 package import Bytes
 import CLibCrypto
+import CryptoLibrary
 import StatusCrypto
 
 /// Diffie-Hellman on Curve25519, RFC 7748.

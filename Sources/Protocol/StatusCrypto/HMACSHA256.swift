@@ -1,5 +1,5 @@
 package import Bytes
-import CLibCrypto
+import CryptoLibrary
 
 /// HMAC-SHA256, RFC 2104.
 package enum HMACSHA256 {
@@ -11,14 +11,13 @@ package enum HMACSHA256 {
     /// Returns the whole code, 32 bytes, for a key of any length but zero.
     package static func authenticationCode(for bytes: Span<UInt8>, key: Span<UInt8>) -> FixedBytes<32> {
         var code = FixedBytes<32>()
-        let isComputed = unsafe code.withUnsafeMutablePointer { code in
+        unsafe code.withUnsafeMutablePointer { code in
             unsafe key.withUnsafePointer { start in
                 unsafe bytes.withUnsafePointer {
-                    unsafe HMAC(LibCrypto.sha256, start, Int32(key.count), $0, bytes.count, code, nil) != nil
+                    unsafe CryptoLibrary.hmacSHA256(of: $0, count: bytes.count, key: start, keyCount: key.count, into: code)
                 }
             }
         }
-        LibCrypto.require(isComputed ? 1 : 0)
         return code
     }
 }

@@ -1,5 +1,5 @@
 package import Bytes
-import CLibCrypto
+import CryptoLibrary
 
 /// PBKDF2 with HMAC-SHA256, RFC 8018 §5.2.
 package enum PBKDF2 {
@@ -12,9 +12,8 @@ package enum PBKDF2 {
         defer { key.wipe() }
         unsafe key.withUnsafeMutablePointer { key in
             unsafe salt.span.withUnsafePointer { saltBytes in
-                unsafe LibCrypto.require(
-                    PKCS5_PBKDF2_HMAC(
-                        password, Int32(password.utf8.count), saltBytes, Int32(salt.count), iterations, LibCrypto.sha256, 32, key))
+                unsafe CryptoLibrary.pbkdf2SHA256(
+                    password: password, salt: saltBytes, saltCount: salt.count, iterations: iterations, into: key)
             }
         }
         return SymmetricKey(key)

@@ -1,27 +1,26 @@
 package import Bytes
-import CLibCrypto
+import CryptoLibrary
 
 /// SHA-256, at once or in parts.
 @safe package struct SHA256: ~Copyable {
-    private let context: OpaquePointer
+    private let context: CryptoLibrary.SHA256Context
 
     /// Creates a hash without input.
     package init() {
-        unsafe context = LibCrypto.require(EVP_MD_CTX_new())
-        unsafe LibCrypto.require(EVP_DigestInit_ex2(context, LibCrypto.sha256, nil))
+        unsafe context = CryptoLibrary.createSHA256()
     }
 
-    deinit { unsafe EVP_MD_CTX_free(context) }
+    deinit { unsafe CryptoLibrary.destroySHA256(context) }
 
     /// Adds the next part of the message.
     package mutating func update(_ bytes: Span<UInt8>) {
-        unsafe bytes.withUnsafePointer { unsafe LibCrypto.require(EVP_DigestUpdate(context, $0, bytes.count)) }
+        unsafe bytes.withUnsafePointer { unsafe CryptoLibrary.updateSHA256(context, $0, count: bytes.count) }
     }
 
     /// Returns the digest of all parts.
     package consuming func finalize() -> Digest32 {
         var digest = Digest32()
-        unsafe digest.withUnsafeMutablePointer { unsafe LibCrypto.require(EVP_DigestFinal_ex(context, $0, nil)) }
+        unsafe digest.withUnsafeMutablePointer { unsafe CryptoLibrary.finishSHA256(context, into: $0) }
         return digest
     }
 

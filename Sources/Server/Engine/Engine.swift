@@ -10,6 +10,7 @@ import Synchronization
 import Tasks
 package import Transport
 import Wire
+import Workers
 
 /// The pipeline of the server: record → open → decide → commit → reply (docs/ARCHITECTURE.md, "Message path").
 ///

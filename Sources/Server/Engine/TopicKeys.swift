@@ -5,6 +5,7 @@ import StatusCrypto
 import Store
 import Synchronization
 import Tasks
+import Workers
 
 /// The symmetric keys of query topics. The server derives a key when the first message arrives on its topic, and stores it.
 ///

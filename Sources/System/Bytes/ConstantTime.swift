@@ -1,4 +1,4 @@
-import CLibCrypto
+import CryptoLibrary
 
 /// Comparison of secrets: access tokens, MACs, recovered keys (PROTOCOL.md §1).
 package enum ConstantTime {
@@ -7,7 +7,7 @@ package enum ConstantTime {
         guard left.count == right.count else { return false }
         return unsafe left.withUnsafeBytes { left in
             unsafe right.withUnsafeBytes { right in
-                unsafe CRYPTO_memcmp(left.baseAddress, right.baseAddress, left.count) == 0
+                unsafe CryptoLibrary.areEqual(left.baseAddress, right.baseAddress, count: left.count)
             }
         }
     }

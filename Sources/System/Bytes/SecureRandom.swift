@@ -1,7 +1,7 @@
-import CLibCrypto
+import CryptoLibrary
 import Synchronization
 
-/// The random numbers of libcrypto, drawn 512 bytes at a time: a nonce or a frame's padding seldom costs a library call.
+/// The random numbers of the cryptographic library, drawn 512 bytes at a time: a nonce or a frame's padding seldom costs a library call.
 ///
 /// Copies share the buffer, so they never return the same bytes twice. Threads may share it; a worker with its own generator avoids
 /// contention. The buffer does not detect `fork`, which this program never calls.
@@ -42,9 +42,7 @@ package struct SecureRandom: RandomNumberGenerator, Sendable {
         }
 
         private static func draw(_ bytes: inout FixedBytes<512>) {
-            let status = unsafe bytes.withUnsafeMutablePointer { unsafe RAND_bytes($0, 512) }
-            // The system provides no entropy. No peer can cause this, and the process cannot continue without.
-            guard status == 1 else { fatalError("libcrypto has no random bytes") }
+            unsafe bytes.withUnsafeMutablePointer { unsafe CryptoLibrary.randomize($0, count: 512) }
         }
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// An IPv4 or IPv6 address. An IPv4-mapped IPv6 address is IPv4.
 package struct IPAddress: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import CLibCurl
-import Foundation
+import Platform
 
 /// A request in flight: owns the easy handle, the header list and the received part of the response.
 ///

@@ -1,5 +1,5 @@
 import CLibCurl
-import Foundation
+import Platform
 
 /// The event loop of all transfers, on one thread.
 ///

@@ -1,5 +1,5 @@
 import Dispatch
-import Foundation
+import Platform
 import Synchronization
 import Tasks
 
@@ -18,7 +18,7 @@ enum TransferThreads {
         _ = endAtExit
         running.enter()
         mailboxes.withLock { $0[ObjectIdentifier(commands)] = commands }
-        NamedThread.start("HTTPClient") {
+        startThread(named: "HTTPClient") {
             TransferLoop.run(commands: commands, configuration: configuration)
             mailboxes.withLock { $0[ObjectIdentifier(commands)] = nil }
             running.leave()

@@ -1,5 +1,5 @@
+import Platform
 import Synchronization
-import Tasks
 
 /// Runs work that blocks on the disk on a thread of its own.
 ///
@@ -11,7 +11,7 @@ func onThread<Result: Sendable>(
     let flag = CancellationFlag()
     return try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
-            NamedThread.start("backup") {
+            startThread(named: "backup") {
                 continuation.resume(
                     with: Swift.Result { try body { if flag.isSet.load(ordering: .relaxed) { throw CancellationError() } } })
             }

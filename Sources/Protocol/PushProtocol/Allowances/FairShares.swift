@@ -1,5 +1,5 @@
 package import Envelope
-import Foundation
+import Platform
 
 /// A budget that keys share. The used amount decays evenly, and a key with more use than others waits for them.
 ///

@@ -1,4 +1,5 @@
 import CLibCrypto
+import CryptoLibrary
 import StatusCrypto
 
 /// A libcrypto key, freed with its last reference.

@@ -1,5 +1,6 @@
 import Bytes
 import CLibCrypto
+import CryptoLibrary
 import StatusCrypto
 
 /// An RSA key that signs (RSASSA-PKCS1-v1_5 with SHA-512, deterministic) and decrypts. The key is never printed.

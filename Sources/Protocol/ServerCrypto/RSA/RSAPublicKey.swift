@@ -1,5 +1,6 @@
 package import Bytes
 import CLibCrypto
+import CryptoLibrary
 import StatusCrypto
 
 /// An RSA key that verifies (RSASSA-PKCS1-v1_5 with SHA-512) and encrypts. Two keys are equal if their DER is, in whatever form they were

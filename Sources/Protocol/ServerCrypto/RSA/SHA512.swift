@@ -1,5 +1,6 @@
 package import Bytes
 import CLibCrypto
+import CryptoLibrary
 import StatusCrypto
 
 /// SHA-512 of whole messages.

@@ -1,5 +1,6 @@
 package import Bytes
 import CLibCrypto
+import CryptoLibrary
 import StatusCrypto
 
 /// SHA-512 of many messages that begin with the same bytes. The prefix is hashed once, so each digest costs as much as its suffix.

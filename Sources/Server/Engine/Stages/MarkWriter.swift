@@ -1,6 +1,7 @@
 import Envelope
 import Store
 import Tasks
+import Workers
 
 /// Marks replies as published in the journal, so that no restart publishes them again.
 final class MarkWriter: Sendable {

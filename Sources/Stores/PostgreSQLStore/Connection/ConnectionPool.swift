@@ -1,9 +1,8 @@
 import DequeModule
 import Dispatch
-import Glibc
+import Platform
 import Store
 import Synchronization
-import Tasks
 
 /// Connections to one database, each on a thread of its own, because libpq blocks. A job takes whatever connection is free.
 final class ConnectionPool: Sendable {
@@ -24,7 +23,7 @@ final class ConnectionPool: Sendable {
         state.withLock { $0.threadCount = connectionCount }
         for _ in 0..<connectionCount {
             // The thread owns the pool: it ends when the pool is closed.
-            NamedThread.start("postgresql") { [self] in
+            startThread(named: "postgresql") { [self] in
                 var slot = ConnectionSlot(parameters)
                 while let job = take() { job(slot) }
                 slot = ConnectionSlot(parameters)

@@ -1,7 +1,9 @@
 import DequeModule
 import Dispatch
 import Foundation
+import Platform
 import Synchronization
+import Tasks
 
 /// Threads for computations that take milliseconds or longer. The kernel prefers other threads to them, and the cooperative pool stays free
 /// for tasks that mostly wait.
@@ -49,7 +51,7 @@ package final class WorkerPool: TaskExecutor {
     package init(name: String, threadCount: Int = 1, niceness: Int32 = backgroundNiceness) {
         self.threadCount = threadCount
         for _ in 0..<threadCount {
-            NamedThread.start(name) { [queue] in
+            startThread(named: name) { [queue] in
                 // On Linux each thread has its own niceness, and the id 0 means the calling thread.
                 setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
                 while let work = queue.take() { work() }

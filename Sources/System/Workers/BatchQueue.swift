@@ -1,4 +1,5 @@
 public import DequeModule
+public import Tasks
 
 /// A queue between two stages: any number of senders and takers, first in, first out, taken in batches.
 ///
