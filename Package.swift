@@ -53,6 +53,8 @@ let package = Package(
         .library(name: "PushClient", targets: ["PushClient"]),
         .library(name: "PushClientREST", targets: ["PushClientREST"]),
         .library(name: "PushClientFileState", targets: ["PushClientFileState"]),
+        .library(name: "PushPayload", targets: ["PushPayload"]),
+        .library(name: "PushClientTesting", targets: ["PushClientTesting"]),
         .executable(name: "pushserver", targets: ["pushserver"]),
         .executable(name: "pushctl", targets: ["pushctl"]),
         .executable(name: "pushbench", targets: ["pushbench"]),
@@ -125,10 +127,14 @@ let package = Package(
         library("PushClientFileState", in: "Sources/Client", ["PushClient", "Platform", grdb]),
         library(
             "PushClientREST", in: "Sources/Client",
-            ["PushClient", "WakuREST", "Envelope", "Wire", "StatusCrypto", "HTTPClient", "Bytes"]),
+            ["PushClient", "WakuREST", "Envelope", "Wire", "StatusCrypto", "HTTPClient", "Bytes", logging]),
         library(
             "PushClient", in: "Sources/Client",
-            ["Envelope", "Wire", "StatusCrypto", "Tasks", "Bytes"]),
+            ["Envelope", "Wire", "StatusCrypto", "Tasks", "Bytes", logging]),
+        library(
+            "PushClientTesting", in: "Sources/Client",
+            ["PushClient", "PushProtocol", "Envelope", "Wire", "StatusCrypto", "Tasks", "Bytes"]),
+        library("PushPayload", in: "Sources/Client"),
 
         // Gateways: other push systems over HTTP; each hands its notifications to the outbox.
         library(
@@ -254,8 +260,8 @@ let package = Package(
         .executableTarget(
             name: "pushfuzz",
             dependencies: [
-                "CAllocationMeter", "Settings", "Delivery", "Engine", "Transport", "Relay", "NextcloudProxy", "GatewayHTTP", "Store",
-                "Bytes", "StatusCrypto", "SQLiteStore", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope", "Wire",
+                "CAllocationMeter", "PushPayload", "Settings", "Delivery", "Engine", "Transport", "Relay", "NextcloudProxy", "GatewayHTTP",
+                "Store", "Bytes", "StatusCrypto", "SQLiteStore", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope", "Wire",
                 "TestSupport", argumentParser, logging, grdb, sqlite,
             ],
             path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"],
@@ -268,8 +274,9 @@ let package = Package(
         example("Tutorial", ["PushClient", "PushClientREST", "PushClientFileState"]),
         // The code that PushClient's documentation shows (Scripts/check-snippets).
         .target(
-            name: "Snippets", dependencies: ["PushClient", "PushClientREST", "PushClientFileState"], path: "Examples/Sources/Snippets",
-            packageAccess: false, swiftSettings: settings),
+            name: "Snippets",
+            dependencies: ["PushClient", "PushClientREST", "PushClientFileState", "PushPayload", "PushClientTesting"],
+            path: "Examples/Sources/Snippets", packageAccess: false, swiftSettings: settings),
 
         tests("Tasks", ["Tasks", "Workers"]),
         tests("JSON", ["JSON"]),
@@ -327,12 +334,13 @@ let package = Package(
                 "Engine", "Transport", "WakuREST", "HTTPClient", "SQLiteStore", "PostgreSQLStore", "Store", "PushProtocol", "Envelope",
                 "Bytes", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
             ]),
+        tests("PushPayload", ["PushPayload", "PushClient", "StatusCrypto", "Bytes"]),
         tests(
             "PushClient",
             [
-                "PushClient", "PushClientREST", "PushClientFileState", "Messenger", "Tutorial", "pushctl", "pushserver", "Relay",
-                "WakuREST", "Transport", "HTTPClient", "PostgreSQLStore", "PushProtocol", "Tasks", "Envelope",
-                "ServerFiles", "Bytes", "StatusCrypto", "Wire", logging, serviceLifecycle,
+                "PushClient", "PushClientREST", "PushClientFileState", "PushClientTesting", "PushPayload", "Messenger", "Tutorial",
+                "pushctl", "pushserver", "Relay", "WakuREST", "Transport", "HTTPClient", "PostgreSQLStore", "PushProtocol", "Tasks",
+                "Envelope", "ServerFiles", "Bytes", "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),
         tests(
             "Simulation",

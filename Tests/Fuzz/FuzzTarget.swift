@@ -11,7 +11,7 @@ struct FuzzTarget: Sendable {
     /// Throws ``Violation`` if the input breaks a property.
     var check: @Sendable ([UInt8]) throws(Violation) -> Void
 
-    static let all = wire + envelope + [segments] + texts + inner
+    static let all = wire + envelope + [segments] + texts + [pushPayload] + inner
 
     #if DEBUG || FUZZER
         /// Targets that only a build for tests can reach.

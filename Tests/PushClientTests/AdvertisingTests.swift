@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import PushClient
+import PushClientTesting
 import StatusCrypto
 import Synchronization
 import TestSupport
@@ -233,7 +234,7 @@ struct SubscriptionTests {
             network.time.advance(by: .seconds(100))
         }
         try await publish("not listened to", on: TopicName("third"))
-        var subscription = Subscription(to: topics, since: testTime)
+        var subscription = Subscription(to: topics, since: TestClock.start)
         #expect(try await texts(&subscription) == ["old 0", "old 1"])
         #expect(try await texts(&subscription).isEmpty)
         try await publish("new", on: topics[0])
@@ -243,7 +244,7 @@ struct SubscriptionTests {
     }
 
     @Test func `a subscription that failed returns what it has missed`() async throws {
-        var subscription = Subscription(to: topics, since: testTime)
+        var subscription = Subscription(to: topics, since: TestClock.start)
         #expect(try await texts(&subscription).isEmpty)
         try await publish("before", on: topics[0])
         #expect(try await texts(&subscription) == ["before"])

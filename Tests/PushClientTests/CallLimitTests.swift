@@ -1,12 +1,14 @@
 import Bytes
 import Envelope
 import Foundation
-import PushClient
+import PushClientTesting
 import StatusCrypto
 import Synchronization
 import TestSupport
 import Testing
 import Wire
+
+@testable import PushClient
 
 /// A node and a state whose functions do not return.
 @Suite(.safetyNet)
@@ -17,7 +19,7 @@ struct CallLimitTests {
     private let hang = Hang()
     private var first: FakeServer { network.servers[0] }
     private var second: FakeServer { network.servers[1] }
-    private var limits: ManualClock { network.time.limits }
+    private var limits: HeldClock { network.time.limits }
 
     private func client(_ node: Node, _ state: any ClientState = MemoryState()) async throws -> RegisteringClient {
         try await RegisteringClient(identity: alice, node: node, state: state, advertisingInterval: nil)
@@ -95,12 +97,8 @@ struct CallLimitTests {
         await #expect(throws: busy) { try await server.query(.key(alice.publicKey)) }
         #expect(hang.count == 4)
         hang.release()
-        var error: (any Error)? = busy
-        while error as? PushClientError == busy {
-            await Task.yield()
-            do { _ = try await server.query(.key(alice.publicKey)) } catch let later { error = later }
-        }
-        #expect(error as? PushClientError == .noReply(after: PushServer.defaultTimeout))
+        await node.exchange.calls.waitForAbandonedCalls()
+        await #expect(throws: PushClientError.noReply(after: PushServer.defaultTimeout)) { try await server.query(.key(alice.publicKey)) }
     }
 
     @Test func `a cancelled call returns immediately although the node ignores the cancellation`() async throws {
@@ -143,6 +141,8 @@ struct CallLimitTests {
         let state = StubbornState()
         let client = try await client(network.node, state)
         state.setHang(hang)
+        // The limits of earlier calls end before that of the call that hangs.
+        limits.advance(by: .seconds(1))
         let registering = Task { try await client.register(device, with: [first.identity]) }
         await hang.calls(1)
         await limits.sleepers(dueIn: .seconds(10))
@@ -157,16 +157,8 @@ struct CallLimitTests {
 
         state.setHang(nil)
         hang.release()
-        var error: (any Error)? = busy
-        while error as? PushClientError == busy {
-            await Task.yield()
-            do {
-                error = nil
-                _ = try await client.register(changed, with: [first.identity])
-            } catch let later {
-                error = later
-            }
-        }
+        await client.state.saveCalls.waitForAbandonedCalls()
+        _ = try await client.register(changed, with: [first.identity])
         #expect(first.registrations.map(\.deviceToken) == ["changed"])
         let again = try await self.client(network.node, state)
         #expect(await again.statuses == client.statuses)

@@ -1,6 +1,7 @@
 import Bytes
 import Foundation
 import PushClient
+import PushClientTesting
 import PushProtocol
 import StatusCrypto
 import TestSupport

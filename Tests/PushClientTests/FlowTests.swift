@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import PushClient
+import PushClientTesting
 import PushProtocol
 import StatusCrypto
 import TestSupport
@@ -176,7 +177,7 @@ struct FlowTests {
 
     @Test("a response with hundreds of contacts comes in segments, and is assembled")
     func segmentedAnswer() async throws {
-        let network = FakeNetwork(serverCount: 1, segmenter: Segmenter(segmentByteCount: 1_000))
+        let network = FakeNetwork(serverCount: 1, segmenter: Segmenter(segmentByteCount: 1_000), clock: TestClock())
         var device = device
         device.audience = .contacts(Set((20..<250).map { PushClient.PublicKey(PrivateKey.test($0).publicKey) } + [bob.publicKey]))
         let client = try await RegisteringClient(identity: alice, node: network.node, state: MemoryState())

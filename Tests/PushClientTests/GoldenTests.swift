@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import PushClient
+import PushClientTesting
 import StatusCrypto
 import TestSupport
 import Testing
@@ -39,7 +40,7 @@ struct GoldenTests {
     func device() async throws {
         let step = try golden.step("valid registration")
         let server = FakeServer(key: try golden.key("server"))
-        let client = PushServer(server.identity, node: TestTime().node(server))
+        let client = PushServer(server.identity, node: TestClock().node(server))
         let device = Device(deviceToken: String(repeating: "ab", count: 32), service: .apn(bundleID: "im.status.ethereum"))
         _ = try await client.register(
             device, installationID: "c6ae4fde-bb65-11ea-b3de-0242ac130004", accessToken: "b6ae4fde-bb65-11ea-b3de-0242ac130004",
@@ -107,6 +108,6 @@ extension SealedRequest {
     /// Returns the reply that the client finds among a node's messages.
     fileprivate func answer(in envelope: WakuEnvelope) throws -> Answer? {
         var reader = MessageReader(.asymmetric(asker))
-        return reader.read(envelope, now: testTime).flatMap { answer(in: $0) }
+        return reader.read(envelope, now: TestClock.start).flatMap { answer(in: $0) }
     }
 }

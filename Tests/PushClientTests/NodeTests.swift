@@ -4,6 +4,7 @@ import Foundation
 import HTTPClient
 import PushClient
 import PushClientREST
+import PushClientTesting
 import StatusCrypto
 import Synchronization
 import TestSupport

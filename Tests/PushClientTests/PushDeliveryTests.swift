@@ -1,4 +1,5 @@
 import PushClient
+import PushClientTesting
 import StatusCrypto
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import PushClient
+import PushClientTesting
 import StatusCrypto
 import Synchronization
 import TestSupport
@@ -11,7 +12,7 @@ import Wire
 @Suite(.safetyNet)
 struct PushServerTests {
     let identity = Identity(.test(7))
-    private let time = TestTime()
+    private let time = TestClock()
 
     func client(of node: any FakeNode) -> PushServer {
         PushServer(PushClient.PublicKey(PrivateKey.test(1).publicKey), node: time.node(node))
@@ -265,7 +266,7 @@ struct PushServerTests {
     }
 
     @Test func `a reply within the timeout is accepted, and a later one is not`() async throws {
-        let network = FakeNetwork(serverCount: 1, time: time)
+        let network = FakeNetwork(serverCount: 1, clock: time)
         let client = PushServer(network.servers[0].identity, node: network.node)
         network.delayReplies(of: network.servers[0], by: .milliseconds(9_900))
         #expect(try await client.register(device, installationID: "phone", as: identity).installationID == "phone")
@@ -296,7 +297,7 @@ struct PushServerTests {
         _ = try await client(of: node).register(device, installationID: "phone", as: identity)
         #expect(node.attempts.count == 4)
         #expect(Set(node.attempts.map(\.hash)).count == 1)
-        #expect(time.wallClock.now() >= testTime.advanced(by: .milliseconds(3_500)))
+        #expect(time.wallClock.now() >= TestClock.start.advanced(by: .milliseconds(3_500)))
     }
 
     @Test("the client gives up a failing node after four attempts, and a rejecting one after the first", arguments: [(500, 4), (400, 1)])

@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import PushClient
+import PushClientTesting
 import StatusCrypto
 import Synchronization
 import TestSupport
@@ -39,7 +40,7 @@ final class ReferenceNode: FakeNode {
     /// Returns a node at a time that makes `version` the next version.
     func node(version: UInt64 = 1) -> Node {
         let now = Timestamp(nanoseconds: Int64(version) * 1_000_000)
-        let time = TestTime()
+        let time = TestClock()
         return Node(
             transport: FakeTransport(node: self, time: time), pubsubTopic: FakeServer.pubsubTopic, clock: time,
             limitClock: time.limits, wallClock: WallClock { now }

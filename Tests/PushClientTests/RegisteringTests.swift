@@ -3,6 +3,7 @@ import Envelope
 import Foundation
 import PushClient
 import PushClientFileState
+import PushClientTesting
 import StatusCrypto
 import Tasks
 import TestSupport
@@ -314,7 +315,8 @@ struct RegisteringTests {
         let clock = ManualClock()
         let transport = FakeTransport(node: network, time: network.time)
         let node = Node(
-            transport: transport, pubsubTopic: FakeServer.pubsubTopic, clock: clock, wallClock: network.time.wallClock)
+            transport: transport, pubsubTopic: FakeServer.pubsubTopic, clock: clock, limitClock: network.time.limits,
+            wallClock: network.time.wallClock)
         let client = try await RegisteringClient(identity: identity, node: node, state: MemoryState())
         first.fault = .isSilent
         let registering = Task { try await client.register(device, with: [first.identity]) }

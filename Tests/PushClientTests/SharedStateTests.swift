@@ -3,6 +3,7 @@ import Envelope
 import Foundation
 import PushClient
 import PushClientFileState
+import PushClientTesting
 import StatusCrypto
 import TestSupport
 import Testing
@@ -84,7 +85,7 @@ struct SharedStateTests {
     @Test func `a state of version 0.1.0 is read: nothing is registered or looked up again`() async throws {
         let state = MemoryState()
         let (installation, token) = ("b6ae4fde-bb65-11ea-b3de-0242ac130004", "724919d2-065b-4865-b02d-a573f40342c8")
-        let (owner, version) = (alice.publicKey.compressedHex, testTime.nanoseconds / 1_000_000 - 1)
+        let (owner, version) = (alice.publicKey.compressedHex, TestClock.start.nanoseconds / 1_000_000 - 1)
         // As pushctl 0.1.0 wrote it, with this test's server and time. Version 0.1.0 also saved contacts of a device for anyone.
         let plan = """
             {"version":\(version),"installationID":"\(installation)","generation":1,"device":{"mentionChats":[],"service":{"code":2},\
@@ -95,7 +96,7 @@ struct SharedStateTests {
             """
         let devices = """
             {"devices":[{"accessToken":"\(token)","version":\(version),"authorization":"verified","installationID":"\(installation)",\
-            "encryptedTokenCount":0,"server":"\(first.identity.hex)"}],"learnedAt":\(testTime.nanoseconds)}
+            "encryptedTokenCount":0,"server":"\(first.identity.hex)"}],"learnedAt":\(TestClock.start.nanoseconds)}
             """
         await state.save(Data(plan.utf8), named: "registration/\(owner)/\(installation)")
         await state.save(Data("\"\(installation)\"".utf8), named: "registration/\(owner)")

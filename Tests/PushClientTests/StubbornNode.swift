@@ -1,6 +1,7 @@
 import Envelope
 import Foundation
 import PushClient
+import PushClientTesting
 import Synchronization
 import Tasks
 

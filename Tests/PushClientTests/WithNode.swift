@@ -1,5 +1,6 @@
 import Envelope
 import Foundation
+import PushClientTesting
 import Relay
 import Synchronization
 import TestSupport

@@ -1,6 +1,12 @@
-import Foundation
 import PushClient
 import PushClientREST
+
+// Foundation would quadruple the size of a static program.
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// A push server and two users: Alice's phone registers, Bob finds it and requests a push.
 ///
@@ -15,7 +21,8 @@ struct Quickstart {
             try await run()
         } catch {
             // The error as a sentence: a wrong key, an unreachable node, a rejection by the server.
-            FileHandle.standardError.write(Data("Quickstart: \(error)\n".utf8))
+            var text = "Quickstart: \(error)\n"
+            text.withUTF8 { _ = unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
             exit(1)
         }
     }

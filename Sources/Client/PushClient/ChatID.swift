@@ -22,6 +22,6 @@ public struct ChatID: Hashable, Sendable, Codable {
         try container.encode(text)
     }
 
-    /// The SHAKE-256 of the text, 64 bytes (PROTOCOL.md §6).
-    var hash: [UInt8] { Keccak.shake256(text.utf8Span.span).bytes }
+    /// The SHAKE-256 of the text, 64 bytes, by which a notification names the chat (PROTOCOL.md §6).
+    public var hash: [UInt8] { Keccak.shake256(text.utf8Span.span).bytes }
 }

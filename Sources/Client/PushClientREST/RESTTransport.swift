@@ -1,5 +1,6 @@
 import Envelope
 import HTTPClient
+public import Logging
 public import PushClient
 import Synchronization
 import WakuREST
@@ -10,8 +11,9 @@ extension Node {
     /// - Parameters:
     ///   - url: The address, `http://host:port`.
     ///   - pubsubTopic: The shard of the servers.
-    public init(url: String, pubsubTopic: String = defaultPubsubTopic) {
-        self.init(transport: RESTTransport(url: url), pubsubTopic: pubsubTopic)
+    ///   - logger: Where the clients log, as ``Node`` describes. Nothing is logged by default.
+    public init(url: String, pubsubTopic: String = defaultPubsubTopic, logger: Logger = silentLogger) {
+        self.init(transport: RESTTransport(url: url), pubsubTopic: pubsubTopic, logger: logger)
     }
 }
 

@@ -1,4 +1,3 @@
-import Synchronization
 import Tasks
 
 /// Calls of code that may never return: the app's node and state.
@@ -21,7 +20,7 @@ final class BoundedCalls: Sendable {
 
     private let maximumAbandonedCount: Int
     private let clock: any Clock<Duration>
-    private let abandonedCount = Mutex(0)
+    private let abandonedCount = Monitor(0)
 
     /// - Parameter maximumAbandonedCount: Four by default: a node that hangs is used no more, while a single slow call does no harm.
     init(maximumAbandonedCount: Int = 4, clock: any Clock<Duration>) {
@@ -35,7 +34,7 @@ final class BoundedCalls: Sendable {
     func call<Result: Sendable>(
         atMost limit: Duration, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
-        guard abandonedCount.withLock({ $0 < maximumAbandonedCount }) else { throw Failure.busy }
+        guard abandonedCount.read({ [maximumAbandonedCount] in $0 < maximumAbandonedCount }) else { throw Failure.busy }
         let call = Monitor(Call<Result>())
         let work = Task {
             let result: Swift.Result<Result, any Error>
@@ -57,14 +56,19 @@ final class BoundedCalls: Sendable {
         return try result.get()
     }
 
+    /// Returns when no abandoned call is left.
+    func waitForAbandonedCalls() async {
+        await abandonedCount.wait { $0 == 0 ? () : nil }
+    }
+
     /// Abandons a call that takes too long. A call whose caller was cancelled gets the same time to return.
     private func supervise<Result>(_ call: Monitor<Call<Result>>, atMost limit: Duration, _ work: Task<Void, Never>) async {
         let hasReturned: @Sendable () async -> Void? = { await call.wait { $0.hasReturned ? () : nil } }
         guard await withTimeout(limit, clock: clock, hasReturned) == nil else { return }
-        abandonedCount.withLock { $0 += 1 }
+        abandonedCount.update { $0 += 1 }
         call.update { $0.result = $0.result ?? .failure(Failure.abandoned(after: limit)) }
         work.cancel()
         await hasReturned()
-        abandonedCount.withLock { $0 -= 1 }
+        abandonedCount.update { $0 -= 1 }
     }
 }

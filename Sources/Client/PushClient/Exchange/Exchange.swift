@@ -24,7 +24,7 @@ package struct Exchange: Sendable {
     let limitClock: any Clock<Duration>
     private let transport: any NodeTransport
     /// The calls of the transport. All clients of a node share them.
-    private let calls: BoundedCalls
+    let calls: BoundedCalls
 
     init(
         transport: any NodeTransport, pubsubTopic: String, clock: any Clock<Duration>, wallClock: WallClock, limits: CallLimits,

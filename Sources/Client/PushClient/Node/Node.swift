@@ -1,4 +1,5 @@
 package import Envelope
+public import Logging
 
 /// A node that carries messages. All clients of a program share one.
 ///
@@ -10,8 +11,12 @@ public struct Node: Sendable {
     /// The maximum message size of Status' nodes: 1 MiB (WAKU_REST.md §2.2).
     public static let defaultMaximumMessageByteCount = 1 << 20
 
+    /// A logger that drops everything.
+    public static let silentLogger = Logger(label: "PushClient") { _ in SwiftLogNoOpLogHandler() }
+
     package let exchange: Exchange
     package let segmenter: Segmenter
+    let logger: Logger
     /// Returns a random number generator for each operation.
     let makeRandom: @Sendable () -> Randomness
 
@@ -23,27 +28,29 @@ public struct Node: Sendable {
     ///   - maximumMessageByteCount: The maximum message size of the node in bytes, at least 4. Messages longer than three quarters of it
     ///     are sent in segments.
     ///   - limits: How long the clients wait for the transport and for their states.
+    ///   - logger: Where the clients log what they do and what fails, without tokens, keys and messages. Nothing is logged by default.
     ///   - clock: The clock that measures all waiting.
     public init(
         transport: any NodeTransport, pubsubTopic: String = defaultPubsubTopic,
         maximumMessageByteCount: Int = defaultMaximumMessageByteCount, limits: CallLimits = CallLimits(),
-        clock: any Clock<Duration> = ContinuousClock()
+        logger: Logger = silentLogger, clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.init(
             transport: transport, pubsubTopic: pubsubTopic, segmenter: Segmenter(maximumMessageByteCount: maximumMessageByteCount),
-            limits: limits, clock: clock, wallClock: .system)
+            limits: limits, logger: logger, clock: clock, wallClock: .system)
     }
 
     /// - Parameter limitClock: The clock of the limits, if it is not the clock of all other waiting.
     package init(
         transport: any NodeTransport, pubsubTopic: String, segmenter: Segmenter = Segmenter(), limits: CallLimits = CallLimits(),
-        clock: any Clock<Duration>, limitClock: (any Clock<Duration>)? = nil, wallClock: WallClock,
+        logger: Logger = silentLogger, clock: any Clock<Duration>, limitClock: (any Clock<Duration>)? = nil, wallClock: WallClock,
         makeRandom: @escaping @Sendable () -> Randomness = { Randomness() }
     ) {
         exchange = Exchange(
             transport: transport, pubsubTopic: pubsubTopic, clock: clock, wallClock: wallClock, limits: limits,
             limitClock: limitClock ?? clock)
         self.segmenter = segmenter
+        self.logger = logger
         self.makeRandom = makeRandom
     }
 

@@ -3,21 +3,24 @@ import StatusCrypto
 import Wire
 
 /// The event of a notification.
-public struct PushMessage: Hashable, Sendable {
+public struct PushMessage: Hashable, Sendable, Codable {
     /// The kind of event, which decides the displayed text and the applicable filters of the device. Later versions may have further ones.
-    public struct Kind: Hashable, Sendable, CustomStringConvertible {
-        let type: PushNotificationType
+    public struct Kind: Hashable, Sendable, Codable, CustomStringConvertible {
+        /// The type on the wire.
+        private let code: Int32
+        var type: PushNotificationType { PushNotificationType(rawValue: code) }
         /// The kind in words.
         public let description: String
 
         /// A message in a chat.
-        public static let message = Kind(type: .message, description: "message")
+        public static let message = Kind(code: PushNotificationType.message.rawValue, description: "message")
         /// A mention of the receiver in a chat. Mentions notify only in chats listed by the device (``Device/mentionChats``).
-        public static let mention = Kind(type: .mention, description: "mention")
+        public static let mention = Kind(code: PushNotificationType.mention.rawValue, description: "mention")
         /// A request to join a community whose admin is the receiver.
-        public static let requestToJoinCommunity = Kind(type: .requestToJoinCommunity, description: "request to join a community")
+        public static let requestToJoinCommunity = Kind(
+            code: PushNotificationType.requestToJoinCommunity.rawValue, description: "request to join a community")
         /// A contact request to the receiver. Servers of before 2026 notify of it as of a message.
-        public static let contactRequest = Kind(type: .contactRequest, description: "contact request")
+        public static let contactRequest = Kind(code: PushNotificationType.contactRequest.rawValue, description: "contact request")
     }
 
     /// The kind of event.

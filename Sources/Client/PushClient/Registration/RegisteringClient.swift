@@ -24,6 +24,9 @@ public actor RegisteringClient {
     /// The interval at which an unchanged list of servers is advertised again: nodes keep messages only for some days.
     public static let defaultAdvertisingInterval = Duration.seconds(12 * 60 * 60)
 
+    /// The default number of servers that are chosen among an app's default servers, as in reference clients.
+    public static let defaultServerCount = 3
+
     /// The longest time that a call takes beyond the time-out of a reply, for everything that the node and the state do.
     static let maximumOverhead = Duration.seconds(90)
 
@@ -117,6 +120,23 @@ public actor RegisteringClient {
         return try await change { $0.register(device, with: servers, using: &$1) }
     }
 
+    /// Registers the device with some of an app's default servers, chosen at random, and unregisters it from all others.
+    ///
+    /// Reference clients do the same, so that the devices of an app spread over its servers. The choice is part of the state: later calls
+    /// keep it, and choose another server only for one that is no longer a default.
+    /// - Parameter count: The number of servers to choose.
+    /// - Returns: The statuses after the attempts.
+    /// - Throws: The errors of ``register(_:with:)``.
+    public func register(_ device: Device, withSomeOf servers: [PublicKey], count: Int = defaultServerCount) async throws -> [ServerStatus]
+    {
+        try device.check()
+        return try await change { plan, random in
+            let kept = plan.wantedServers.filter(servers.contains).prefix(count)
+            let others = Set(servers).subtracting(kept).shuffled(using: &random).prefix(count - kept.count)
+            plan.register(device, with: Array(kept) + others, using: &random)
+        }
+    }
+
     /// Unregisters the device from one server.
     ///
     /// - Returns: The statuses of the other servers, and of this one if it did not reply.
@@ -154,7 +174,7 @@ public actor RegisteringClient {
             try await advertiseIfDue()
         } catch let error as PushClientError {
             // `run` retries.
-            listeners.send(.failing(error))
+            report(.failing(error))
         }
     }
 
@@ -192,7 +212,7 @@ public actor RegisteringClient {
                 troubleCount = 0
             } catch {
                 guard let failure = error as? PushClientError else { continue }
-                listeners.send(.failing(failure))
+                report(.failing(failure))
                 troubleCount += 1
             }
             await waitForWork(atLeast: troubleCount == 0 ? .zero : BackOff.registering.delay(afterFailures: troubleCount, using: &random))
@@ -312,6 +332,8 @@ public actor RegisteringClient {
     }
 
     func report(_ event: RegistrationEvent?) {
-        if let event { listeners.send(event) }
+        guard let event else { return }
+        listeners.send(event)
+        event.log(to: node.logger)
     }
 }

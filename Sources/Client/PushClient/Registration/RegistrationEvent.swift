@@ -1,3 +1,5 @@
+import Logging
+
 /// What a ``RegisteringClient`` tells its app while it keeps a device registered.
 public struct RegistrationEvent: Hashable, Sendable {
     /// The kind of an event. Later versions may have further ones.
@@ -44,4 +46,24 @@ extension RegistrationEvent {
     package static func stopped(server: PublicKey, error: PushClientError) -> Self { .init(kind: .stopped, server: server, error: error) }
     static func advertised(serverCount: Int) -> Self { .init(kind: .advertised, serverCount: serverCount) }
     static func failing(_ error: PushClientError) -> Self { .init(kind: .failing, error: error) }
+}
+
+extension RegistrationEvent {
+    /// Logs the event. The messages are constant, so that one search finds all events of a kind.
+    func log(to logger: Logger) {
+        var metadata: Logger.Metadata = [:]
+        metadata["server"] = server.map { "\($0.compressedHex)" }
+        metadata["version"] = version.map { "\($0)" }
+        metadata["error"] = error.map { "\($0)" }
+        metadata["delay"] = delay.map { "\($0.formattedSeconds)" }
+        metadata["servers"] = serverCount.map { "\($0)" }
+        switch kind {
+        case .registered: logger.info("registered", metadata: metadata)
+        case .unregistered: logger.info("unregistered", metadata: metadata)
+        case .advertised: logger.info("advertised", metadata: metadata)
+        case .retrying: logger.info("registration failed, retrying", metadata: metadata)
+        case .stopped: logger.error("registration stopped", metadata: metadata)
+        default: logger.warning("node or state failing", metadata: metadata)
+        }
+    }
 }

@@ -1,5 +1,5 @@
 /// The recipient of a push.
-public struct Recipient: Hashable, Sendable {
+public struct Recipient: Hashable, Sendable, Codable {
     /// The owner's chat key, or the key of the owner's anonymous mode.
     public var owner: PublicKey
     /// The installations to notify, the last active one first: a messenger knows from which one it received the last message. Nil notifies
@@ -38,6 +38,8 @@ public struct DeliveryReport: Hashable, Sendable {
         public static let noReply = Outcome(name: "no server replied; one may have accepted the push")
         /// No access token is available: the device is not registered, or only for contacts.
         public static let unknown = Outcome(name: "no access token available: not registered, or for contacts only")
+        /// The push could not be sent. The client keeps it, and ``SendingClient/run()`` sends it later.
+        public static let kept = Outcome(name: "kept, to be sent when the node works")
         /// The recipient's devices are not known, and could not be looked up. Ask for the push again when the node works.
         public static func lookupFailed(_ error: PushClientError) -> Outcome {
             Outcome(name: "the recipient's devices could not be looked up: \(error)", error: error)

@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import StatusCrypto
+import Tasks
 import Wire
 
 /// Finds the devices of recipients and requests pushes to them.
@@ -22,7 +23,10 @@ public actor SendingClient {
     let node: Node
     let listeners = Broadcast<SendingEvent>()
     let state: BoundedState
+    let keepsUnsentPushes: Bool
     private let queryTimeout: Duration
+    /// Wakes `run` when there is another push to send.
+    let changes = Notify()
 
     /// Creates a client. Sends nothing.
     ///
@@ -32,11 +36,17 @@ public actor SendingClient {
     ///   - node: The node that carries the messages.
     ///   - state: The storage of known devices.
     ///   - queryTimeout: The time for replies to a query.
-    public init(identity: Identity? = nil, node: Node, state: any ClientState, queryTimeout: Duration = defaultQueryTimeout) {
+    ///   - keepsUnsentPushes: Whether pushes that cannot be sent, because the node is down, are kept in the state, so that ``run()`` sends
+    ///     them later: at most 100, for 24 hours. Their ciphertexts are then in the state.
+    public init(
+        identity: Identity? = nil, node: Node, state: any ClientState, queryTimeout: Duration = defaultQueryTimeout,
+        keepsUnsentPushes: Bool = false
+    ) {
         self.identity = identity
         self.node = node
         self.state = BoundedState(state, for: node)
         self.queryTimeout = queryTimeout
+        self.keepsUnsentPushes = keepsUnsentPushes
     }
 
     /// The events from now on. Each call returns a stream of its own, which buffers the last 100 events.
@@ -140,6 +150,21 @@ public actor SendingClient {
         _ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int = defaultMaximumDeviceCount
     ) async throws -> [DeliveryReport] {
         try message.check()
+        guard keepsUnsentPushes else { return try await send(message, to: recipients, maximumDeviceCount: maximumDeviceCount) }
+        let reports: [DeliveryReport]
+        do {
+            reports = try await send(message, to: recipients, maximumDeviceCount: maximumDeviceCount)
+        } catch let error as PushClientError where error.isOfNode {
+            reports = recipients.map { DeliveryReport(owner: $0.owner, installationID: nil, outcome: .lookupFailed(error)) }
+        }
+        let unsent = Self.unsent(recipients, in: reports)
+        guard !unsent.isEmpty else { return reports }
+        try await keep(message, for: unsent, maximumDeviceCount: maximumDeviceCount)
+        return reports.map { $0.outcome.error == nil ? $0 : DeliveryReport(owner: $0.owner, installationID: nil, outcome: .kept) }
+    }
+
+    /// Sends a push now, or not at all.
+    func send(_ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int) async throws -> [DeliveryReport] {
         var targets: [PushDelivery.Target] = []
         var reports: [DeliveryReport] = []
         var failures: [PushClientError] = []
@@ -304,7 +329,10 @@ public actor SendingClient {
         }
     }
 
-    func report(_ event: SendingEvent) { listeners.send(event) }
+    func report(_ event: SendingEvent) {
+        listeners.send(event)
+        event.log(to: node.logger)
+    }
 
     /// Forgets devices that a server does not know any more.
     private func forget(_ owner: PublicKey, where isForgotten: (DeviceInfo) -> Bool) async throws {

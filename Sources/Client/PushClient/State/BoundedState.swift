@@ -6,7 +6,7 @@ struct BoundedState: Sendable {
     private let limit: Duration
     private let readCalls: BoundedCalls
     /// After one abandoned call, nothing more is saved until it has returned: it could overwrite a newer value.
-    private let saveCalls: BoundedCalls
+    let saveCalls: BoundedCalls
 
     init(_ state: any ClientState, for node: Node) {
         self.state = state
@@ -76,6 +76,8 @@ enum StateName {
 
     /// The id of the installation that was created last.
     static func lastInstallation(of identity: PublicKey) -> String { "registration/\(identity.compressedHex)" }
+
+    static func unsentPushes(of sender: PublicKey?) -> String { "unsent/\(sender?.compressedHex ?? "anyone")" }
 
     /// - Parameter contact: The key that may use the tokens.
     static func devices(of owner: PublicKey, for contact: PublicKey?) -> String {

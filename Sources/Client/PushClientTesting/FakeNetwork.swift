@@ -1,12 +1,18 @@
-import Bytes
-import Envelope
-import PushClient
+package import Envelope
+public import PushClient
 import StatusCrypto
 import Synchronization
 import Wire
 
-/// A network with a store and any number of servers, which reply to published messages at once.
-final class FakeNetwork: FakeNode {
+/// A node and a network in memory, with a store and any number of push servers: for an app's own tests.
+///
+///     let network = FakeNetwork()
+///     let client = try await RegisteringClient(identity: .generate(), node: network.node, state: MemoryState())
+///     _ = try await client.register(device, with: [network.servers[0].identity])
+///     #expect(network.servers[0].registrationCount == 1)
+///
+/// All waiting is on the ``clock``, whose time advances by itself, so that the test takes no longer than its computations.
+public final class FakeNetwork: FakeNode {
     private struct State {
         var envelopes: [WakuEnvelope] = []
         var isDown = false
@@ -16,40 +22,51 @@ final class FakeNetwork: FakeNode {
         var delayed: [(time: Timestamp, envelope: WakuEnvelope)] = []
     }
 
-    let servers: [FakeServer]
-    let time: TestTime
+    /// The servers. Their keys are the same in each test.
+    public let servers: [FakeServer]
+    /// The clock of the clients and servers.
+    public let clock: TestClock
+    package var time: TestClock { clock }
     private let state = Mutex(State())
 
     /// - Parameter serverCount: The number of servers. Their keys are 1, 2, …
-    init(serverCount: Int = 2, segmenter: Segmenter = Segmenter(), time: TestTime = TestTime()) {
-        self.time = time
-        servers = (1...serverCount).map { FakeServer(key: .test(UInt8($0)), segmenter: segmenter, wallClock: time.wallClock) }
+    package init(serverCount: Int = 2, segmenter: Segmenter = Segmenter(), clock: TestClock) {
+        self.clock = clock
+        servers = (1...serverCount).map { FakeServer(key: .test(UInt8($0)), segmenter: segmenter, wallClock: clock.wallClock) }
     }
 
-    var node: Node { time.node(self) }
+    /// Creates a network.
+    ///
+    /// - Parameter serverCount: The number of servers, from 1 to 255.
+    public convenience init(serverCount: Int = 2) {
+        self.init(serverCount: serverCount, clock: TestClock())
+    }
+
+    /// A node of the network. Limits of calls do not apply to it.
+    public var node: Node { clock.node(self) }
 
     /// All messages that clients and servers have published.
-    var envelopes: [WakuEnvelope] { state.withLock(\.envelopes) }
+    package var envelopes: [WakuEnvelope] { state.withLock(\.envelopes) }
 
     /// Makes the node unreachable, or reachable again.
-    func setDown(_ isDown: Bool) { state.withLock { $0.isDown = isDown } }
+    public func setDown(_ isDown: Bool) { state.withLock { $0.isDown = isDown } }
 
     /// Makes the given number of next reads fail.
-    func failReads(_ count: Int) { state.withLock { $0.failingReadCount = count } }
+    package func failReads(_ count: Int) { state.withLock { $0.failingReadCount = count } }
 
     /// Drops the given number of a server's next replies.
-    func loseReplies(of server: FakeServer, count: Int = 1) { state.withLock { $0.lostReplies[server.identity] = count } }
+    public func loseReplies(of server: FakeServer, count: Int = 1) { state.withLock { $0.lostReplies[server.identity] = count } }
 
     /// Delays the replies of a server.
-    func delayReplies(of server: FakeServer, by delay: Duration) { state.withLock { $0.delays[server.identity] = delay } }
+    public func delayReplies(of server: FakeServer, by delay: Duration) { state.withLock { $0.delays[server.identity] = delay } }
 
-    func publish(_ envelope: WakuEnvelope) async throws {
+    package func publish(_ envelope: WakuEnvelope) async throws {
         try checkUp()
         state.withLock { $0.envelopes.append(envelope) }
         for server in servers {
             let replies = server.replies(to: envelope)
             guard !replies.isEmpty else { continue }
-            let now = time.wallClock.now()
+            let now = clock.wallClock.now()
             state.withLock { state in
                 if let count = state.lostReplies[server.identity], count > 0 {
                     state.lostReplies[server.identity] = count - 1
@@ -62,14 +79,14 @@ final class FakeNetwork: FakeNode {
         }
     }
 
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
+    package func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
         try checkUp()
         let fails = state.withLock { state in
             state.failingReadCount -= state.failingReadCount > 0 ? 1 : 0
             return state.failingReadCount > 0
         }
         guard !fails else { throw PushClientError.nodeUnreachable(reason: "down") }
-        let now = time.wallClock.now()
+        let now = clock.wallClock.now()
         return state.withLock { state in
             state.envelopes += state.delayed.filter { $0.time <= now }.map(\.envelope)
             state.delayed.removeAll { $0.time <= now }

@@ -1,19 +1,27 @@
 import Bytes
-import Envelope
-import PushClient
-import PushProtocol
-import StatusCrypto
-import Synchronization
-import TestSupport
-import Wire
+package import Envelope
+public import PushClient
+package import PushProtocol
+package import StatusCrypto
+import Tasks
+package import Wire
 
-/// A push server with its own node. The server replies to published messages at once, by the real rules, and stores its state in memory
-/// only.
-final class FakeServer: FakeNode {
-    static let pubsubTopic = Node.defaultPubsubTopic
+/// A push server of a ``FakeNetwork``. It replies immediately, by the rules of the real server, and keeps its state in memory.
+public final class FakeServer: FakeNode {
+    /// A push that the server has accepted.
+    public struct Push: Hashable, Sendable {
+        /// The token of the device, for Apple in hex digits.
+        public let deviceToken: String
+        /// The installation id of the device.
+        public let installationID: String
+        /// What the device gets: `PushPayload(data:)` of PushPayload reads it.
+        public let data: [String: String]
+    }
+
+    package static let pubsubTopic = Node.defaultPubsubTopic
 
     /// A fault in the server's replies.
-    enum Fault: CaseIterable {
+    package enum Fault: CaseIterable, Sendable {
         case signsAsSomebodyElse
         case leavesFrameUnsigned
         case answersWithAnotherType
@@ -23,12 +31,12 @@ final class FakeServer: FakeNode {
         case isSilent
     }
 
-    let key: PrivateKey
+    package let key: PrivateKey
     private let wallClock: WallClock
     private let segmenter: Segmenter
     private let label: UInt32
-    private let state: Mutex<State>
-    private let acceptedPushes = Mutex<[AcceptedPush]>([])
+    private let state: Monitor<State>
+    private let acceptedPushes = Monitor<[AcceptedPush]>([])
 
     private struct State {
         var fault: Fault?
@@ -56,62 +64,90 @@ final class FakeServer: FakeNode {
     }
 
     /// - Parameter label: The version of its replies.
-    init(
+    package init(
         key: PrivateKey = .test(1), fault: Fault? = nil, segmenter: Segmenter = Segmenter(), label: UInt32 = RFC26.messageVersion,
-        wallClock: WallClock = WallClock { testTime }
+        wallClock: WallClock = WallClock { TestClock.start }
     ) {
         self.segmenter = segmenter
         self.label = label
         self.key = key
-        state = Mutex(State(fault: fault))
+        state = Monitor(State(fault: fault))
         self.wallClock = wallClock
     }
 
-    var identity: PushClient.PublicKey { PushClient.PublicKey(key.publicKey) }
+    /// The server's public key, which is its address.
+    public var identity: PushClient.PublicKey { PushClient.PublicKey(key.publicKey) }
     /// The fault of later replies, or nil.
-    var fault: Fault? {
-        get { state.withLock(\.fault) }
-        set { state.withLock { $0.fault = newValue } }
+    package var fault: Fault? {
+        get { state.read(\.fault) }
+        set { state.update { $0.fault = newValue } }
     }
 
     /// Rejects the next registrations with these errors, without storing them.
-    func refuseRegistrations(with errors: [RegistrationError]) { state.withLock { $0.refusals = errors } }
+    package func refuseRegistrations(with errors: [RegistrationError]) { state.update { $0.refusals = errors } }
     /// Rejects the next push requests with these errors.
-    func refusePushes(with errors: [ReportError]) { state.withLock { $0.pushRefusals = errors } }
+    package func refusePushes(with errors: [ReportError]) { state.update { $0.pushRefusals = errors } }
 
     /// Makes the server reject a version that it has, even for an equal registration, as the reference's server does.
-    func refuseRetransmissions() { state.withLock { $0.acceptsRetransmission = false } }
+    package func refuseRetransmissions() { state.update { $0.acceptsRetransmission = false } }
     /// Makes the server reply with an empty list to queries for the key if it does not know the key, as the reference's server does.
-    func answer(queriesFor key: StatusCrypto.PublicKey) {
-        state.withLock { state in
+    package func answer(queriesFor key: StatusCrypto.PublicKey) {
+        state.update { state in
             state.answersUnknownKeys = true
             state.listen(to: key)
         }
     }
 
-    /// The received requests, in order.
-    var requests: [OpenedMessage] { state.withLock(\.requests) }
-    /// The accepted pushes.
-    var pushes: [AcceptedPush] { acceptedPushes.withLock { $0 } }
-    var registrations: [PushNotificationRegistration] { state.withLock { Array($0.registrations.values) } }
+    /// Whether the server does not reply to anything.
+    public var isSilent: Bool {
+        get { fault == .isSilent }
+        set { fault = newValue ? .isSilent : nil }
+    }
 
-    func publish(_ envelope: WakuEnvelope) async throws {
+    /// The number of registered devices.
+    public var registrationCount: Int { registrations.count }
+
+    /// The accepted pushes that the server would have handed to Apple or Google, in order.
+    public var deliveredPushes: [Push] {
+        pushes.map { push in
+            Push(
+                deviceToken: push.deviceToken.text, installationID: push.target.installationID,
+                data: [
+                    "chat_id": Hex.encode(push.chatID, prefix: "0x"), "message": Hex.encode(push.message, prefix: "0x"),
+                    "installation_ids": "[\"\(push.target.installationID)\"]",
+                ])
+        }
+    }
+
+    /// Waits until this many devices are registered, or until the task is cancelled.
+    public func waitForRegistrations(count: Int) async { await state.wait { $0.registrations.count == count ? () : nil } }
+
+    /// Waits until this many pushes are accepted, or until the task is cancelled.
+    public func waitForPushes(count: Int) async { await acceptedPushes.wait { $0.count == count ? () : nil } }
+
+    /// The received requests, in order.
+    package var requests: [OpenedMessage] { state.read(\.requests) }
+    /// The accepted pushes.
+    package var pushes: [AcceptedPush] { acceptedPushes.read { $0 } }
+    package var registrations: [PushNotificationRegistration] { state.update { Array($0.registrations.values) } }
+
+    package func publish(_ envelope: WakuEnvelope) async throws {
         let replies = replies(to: envelope)
-        state.withLock { $0.envelopes += replies }
+        state.update { $0.envelopes += replies }
     }
 
     /// Returns the replies to a message: none, an envelope, or one for each segment of a long reply.
-    func replies(to envelope: WakuEnvelope) -> [WakuEnvelope] {
+    package func replies(to envelope: WakuEnvelope) -> [WakuEnvelope] {
         guard envelope.pubsubTopic == Self.pubsubTopic, envelope.isReadable,
             let topic = Topic(contentTopic: envelope.message.contentTopic), let request = open(envelope.message.payload, on: topic)
         else { return [] }
-        state.withLock { $0.requests.append(request) }
+        state.update { $0.requests.append(request) }
         guard let (type, payload) = answer(request) else { return [] }
         return seal(payload, type, to: request.sender)
     }
 
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
-        state.withLock { state in
+    package func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
+        state.update { state in
             state.envelopes.filter { envelope in
                 envelope.pubsubTopic == pubsubTopic && Topic(contentTopic: envelope.message.contentTopic).map(topics.contains) == true
                     && envelope.message.timestamp.map { $0 >= start.nanoseconds } == true
@@ -120,8 +156,8 @@ final class FakeServer: FakeNode {
     }
 
     /// Makes the server ignore queries of this form.
-    func forgetTopics(_ form: TopicName.QueryForm) {
-        state.withLock { state in
+    package func forgetTopics(_ form: TopicName.QueryForm) {
+        state.update { state in
             state.queryTopics.removeAll { topic in
                 state.registrations.keys.contains { TopicName.query($0.keyHash, form) == topic.name }
             }
@@ -129,16 +165,16 @@ final class FakeServer: FakeNode {
     }
 
     /// Restarts the server with an empty database.
-    func forgetRegistrations() {
-        state.withLock { state in
+    public func forgetRegistrations() {
+        state.update { state in
             state.registrations = [:]
             state.versions = [:]
         }
     }
 
     /// Replaces the stored state of an installation, without checks.
-    func plant(_ registration: PushNotificationRegistration, of owner: StatusCrypto.PublicKey) {
-        state.withLock { state in
+    package func plant(_ registration: PushNotificationRegistration, of owner: StatusCrypto.PublicKey) {
+        state.update { state in
             state.registrations[Installation(keyHash: owner.hash, installationID: registration.installationID)] = registration
             state.listen(to: owner)
         }
@@ -150,11 +186,11 @@ final class FakeServer: FakeNode {
             if own.contains(topic) {
                 try? RFC26.openAsymmetric(payload, with: key)
             } else {
-                state.withLock(\.queryTopics).filter { $0.name.topic == topic }.lazy
+                state.read(\.queryTopics).filter { $0.name.topic == topic }.lazy
                     .compactMap { try? RFC26.openSymmetric(payload, with: $0.key) }.first
             }
         guard let frame else { return nil }
-        let whole = state.withLock { state -> [UInt8]? in
+        let whole = state.update { state -> [UInt8]? in
             state.segmentCount += 1
             switch state.assembler.add(frame.data, id: state.segmentCount, signer: frame.signer(), now: wallClock.now()) {
             case .notASegment: return frame.data
@@ -182,7 +218,7 @@ final class FakeServer: FakeNode {
             content: .message(message), grantIsValid: Signature(message.grant)?.isBy(request.sender, grant) == true,
             plaintextDigest: SHA256.hash(plaintext))
         let installation = Installation(keyHash: request.sender.hash, installationID: message.installationID)
-        let decision = state.withLock { state in
+        let decision = state.update { state in
             if !state.refusals.isEmpty { return RegistrationDecision.refuse(state.refusals.removeFirst()) }
             let decision = RegistrationRules.decide(
                 facts, stored: state.versions[installation], key: RegisteringKey(),
@@ -202,13 +238,13 @@ final class FakeServer: FakeNode {
 
     private func answerQuery(_ request: OpenedMessage) -> PushNotificationQueryResponse? {
         guard let query = try? PushNotificationQuery.decode(request.payload) else { return nil }
-        let infos = state.withLock { state in
+        let infos = state.update { state in
             QueryRules.keys(of: query).flatMap { hash in
                 state.registrations.filter { $0.key.keyHash == hash }.values.sorted { $0.installationID < $1.installationID }
                     .map { QueryRules.info(for: QueryableRegistration($0), keyHash: hash, serverPublicKey: key.publicKey.compressed) }
             }
         }
-        if infos.isEmpty, state.withLock(\.answersUnknownKeys) {
+        if infos.isEmpty, state.read(\.answersUnknownKeys) {
             var response = PushNotificationQueryResponse()
             response.messageID = request.messageID.bytes
             response.success = true
@@ -219,19 +255,19 @@ final class FakeServer: FakeNode {
 
     private func answerPush(_ request: OpenedMessage) -> PushNotificationResponse? {
         guard let push = try? PushNotificationRequest.decode(request.payload) else { return nil }
-        let decision = state.withLock { state in
+        let decision = state.update { state in
             let entries = Set(push.requests.flatMap(\.listEntries))
             return PushRules.decide(
                 push, earlier: nil, targets: state.registrations.mapValues { PushTarget($0, asking: entries) }, recentDeduplicationKeys: [])
         }
         guard var response = decision?.response else { return nil }
-        if let error = state.withLock({ $0.pushRefusals.isEmpty ? nil : $0.pushRefusals.removeFirst() }) {
+        if let error = state.update({ $0.pushRefusals.isEmpty ? nil : $0.pushRefusals.removeFirst() }) {
             for index in response.reports.indices {
                 response.reports[index].success = false
                 response.reports[index].error = error
             }
         } else if fault == nil {
-            acceptedPushes.withLock { $0 += decision?.pushes ?? [] }
+            acceptedPushes.update { $0 += decision?.pushes ?? [] }
         }
         if fault == .answersAnotherRequest { response.messageID += [0] }
         return response

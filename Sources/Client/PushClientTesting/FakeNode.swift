@@ -1,9 +1,9 @@
-import Envelope
-import PushClient
+package import Envelope
+package import PushClient
 import Tasks
 
 /// A node of a test. Its servers reply to published messages at once.
-protocol FakeNode: Sendable {
+package protocol FakeNode: Sendable {
     func publish(_ envelope: WakuEnvelope) async throws
 
     /// Returns the messages on any of the topics since a time, including those that it has returned before.
@@ -11,16 +11,21 @@ protocol FakeNode: Sendable {
 }
 
 /// A fake node as a transport. A message reaches its subscribers before `publish` returns, and before a sleeper on the test's time wakes.
-struct FakeTransport: NodeTransport {
+package struct FakeTransport: NodeTransport {
     let node: any FakeNode
-    let time: TestTime
+    let time: TestClock
 
-    func publish(_ message: NodeMessage) async throws {
+    package init(node: any FakeNode, time: TestClock) {
+        self.node = node
+        self.time = time
+    }
+
+    package func publish(_ message: NodeMessage) async throws {
         try await node.publish(message.envelope)
         await time.deliveries.settle()
     }
 
-    func subscribe(to contentTopics: Set<String>, on pubsubTopic: String) async throws -> Messages {
+    package func subscribe(to contentTopics: Set<String>, on pubsubTopic: String) async throws -> Messages {
         let topics = Set(contentTopics.compactMap(Topic.init(contentTopic:)))
         let start = time.wallClock.now().advanced(by: .zero - Exchange.clockTolerance)
         return Messages(reader: time.deliveries.addReader(), deliveries: time.deliveries) { [node] in
@@ -28,13 +33,13 @@ struct FakeTransport: NodeTransport {
         }
     }
 
-    func history(of contentTopics: Set<String>, on pubsubTopic: String, since start: Int64) async throws -> [NodeMessage] {
+    package func history(of contentTopics: Set<String>, on pubsubTopic: String, since start: Int64) async throws -> [NodeMessage] {
         let topics = Set(contentTopics.compactMap(Topic.init(contentTopic:)))
         return try await node.messages(on: pubsubTopic, topics: topics, since: Timestamp(nanoseconds: start)).map(NodeMessage.init)
     }
 
     /// A sequence that reads the node once in each round of deliveries.
-    struct Messages: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    package struct Messages: AsyncSequence, AsyncIteratorProtocol, Sendable {
         let reader: Int
         let deliveries: Deliveries
         let read: @Sendable () async throws -> [WakuEnvelope]
@@ -48,9 +53,9 @@ struct FakeTransport: NodeTransport {
             self.read = read
         }
 
-        func makeAsyncIterator() -> Messages { self }
+        package func makeAsyncIterator() -> Messages { self }
 
-        mutating func next() async throws -> NodeMessage? {
+        package mutating func next() async throws -> NodeMessage? {
             while true {
                 if let envelope = arrived.popFirst() { return NodeMessage(envelope) }
                 guard let round = await deliveries.nextRound(after: round, of: reader) else { return nil }
@@ -69,7 +74,7 @@ struct FakeTransport: NodeTransport {
 }
 
 /// The rounds in which subscribers read messages that were published or have become due.
-final class Deliveries: Sendable {
+package final class Deliveries: Sendable {
     private struct State {
         var round = 1
         var lastReader = 0
@@ -91,7 +96,7 @@ final class Deliveries: Sendable {
 
     /// Starts a round.
     @discardableResult
-    func start() -> Int {
+    package func start() -> Int {
         state.update { state in
             state.round += 1
             return state.round
@@ -99,7 +104,7 @@ final class Deliveries: Sendable {
     }
 
     /// Starts a round, and returns when all readers have finished it.
-    func settle() async {
+    package func settle() async {
         let round = start()
         await state.wait { $0.finished.values.allSatisfy { $0 >= round } ? () : nil }
     }

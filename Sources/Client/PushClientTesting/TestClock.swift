@@ -1,0 +1,101 @@
+import Bytes
+package import Envelope
+package import PushClient
+package import StatusCrypto
+import Synchronization
+
+/// A clock for tests, whose time advances whenever somebody sleeps, so that what takes minutes in an app takes no time in its test.
+///
+/// A client's `run()` sleeps all the time, so hold the clock before you start it:
+///
+///     network.clock.hold()
+///     let running = Task { await client.run() }
+///     await network.clock.pass { await network.servers[0].waitForRegistrations(count: 1) }
+public final class TestClock: Clock {
+    /// A time of the clock.
+    public struct Instant: InstantProtocol {
+        /// The time since the creation of the clock.
+        public let offset: Duration
+
+        /// Returns the time after a duration.
+        public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        /// Returns the duration until another time.
+        public func duration(to other: Instant) -> Duration { other.offset - offset }
+        /// Whether a time is before another.
+        public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+    }
+
+    /// The date at the creation of the clock.
+    package static let start = Timestamp(nanoseconds: 1_700_000_000_123_456_789)
+
+    private let clock = HeldClock()
+    private let isHeld = Atomic(false)
+    /// The messages on their way to subscribers.
+    package let deliveries = Deliveries()
+    /// The clock of the limits of calls, which stands still: otherwise the time of a limit would pass while the call runs.
+    package let limits = HeldClock()
+
+    /// Creates a clock.
+    public init() {}
+
+    /// The present time.
+    public var now: Instant { clock.now }
+    /// The resolution, which has no limit.
+    public var minimumResolution: Duration { .zero }
+    /// The date that goes with the time.
+    package var wallClock: WallClock { WallClock { Self.start.advanced(by: self.now.offset) } }
+
+    /// Advances the time to the deadline, and returns when all that was published is delivered.
+    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        guard !isHeld.load(ordering: .relaxed) else { return try await clock.sleep(until: deadline, tolerance: nil) }
+        try Task.checkCancellation()
+        clock.advance(to: deadline)
+        await deliveries.settle()
+    }
+
+    /// Advances the time by a duration.
+    public func advance(by duration: Duration) {
+        clock.advance(by: duration)
+        deliveries.start()
+    }
+
+    // MARK: Holding
+
+    /// Makes the time advance only by ``advance(by:)`` and ``pass(while:)``.
+    public func hold() { isHeld.store(true, ordering: .relaxed) }
+
+    /// Waits until a task sleeps that is due after exactly this duration.
+    package func sleeper(dueIn duration: Duration) async { await clock.sleepers(dueIn: duration) }
+
+    /// Advances the time from one sleeper's deadline to the next while an operation is in progress.
+    ///
+    /// - Returns: The result of the operation.
+    public func pass<Result>(while operation: () async throws -> Result) async rethrows -> Result {
+        let passing = Task {
+            while !Task.isCancelled {
+                guard let first = await clock.firstDeadline() else { return }
+                clock.advance(to: first)
+                await deliveries.settle()
+            }
+        }
+        defer { passing.cancel() }
+        return try await operation()
+    }
+
+    /// Returns a node on this clock.
+    package func node(_ node: any FakeNode, segmenter: Segmenter = Segmenter()) -> Node {
+        Node(
+            transport: FakeTransport(node: node, time: self), pubsubTopic: FakeServer.pubsubTopic, segmenter: segmenter, clock: self,
+            limitClock: limits, wallClock: wallClock)
+    }
+}
+
+extension PrivateKey {
+    /// Returns the key with a number, which is the same each time.
+    package static func test(_ number: UInt8) -> PrivateKey {
+        var bytes = FixedBytes<32>()
+        bytes[31] = number
+        guard let key = try? PrivateKey(bytes) else { preconditionFailure("a small number above zero is a key") }
+        return key
+    }
+}

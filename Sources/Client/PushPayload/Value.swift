@@ -1,0 +1,68 @@
+/// A value of a notification's data.
+enum Value {
+    case missing
+    case text(String)
+    case list([String])
+    case damaged
+
+    /// Apple and Google deliver 4 KB at most. Twice as much leaves room for their own changes, and bounds the work.
+    private static let maximumByteCount = 8_192
+    /// 100 installations: more do not fit into a notification.
+    static let maximumCount = 100
+
+    var isMissing: Bool { if case .missing = self { true } else { false } }
+
+    var text: String? {
+        guard case .text(let text) = self, text.utf8.count <= Self.maximumByteCount else { return nil }
+        return text
+    }
+
+    /// The bytes of hex digits with the prefix `0x`; empty for a missing value, and nil for any other text.
+    var bytes: [UInt8]? {
+        if isMissing { return [] }
+        guard let text, text.hasPrefix("0x") else { return nil }
+        let digits = text.utf8.dropFirst(2)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        var high: UInt8?
+        for digit in digits {
+            guard let value = Self.value(ofDigit: digit) else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
+        }
+        return bytes
+    }
+
+    /// The texts of a list. Google delivers it as JSON in a string, whose texts are UUIDs and have no escapes.
+    var texts: [String]? {
+        switch self {
+        case .missing: return []
+        case .list(let list): return list
+        case .damaged: return nil
+        case .text:
+            guard let text, text.hasPrefix("["), text.hasSuffix("]") else { return nil }
+            let items = text.dropFirst().dropLast().split(separator: ",")
+            guard items.count <= Self.maximumCount else { return nil }
+            var texts: [String] = []
+            for item in items {
+                guard item.count >= 2, item.hasPrefix("\""), item.hasSuffix("\""), !item.contains("\\") else { return nil }
+                texts.append(String(item.dropFirst().dropLast()))
+            }
+            return texts
+        }
+    }
+
+    private static func value(ofDigit digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
