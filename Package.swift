@@ -12,17 +12,22 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),  // SE-0443
 ]
 
-let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
-let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+// An app that asks for `traits: []` resolves swift-log alone: SwiftPM leaves out a package if each of its uses has a trait that is off.
+func server(_ name: String, _ package: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: ["Server"]))
+}
+
+let argumentParser = server("ArgumentParser", "swift-argument-parser")
+let deque = server("DequeModule", "swift-collections")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["FileState"]))
+let hummingbird = server("Hummingbird", "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
-let mustache: Target.Dependency = .product(name: "Mustache", package: "swift-mustache")
-let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
-let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
-let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
+let metrics = server("CoreMetrics", "swift-metrics")
+let mustache = server("Mustache", "swift-mustache")
+let serviceLifecycle = server("ServiceLifecycle", "swift-service-lifecycle")
+let sqlite = server("GRDBSQLite", "GRDB.swift")
+let unixSignals = server("UnixSignals", "swift-service-lifecycle")
+let yams = server("Yams", "Yams")
 
 func library(_ name: String, in folder: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, path: "\(folder)/\(name)", swiftSettings: settings)
@@ -49,6 +54,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 
 let package = Package(
     name: "pushserver",
+    // Where InlineArray and integers as generic parameters exist. Apple's systems have never been tried (docs/PORTING.md).
+    platforms: [.iOS(.v26), .macOS(.v26)],
     products: [
         .library(name: "PushClient", targets: ["PushClient"]),
         .library(name: "PushClientREST", targets: ["PushClientREST"]),
@@ -59,12 +66,17 @@ let package = Package(
         .executable(name: "pushctl", targets: ["pushctl"]),
         .executable(name: "pushbench", targets: ["pushbench"]),
     ],
+    traits: [
+        .trait(name: "FileState", description: "The packages of PushClientFileState, which keeps an app's state in a file."),
+        .trait(name: "Server", description: "The packages of the server and its tools.", enabledTraits: ["FileState"]),
+        .default(enabledTraits: ["Server"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.2")),
         .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
-        .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.2")),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", .upToNextMinor(from: "2.13.0")),
-        .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", .upToNextMinor(from: "2.28.1"), traits: []),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", .upToNextMinor(from: "2.1.1")),
         .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.2")),

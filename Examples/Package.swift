@@ -8,7 +8,8 @@ func product(_ name: String) -> Target.Dependency { .product(name: name, package
 // A package as an app's would be: it sees what is public, and nothing else.
 let package = Package(
     name: "Examples",
-    dependencies: [.package(name: "pushserver", path: "..")],
+    // An app without PushClientFileState says `traits: []`, and resolves swift-log alone.
+    dependencies: [.package(name: "pushserver", path: "..", traits: ["FileState"])],
     targets: [
         // The shortest program.
         .executableTarget(
@@ -21,7 +22,11 @@ let package = Package(
             swiftSettings: settings),
         // The code that the guides show (Scripts/check-snippets).
         .target(
-            name: "Snippets", dependencies: [product("PushClient"), product("PushClientREST"), product("PushClientFileState")],
+            name: "Snippets",
+            dependencies: [
+                product("PushClient"), product("PushClientREST"), product("PushClientFileState"), product("PushPayload"),
+                product("PushClientTesting"),
+            ],
             swiftSettings: settings),
     ]
 )

@@ -3,6 +3,10 @@ import GRDB
 import Platform
 public import PushClient
 
+#if !FileState
+    #error("PushClientFileState needs the package's trait FileState")
+#endif
+
 /// The state of clients in an SQLite file, which only its owner may read.
 public final class FileState: ClientState {
     private let database: DatabaseQueue
