@@ -13,7 +13,7 @@ public import FoundationEssentials
 public struct SeenPushes: Sendable {
     /// The number of pushes that are remembered, the newest: they take 40 KB.
     public static let maximumCount = 1_000
-    /// 48 h: twice as long as servers keep a push.
+    /// Twice as long as servers keep a push.
     public static let lifetime: TimeInterval = 48 * 60 * 60
 
     /// A digest of 32 bytes, after the seconds since 1970 as 8 bytes.

@@ -7,7 +7,7 @@ enum Value {
 
     /// Apple and Google deliver 4 KB at most. Twice as much leaves room for their own changes, and bounds the work.
     private static let maximumByteCount = 8_192
-    /// 100 installations: more do not fit into a notification.
+    /// More do not fit into a notification.
     static let maximumCount = 100
 
     var isMissing: Bool { if case .missing = self { true } else { false } }

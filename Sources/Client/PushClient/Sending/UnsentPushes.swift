@@ -71,7 +71,7 @@ struct UnsentPushes: Codable, Equatable, Sendable {
         entries[index].nextAttempt = now.advanced(by: Self.delay(afterAttempts: entries[index].attemptCount + 1))
     }
 
-    /// 2 × n × 2^n seconds after n attempts, as reference clients wait between two requests of a push.
+    /// Grows with n attempts as 2 × n × 2^n seconds, as reference clients wait between two requests of a push.
     private static func delay(afterAttempts count: Int) -> Duration {
         min(.seconds(2 * count * (1 << min(count, 16))), maximumDelay)
     }
