@@ -79,6 +79,76 @@ import Testing
         #expect(lines.last?.contains("works") == true && lines.last?.contains("value") == true)
     }
 
+    // MARK: The journal
+
+    @Test(arguments: ["text", "json"]) func `lines carry their priority if standard error is the journal, and no others do`(
+        format: String
+    ) throws {
+        let levels: [(Logger.Level, String)] = [
+            (.trace, "<7>"), (.debug, "<7>"), (.info, "<6>"), (.notice, "<5>"), (.warning, "<4>"), (.error, "<3>"), (.critical, "<2>"),
+        ]
+        for isJournal in [true, false] {
+            var ends: [Int32] = [0, 0]
+            try #require(unsafe pipe(&ends) == 0)
+            defer { ends.forEach { close($0) } }
+            var status = stat()
+            try #require(unsafe fstat(ends[1], &status) == 0)
+            let stream = isJournal ? "\(status.st_dev):\(status.st_ino)" : "\(status.st_dev):\(status.st_ino + 1)"
+            let output = LogOutput(ends[1], environment: ["JOURNAL_STREAM": stream])
+            var handler: any LogHandler = format == "text" ? TextLogHandler(output: output) : JSONLogHandler(label: "test", output: output)
+            handler.logLevel = .trace
+            let logger = Logger(label: "test") { [handler] _ in handler }
+            for (level, prefix) in levels {
+                logger.log(level: level, "an event")
+                let line = drain(ends[0])
+                #expect(line.contains("an event") && line.hasPrefix("<") == isJournal && (!isJournal || line.hasPrefix(prefix)), "\(line)")
+            }
+        }
+    }
+
+    /// The ways in which a start fails, with a part of the reason.
+    enum FailedStart: String, CaseIterable {
+        case unknownSetting = "gorsh.url"
+        case missingSealingKey = "sealing key file"
+        case takenPort = "already in use"
+
+        func settings(in folder: TemporaryFolder, besides other: ServerProcess) -> [String: String] {
+            switch self {
+            case .unknownSetting: ["gorsh.url": "http://127.0.0.1:1"]
+            case .missingSealingKey: [:]
+            case .takenPort: ["admin.listen": other.addresses.admin]
+            }
+        }
+    }
+
+    @Test(arguments: FailedStart.allCases) func `a start that fails says why in the format of the log, and nothing else of its own`(
+        start: FailedStart
+    ) async throws {
+        let other = try await ServerProcess.start(in: TemporaryFolder())
+        let folder = try TemporaryFolder()
+        if start == .missingSealingKey {
+            #expect(try await ServerProcess.start(in: folder).terminate() == 0)
+            try FileManager.default.removeItem(atPath: folder.path("sealing.key"))
+        }
+        for format in ["json", "text"] {
+            let settings = start.settings(in: folder, besides: other).merging(["log.format": format]) { $1 }
+            let server = try ServerProcess.launch(in: folder, settings: settings)
+            #expect(await server.exitCode != 0)
+            let lines = server.log.all
+            let last = try #require(lines.last)
+            #expect(last.contains(start.rawValue), "\(last)")
+            if format == "json" {
+                for line in lines { #expect((try? JSONSerialization.jsonObject(with: Data(line.utf8))) != nil, "\(line)") }
+                #expect(last.contains("\"level\":\"critical\""), "\(last)")
+            } else {
+                #expect(last.hasPrefix("pushserver: "), "\(last)")
+            }
+            #expect(!lines.contains { $0.contains("re-sealing") }, "\(lines)")
+            #expect(start != .missingSealingKey || !lines.contains { $0.contains("created a new") }, "\(lines)")
+        }
+        #expect(await other.terminate() == 0)
+    }
+
     @Test(arguments: ["2>/dev/full", "2>&-"]) func `a server whose log cannot be written serves and exits`(redirection: String) async throws
     {
         let folder = try TemporaryFolder()

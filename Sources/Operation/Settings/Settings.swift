@@ -71,6 +71,21 @@ package struct Settings: HoldsSecret, Sendable {
         return try Settings(source, environment: environment)
     }
 
+    /// Reads the format of the log, for an error of the other settings.
+    ///
+    /// - Returns: `text` if it cannot be read.
+    package static func logFormat(
+        file: String?, flags: [String: String], environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> LogFormat {
+        guard let source = try? SettingsSource(file: file, environment: environment, flags: flags) else { return .text }
+        var reader = SettingsReader(source)
+        return logFormat(&reader)
+    }
+
+    private static func logFormat(_ reader: inout SettingsReader) -> LogFormat {
+        reader.value("log.format", .choice, default: .text)
+    }
+
     /// - Throws: `SettingsError` with every problem at once.
     package init(_ source: SettingsSource, environment: [String: String]) throws(SettingsError) {
         var reader = SettingsReader(source)
@@ -135,7 +150,7 @@ package struct Settings: HoldsSecret, Sendable {
             "shutdown.gracePeriod", .duration(from: .seconds(1), to: .seconds(600)), default: ShutdownLimits.defaultGracePeriod)
 
         logLevel = reader.value("log.level", .choice, default: .info)
-        logFormat = reader.value("log.format", .choice, default: .text)
+        logFormat = Self.logFormat(&reader)
 
         reader.finish()
         guard reader.problems.isEmpty else { throw SettingsError(problems: reader.problems) }

@@ -16,7 +16,10 @@ struct ConfigurationOptions: ParsableArguments {
         })
     var set: [(String, String)] = []
 
-    func settings() throws -> Settings {
-        try Settings.load(file: config, flags: Dictionary(set, uniquingKeysWith: { _, last in last }))
-    }
+    func settings() throws -> Settings { try Settings.load(file: config, flags: flags) }
+
+    /// The format of the log, even if other settings have errors; `text` if it cannot be read.
+    var logFormat: Settings.LogFormat { Settings.logFormat(file: config, flags: flags) }
+
+    private var flags: [String: String] { Dictionary(set, uniquingKeysWith: { _, last in last }) }
 }

@@ -17,9 +17,9 @@ struct ServeCommand: AsyncParsableCommand {
     var drain = false
 
     func run() async throws {
-        try await exitingWithStatus {
+        if drain { return try await exitingWithStatus { try await Drain.run(options.settings()) } }
+        try await exitingWithStatus(reporting: { LoggingSetup.reportFatal($0, format: options.logFormat) }) {
             let settings = try options.settings()
-            if drain { return try await Drain.run(settings) }
             let logger = LoggingSetup.bootstrap(level: settings.logLevel, format: settings.logFormat)
             try await Server.run(settings, readyFile: readyFile, logger: logger)
         }

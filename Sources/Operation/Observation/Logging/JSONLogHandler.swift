@@ -36,6 +36,6 @@ struct JSONLogHandler: LogHandler {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Strings as keys and values can always be encoded.
-        return (try? encoder.encode(fields)).map { [UInt8]($0) } ?? []
+        return output.line(level, (try? encoder.encode(fields)) ?? Data())
     }
 }

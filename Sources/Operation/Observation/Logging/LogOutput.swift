@@ -1,5 +1,6 @@
 import Dispatch
-import Glibc
+import Foundation
+import Logging
 import Synchronization
 
 /// Standard error, or another descriptor, as the destination of log lines.
@@ -22,18 +23,25 @@ final class LogOutput: Sendable {
 
     private let descriptor: Int32
     private let isSocket: Bool
+    private let isJournal: Bool
     private let state = Mutex(State())
     private let lost = Atomic(0)
 
     /// - Parameter descriptor: An open descriptor that the caller keeps open.
-    init(_ descriptor: Int32) {
+    init(_ descriptor: Int32, environment: [String: String] = ProcessInfo.processInfo.environment) {
         self.descriptor = descriptor
+        isJournal = JournalStream.isJournal(descriptor, environment: environment)
         var status = stat()
         isSocket = unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
     }
 
     /// The number of lines that were dropped since the start.
     var lostLineCount: Int { lost.load(ordering: .relaxed) }
+
+    /// Returns a line as this destination expects it: with its priority for the journal.
+    func line(_ level: Logger.Level, _ text: some Sequence<UInt8>) -> [UInt8] {
+        (isJournal ? Array(JournalStream.prefix(level).utf8) : []) + text
+    }
 
     /// Writes a line, or drops and counts it.
     ///

@@ -25,6 +25,19 @@ package enum LoggingSetup {
         }
         return Logger(label: "pushserver")
     }
+
+    /// Writes why the server cannot run, in the format of the log.
+    package static func reportFatal(_ error: any Error, format: Settings.LogFormat) {
+        let output = LogOutput.standardError
+        if format == .json {
+            let logger = Logger(label: "pushserver") { JSONLogHandler(label: $0, output: output) }
+            return logger.critical("the server cannot run", metadata: ["error": "\(error)"])
+        }
+        // The journal reads a priority from each line.
+        for line in "pushserver: \(error)".split(separator: "\n") {
+            output.write(output.line(.critical, line.utf8)) { _ in [] }
+        }
+    }
 }
 
 /// The report of log lines that could not be written.

@@ -19,15 +19,15 @@ struct TextLogHandler: LogHandler {
 
     func log(event: LogEvent) {
         let metadata = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
-        output.write(Self.line(event.level, event.message, metadata, source: event.source)) { count in
-            Self.line(.warning, LogLoss.message, LogLoss.metadata(count), source: LogLoss.source)
+        output.write(line(event.level, event.message, metadata, source: event.source)) { count in
+            line(.warning, LogLoss.message, LogLoss.metadata(count), source: LogLoss.source)
         }
     }
 
-    private static func line(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata, source: String) -> [UInt8] {
-        let fields = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\(quoted("\($0.value)"))" }.joined()
+    private func line(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata, source: String) -> [UInt8] {
+        let fields = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.quoted("\($0.value)"))" }.joined()
         let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-        return Array("\(time) \(level) [\(source)] \(message)\(fields)".utf8)
+        return output.line(level, "\(time) \(level) [\(source)] \(message)\(fields)".utf8)
     }
 
     /// Quotes a value whose end could not be seen otherwise, and escapes what would control a terminal.
