@@ -26,6 +26,7 @@ import Transport
             #expect(!server.log.all.contains { $0.contains("the canary fails") }, "\(server.log.all)")
             #expect(await server.terminate() == 0)
             #expect(gorush.notifications.all.isEmpty)
+            #expect(try database.count("registration WHERE is_live") == 0, "a clean stop unregisters the canary")
             try await server.audit()
             await node.kill()
         }

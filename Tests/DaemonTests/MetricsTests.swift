@@ -21,7 +21,7 @@ import Testing
         for metric in ServerMetrics.declarations {
             #expect(metric.name.wholeMatch(of: /(pushserver|process)_[a-z_]+/) != nil, "\(metric.name)")
             #expect(metric.name.hasSuffix("_total") == (metric.kind == .counter), "\(metric.name)")
-            #expect(metric.help.hasSuffix(".") && metric.help.count < 140, "\(metric.name)")
+            #expect(metric.meaning.hasSuffix(".") && metric.meaning.count < 140, "\(metric.name)")
             for value in metric.configuredLabels + metric.closedLabels + metric.combinations.joined() {
                 #expect(value.wholeMatch(of: /[a-z_]+/) != nil, "\(metric.name): \(value)")
             }

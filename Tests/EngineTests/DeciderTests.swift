@@ -298,6 +298,25 @@ struct DeciderTests {
         #expect(batch.pushes.map(\.outcome) == [.discarded])
     }
 
+    @Test func `pushes to a canary are discarded by each server of its key, unless the canary has a phone`() {
+        let server = Decider(
+            serverKey: decider.serverKey, registrationPolicy: decider.registrationPolicy, isDryRun: false, canaryKeyHash: keyHash)
+        for (token, outcome) in [("canary", PushOutcome.discarded), ("a phone", nil)] as [(DeviceToken, PushOutcome?)] {
+            let messages = [registration(1, version: 1) { $0.deviceToken = token }, push(2)]
+            #expect(decide(messages, by: server).batch.pushes.map(\.outcome) == [outcome])
+            // The token alone, which any client may register, discards nothing.
+            #expect(decide(messages).batch.pushes.map(\.outcome) == [nil])
+        }
+    }
+
+    @Test func `only a canary may register at a server that retires`() {
+        let policy = RegistrationPolicy(acceptNew: false)
+        for (canary, category) in [(keyHash, .registered), (nil, .registrationNotAccepted)] as [(Digest64?, MessageOutcome)] {
+            let retiring = Decider(serverKey: decider.serverKey, registrationPolicy: policy, isDryRun: false, canaryKeyHash: canary)
+            #expect(decide([registration(1, version: 1)], by: retiring).outcomes.map(\.category) == [category])
+        }
+    }
+
     @Test func `the lookups of a batch contain each item once, and only those that a decision needs`() {
         let lookups = decider.lookups(about: [
             registration(1, version: 1), registration(2, version: 2), registration(3, version: 0), .dropped(4),

@@ -67,16 +67,16 @@ struct Composition {
         let canaryNode = CanaryNode(transport: transport)
         let canary = try settings.canary.map { configuration in
             try Canary(
-                configuration, identity: files.identity, node: canaryNode, pubsubTopic: settings.pubsubTopics[0],
-                clock: ContinuousClock(), wallClock: time.clock, logger: logger)
+                configuration, identity: files.identity, serverName: settings.serverName, node: canaryNode,
+                pubsubTopic: settings.pubsubTopics[0], clock: ContinuousClock(), wallClock: time.clock, logger: logger)
         }
         let backup = settings.backup.map { configuration in
             AutomaticBackup(
                 configuration, database: settings.storagePath, identity: files.identity.publicKey.compressed, clock: ContinuousClock(),
                 wallClock: time.clock, logger: logger)
         }
-        let engine = Self.engine(
-            basis, directory, canary == nil ? transport : CanaryTransport(transport: transport, canary: canaryNode), delivery, canary)
+        let engine = try Self.engine(
+            basis, directory, canary == nil ? transport : CanaryTransport(transport: transport, canary: canaryNode), delivery)
         let writerWatch = WriterWatch(serviceManager: serviceManager, clock: ContinuousClock(), write: engine.probeStore)
         let sinceStart = SteadyTime(clock: ContinuousClock(), start: time.clock.now())
         let damagedRows = DamagedRowConditions(store: files.store, time: sinceStart)
@@ -205,13 +205,13 @@ struct Composition {
     }
 
     private static func engine(
-        _ basis: Basis, _ directory: TopicDirectory, _ transport: any MessageTransport, _ delivery: DeliveryLoop?, _ canary: Canary?
-    ) -> Engine {
+        _ basis: Basis, _ directory: TopicDirectory, _ transport: any MessageTransport, _ delivery: DeliveryLoop?
+    ) throws -> Engine {
         var configuration = Engine.Configuration(
             identity: basis.files.identity, registrationPolicy: basis.settings.registrationPolicy, isDryRun: delivery == nil,
             workerCount: ProcessInfo.processInfo.activeProcessorCount, echoesReplies: basis.settings.echoesReplies,
             drainLimit: basis.limits.engine, transportLimit: basis.limits.transport)
-        configuration.discardedKeyHash = canary?.discardedKeyHash
+        configuration.canaryKeyHash = try Canary.keyHash(for: basis.files.identity)
         return Engine(
             configuration: configuration, store: basis.files.store, directory: directory, transport: transport, clock: ContinuousClock(),
             wallClock: basis.time.clock,

@@ -49,6 +49,8 @@ struct ResealingService: Service {
                     }
                 }
             } catch {
+                // A start that fails, or a shutdown, closes the database.
+                guard !Task.isCancelled else { return }
                 failureCount += 1
                 if failureCount == 1 { logger.warning("re-sealing failed; retrying", metadata: ["error": "\(error)"]) }
             }
@@ -64,5 +66,6 @@ extension ResealingService {
     static let declarations = [ratio]
 
     private static let ratio = Metric(
-        .gauge, "pushserver_sealed_ratio", help: "Part of the secrets that the newest key seals: 1 when all are.")
+        .gauge, "pushserver_sealed_ratio", scope: .database,
+        help: "Part of the secrets that the newest key seals: 1 when all are.")
 }

@@ -58,6 +58,13 @@ package struct RegistrationPolicy: Sendable, Equatable {
         self.lifetime = lifetime
     }
 
+    /// The same policy with new installations accepted.
+    package var acceptingNew: RegistrationPolicy {
+        var policy = self
+        policy.acceptNew = true
+        return policy
+    }
+
     fileprivate func serves(_ apnTopic: String) -> Bool { apnTopics?.contains(apnTopic) ?? true }
 }
 

@@ -1,9 +1,14 @@
-import Bytes
+package import Bytes
 import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
 import Wire
+
+/// The device of a canary without a phone.
+package enum CanaryDevice {
+    package static let token = DeviceToken("canary")
+}
 
 /// Decides the messages of a batch one after another, from the loaded facts. It performs no I/O.
 ///
@@ -14,8 +19,10 @@ struct Decider: Sendable {
     let registrationPolicy: RegistrationPolicy
     /// Whether the server discards accepted pushes permanently, because no gorush is configured.
     let isDryRun: Bool
-    /// The key whose pushes are discarded: the canary's; nil if none exists.
-    var discardedKeyHash: Digest64?
+    /// The hash of the key of the canaries; nil if none can exist.
+    ///
+    /// Only servers of this database can sign with it. It registers on a retiring server too, because a stopped canary is unregistered.
+    var canaryKeyHash: Digest64?
 
     /// The consequences of a decision, once it is durable.
     struct Outcome: Sendable {
@@ -97,7 +104,7 @@ struct Decider: Sendable {
             decision = try RegistrationRules.examine(
                 facts, stored: stored,
                 key: installation.map { batch.facts.key(beside: $0) } ?? RegisteringKey(),
-                policy: registrationPolicy)
+                policy: registration.keyHash == canaryKeyHash ? registrationPolicy.acceptingNew : registrationPolicy)
         } catch {
             rejection = error.rawValue
             decision = .refuse(error.error)
@@ -198,7 +205,7 @@ struct Decider: Sendable {
     /// The server coalesces pushes beyond the bucket into one push per type, due when the next credit arrives. This limits how often a
     /// phone rings. The reply to the sender does not show it (PROTOCOL.md §9).
     private func enqueue(_ push: AcceptedPush, of id: Int64, in batch: inout DecidedBatch, _ outcome: inout Outcome) {
-        guard !isDryRun, push.target.keyHash != discardedKeyHash else { return batch.enqueue(push, message: id, isDiscarded: true) }
+        guard !isDryRun, !isToCanary(push) else { return batch.enqueue(push, message: id, isDiscarded: true) }
         let isRateLimited = batch.facts.allowances.pushCount(to: push.target) == 0
         if isRateLimited, batch.coalesce(push) {
             outcome.coalescedPushCount += 1
@@ -207,6 +214,11 @@ struct Decider: Sendable {
         batch.enqueue(push, message: id, due: isRateLimited ? batch.facts.allowances.nextPush(to: push.target) : nil)
         batch.spend(.push(push.target))
         outcome.spendings.append(.push(push.target))
+    }
+
+    /// Whether a push is for a canary without a phone, of this server or another: no provider knows its token.
+    private func isToCanary(_ push: AcceptedPush) -> Bool {
+        push.target.keyHash == canaryKeyHash && push.deviceToken == CanaryDevice.token
     }
 
     /// Returns the INTERNAL_ERROR reply to a message that the store has rejected for too long.

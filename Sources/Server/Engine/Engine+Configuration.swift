@@ -9,8 +9,8 @@ extension Engine {
         package var registrationPolicy: RegistrationPolicy
         /// Whether the server discards accepted pushes permanently, because no gorush is configured.
         package var isDryRun: Bool
-        /// The hash of the key whose pushes are discarded; nil if none exists.
-        package var discardedKeyHash: Digest64?
+        /// The hash of the key of the canaries, whichever server of the database runs one; nil if none can exist.
+        package var canaryKeyHash: Digest64?
         /// The number of workers that open messages, one for each core.
         package var workerCount: Int
         /// Whether replies to queries and push requests are published again after 1.5 s and 4 s, for clients that subscribe late.

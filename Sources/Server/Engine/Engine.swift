@@ -62,7 +62,7 @@ package final class Engine: Service, EnvelopeReceiver {
         let identity = configuration.identity
         let decider = Decider(
             serverKey: identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
-            isDryRun: configuration.isDryRun, discardedKeyHash: configuration.discardedKeyHash)
+            isDryRun: configuration.isDryRun, canaryKeyHash: configuration.canaryKeyHash)
 
         // The last stage is created first, because each stage knows the next one only.
         let admission = Admission(limits: configuration.admissionLimits)

@@ -10,10 +10,17 @@ package struct Metric: Sendable {
         case histogram(bounds: [Double])
     }
 
+    /// What a value describes. Of several servers on one database, each exposes what is of the whole database.
+    package enum Scope: Sendable {
+        case server
+        case database
+    }
+
     package let name: String
     package let kind: Kind
+    package let scope: Scope
     /// One sentence for operators: a noun phrase with a full stop.
-    package let help: String
+    package let meaning: String
     /// The labels whose values come from the settings or the build, such as the name of a route.
     package let configuredLabels: [String]
     /// The labels whose values are a closed set.
@@ -26,15 +33,20 @@ package struct Metric: Sendable {
     ///   - labels: The closed labels; nil means none.
     ///   - configuredLabels: The labels whose values come from the settings or the build.
     package init(
-        _ kind: Kind, _ name: String, by labels: (any MetricLabels.Type)? = nil, configuredLabels: [String] = [], help: String
+        _ kind: Kind, _ name: String, by labels: (any MetricLabels.Type)? = nil, configuredLabels: [String] = [],
+        scope: Scope = .server, help: String
     ) {
         self.kind = kind
         self.name = name
-        self.help = help
+        self.scope = scope
+        meaning = help
         self.configuredLabels = configuredLabels
         closedLabels = labels?.labelNames ?? []
         combinations = labels.map { Self.combinations(of: $0) } ?? [[]]
     }
+
+    /// The text for a scraper, which also says whether the values of several servers may be added up.
+    package var help: String { scope == .database ? "\(meaning) (whole database)" : meaning }
 
     private static func combinations<Labels: MetricLabels>(of labels: Labels.Type) -> [[String]] { Labels.allCases.map(\.labelValues) }
 }

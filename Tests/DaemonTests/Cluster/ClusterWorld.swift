@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import Foundation
+import Settings
 import StatusCrypto
 import TestSupport
 import Testing
@@ -61,6 +62,11 @@ struct ClusterWorld: Sendable {
             if isSo(cluster.output) { return }
             try Task.checkCancellation()
         }
+    }
+
+    /// The key of the servers, once one has started.
+    var identity: PrivateKey {
+        get throws { try #require(try KeyFile(path: folder.path("shared.key")).load()) }
     }
 
     func audit() async throws {

@@ -42,6 +42,15 @@ public struct Identity: Sendable {
         sponge.absorb(privateKey.publicKey.compressed.span)
         return UniversallyUniqueID.text(sponge.squeeze(), version: 8)
     }
+
+    /// The installation id of one of several clients without state: a UUID derived from the public key and the client's name.
+    package func derivedInstallationID(of name: String) -> String {
+        var sponge = KeccakSponge.keccak256
+        sponge.absorb(Array("pushserver named installation".utf8))
+        sponge.absorb(privateKey.publicKey.compressed.span)
+        sponge.absorb(Array(name.utf8))
+        return UniversallyUniqueID.text(sponge.squeeze(), version: 8)
+    }
 }
 
 extension Identity: CustomStringConvertible, CustomReflectable {

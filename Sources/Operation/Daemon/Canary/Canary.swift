@@ -1,5 +1,6 @@
 import Bytes
 import CoreMetrics
+import Engine
 import Envelope
 import Foundation
 import Logging
@@ -14,15 +15,19 @@ import Wire
 /// A client of its own with which the server tests itself (`canary.interval`): registers a device, queries it and requests a push, through
 /// the node like every other client.
 ///
-/// The push ends before gorush as `discarded`, unless the operator names a device that receives it.
+/// The push ends before gorush as `discarded`, unless the operator names a device that receives it. All servers of a database have one
+/// canary key, and each has an installation of its own under it: any of them may decide a message of any canary.
 final class Canary: Service {
     /// The time from the start to the first check: the transport needs a moment to subscribe.
     private static let startDelay = Duration.seconds(5)
     /// The time to the next check after a failed one, at most.
     private static let maximumRetryInterval = Duration.seconds(30)
+    /// Enough for a healthy node and database. Otherwise the registration stays, and the next start renews it.
+    private static let unregistrationLimit = Duration.seconds(3)
 
     private let configuration: CanarySettings
     private let owner: Identity
+    private let installationID: String
     private let server: PushServer
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
@@ -33,16 +38,17 @@ final class Canary: Service {
     private let checks = checksMetric.counters(by: CheckResult.self)
 
     /// - Parameters:
-    ///   - identity: The server's key. The canary's own key derives from it, so that each start renews the same registration.
+    ///   - identity: The server's key. The canary's own key derives from it.
+    ///   - serverName: The name of this server among those of its database, so that each start renews the same registration.
     ///   - node: The node through which the canary publishes and receives.
     ///   - timeout: The time to wait for each reply.
     init(
-        _ configuration: CanarySettings, identity: PrivateKey, node: CanaryNode, pubsubTopic: String,
+        _ configuration: CanarySettings, identity: PrivateKey, serverName: String, node: CanaryNode, pubsubTopic: String,
         timeout: Duration = PushServer.defaultTimeout, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger
     ) throws(InvalidPrivateKey) {
         self.configuration = configuration
-        let seed = identity.withExposedBytes { SHA256.hash(Array("pushserver canary".utf8) + [UInt8](copying: $0)) }
-        owner = Identity(try PrivateKey(seed))
+        owner = try Self.owner(for: identity)
+        installationID = owner.derivedInstallationID(of: serverName)
         server = PushServer(
             PushClient.PublicKey(identity.publicKey),
             node: Node(transport: node, pubsubTopic: pubsubTopic, clock: clock, wallClock: wallClock),
@@ -53,6 +59,15 @@ final class Canary: Service {
         record = Mutex(CanaryRecord(interval: configuration.interval, start: wallClock.now()))
     }
 
+    /// The key under which the canaries of all servers with this identity register.
+    private static func owner(for identity: PrivateKey) throws(InvalidPrivateKey) -> Identity {
+        let seed = identity.withExposedBytes { SHA256.hash(Array("pushserver canary".utf8) + [UInt8](copying: $0)) }
+        return Identity(try PrivateKey(seed))
+    }
+
+    /// The hash of that key, for a server that recognises the pushes of any canary.
+    static func keyHash(for identity: PrivateKey) throws(InvalidPrivateKey) -> Digest64 { try owner(for: identity).publicKey.hash.bytes }
+
     func run() async throws {
         try? await cancelWhenGracefulShutdown {
             try await self.clock.sleep(for: Self.startDelay)
@@ -61,6 +76,17 @@ final class Canary: Service {
                 try await self.clock.sleep(
                     for: isSuccess ? self.configuration.interval : min(self.configuration.interval, Self.maximumRetryInterval))
             }
+        }
+        if hasSucceeded { await unregister() }
+    }
+
+    /// Unregisters the installation, so that servers that leave a cluster leave nothing behind.
+    private func unregister() async {
+        await withTaskGroup { group in
+            group.addTask { _ = try? await self.server.unregister(installationID: self.installationID, as: self.owner) }
+            group.addTask { try? await self.clock.sleep(for: Self.unregistrationLimit) }
+            await group.next()
+            group.cancelAll()
         }
     }
 
@@ -86,22 +112,19 @@ final class Canary: Service {
 
     /// - Returns: The fault of the reply; nil if the push was accepted.
     private func checkOnce() async throws -> String? {
-        let device = configuration.device ?? Device(deviceToken: "canary", service: .firebase)
-        let receipt = try await server.register(device, installationID: owner.derivedInstallationID, as: owner)
-        let found = try await server.query(.key(owner.publicKey)).devices
+        let device = configuration.device ?? Device(deviceToken: CanaryDevice.token.text, service: .firebase)
+        let receipt = try await server.register(device, installationID: installationID, as: owner)
+        let found = try await server.query(.key(owner.publicKey)).devices.filter { $0.installationID == installationID }
         guard found.map(\.version) == [receipt.version], let token = found.first?.accessToken, token == receipt.accessToken else {
             return "the response to a query is not what was registered"
         }
-        let target = PushDevice(owner: .key(owner.publicKey), installationID: owner.derivedInstallationID, accessToken: token)
+        let target = PushDevice(owner: .key(owner.publicKey), installationID: installationID, accessToken: token)
         let reports = try await server.push(PushMessage(kind: .message, messageID: PushMessage.randomMessageID()), to: [target])
         guard reports.map(\.outcome) == [.accepted] else {
             return "the push was not accepted: \(reports.map(\.outcome.description).joined(separator: ", "))"
         }
         return nil
     }
-
-    /// The key whose pushes the server discards; nil if a device receives them.
-    var discardedKeyHash: Digest64? { configuration.device == nil ? owner.publicKey.hash.bytes : nil }
 
     /// The time since the last accepted push, or since the start before the first one.
     var lastSuccessAge: Duration { record.withLock { $0.age(at: wallClock.now()) } }

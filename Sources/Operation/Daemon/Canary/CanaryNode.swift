@@ -8,7 +8,7 @@ import Wire
 /// The canary's access to the network: the server's own nodes.
 ///
 /// A node delivers each message to its first reader only, and that is the server. So the canary publishes through the server's transport,
-/// and gets the replies that the server has published.
+/// and gets the replies that this server publishes, or that the node delivers from another server of the database.
 final class CanaryNode: NodeTransport {
     /// The number of replies that are kept, the newest: a check waits for one reply at a time, and shares its topic with few other clients.
     private static let maximumReplyCount = 64
@@ -36,22 +36,29 @@ final class CanaryNode: NodeTransport {
         return messages
     }
 
-    /// The server publishes each reply while the canary waits for it.
+    /// A server publishes each reply while the canary waits for it.
     func history(of contentTopics: Set<String>, on pubsubTopic: String, since start: Int64) async throws -> [NodeMessage] { [] }
 
-    /// Passes on a reply that the server has published, if the canary reads its topic.
+    /// Whether the canary waits for a reply on a topic.
+    func isInterested(in contentTopic: String) -> Bool {
+        readers.withLock { $0.values.contains { $0.topics.contains(contentTopic) } }
+    }
+
+    /// Passes on a reply, if the canary reads its topic. The canary ignores repetitions.
     func receive(_ envelope: WakuEnvelope) {
         let interested = readers.withLock { readers in readers.values.filter { $0.topics.contains(envelope.message.contentTopic) } }
         for reader in interested { reader.continuation.yield(NodeMessage(envelope)) }
     }
 }
 
-/// The transport of a server with a canary, which receives all messages that the server publishes.
+/// The transport of a server with a canary, which receives what the server publishes and what its nodes deliver.
 struct CanaryTransport: MessageTransport {
     let transport: any MessageTransport
     let canary: CanaryNode
 
-    func run(receiver: any EnvelopeReceiver) async throws { try await transport.run(receiver: receiver) }
+    func run(receiver: any EnvelopeReceiver) async throws {
+        try await transport.run(receiver: CanaryReceiver(receiver: receiver, canary: canary))
+    }
 
     func publish(_ envelope: WakuEnvelope) async throws {
         try await transport.publish(envelope)
@@ -63,4 +70,23 @@ struct CanaryTransport: MessageTransport {
     var canEcho: Bool { transport.canEcho }
     var healthIssues: [String] { transport.healthIssues }
     var warnings: [String] { transport.warnings }
+}
+
+/// A receiver that shares the replies to the canary with it.
+private struct CanaryReceiver: EnvelopeReceiver {
+    let receiver: any EnvelopeReceiver
+    let canary: CanaryNode
+
+    func isInterested(in contentTopic: String) -> Bool {
+        receiver.isInterested(in: contentTopic) || canary.isInterested(in: contentTopic)
+    }
+
+    func discover(_ contentTopics: () -> Set<String>) async -> Bool { await receiver.discover(contentTopics) }
+
+    func countUnreadable(_ envelopes: [WakuEnvelope]) { receiver.countUnreadable(envelopes) }
+
+    func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
+        for envelope in envelopes { canary.receive(envelope) }
+        try await receiver.receive(envelopes, origin: origin)
+    }
 }

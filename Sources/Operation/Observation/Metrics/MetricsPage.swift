@@ -13,20 +13,22 @@ package enum MetricsPage {
           listed labels. A gauge appears with its first value, and keeps the last one while the server cannot read a new one.
         - Values of labels are closed sets, except names from the settings: `route` is `ios`, `android` or a name below `gorush.routes`,
           `node` is the address of a Waku node. Labels never contain a topic, a client's key or an installation.
+        - Of several servers on one database, each exposes the metrics with the scope `database`, so take their maximum, as the alerts and the
+          board do; their help ends with `(whole database)`. Values with the scope `server` may be added up.
         - A dry run has no metrics with the label `route`, the embedded transport none about nodes, and a server without `canary.interval`
           no age or interval of a canary.
         - `pushserver_ledger_total` is read from the database, so it does not start again with the process. The ledger balances:
           `received = duplicate + invalid + ignored + processed` + `pushserver_journal_rows{state="undecided"}`, and
           `accepted = merged + coalesced + sent + expired + dead_token + refused + discarded + withdrawn` + all `pushserver_outbox_rows`.
 
-        | metric | type | labels | meaning |
-        |---|---|---|---|
+        | metric | type | scope | labels | meaning |
+        |---|---|---|---|---|
 
         """ + metrics.sorted { $0.name < $1.name }.map(row).joined(separator: "\n")
     }
 
     private static func row(_ metric: Metric) -> String {
-        "| `\(metric.name)` | \(metric.kind.name) | \(labels(of: metric)) | \(metric.help)\(buckets(of: metric)) |"
+        "| `\(metric.name)` | \(metric.kind.name) | \(metric.scope) | \(labels(of: metric)) | \(metric.meaning)\(buckets(of: metric)) |"
     }
 
     private static func labels(of metric: Metric) -> String {

@@ -94,26 +94,31 @@ extension StoreGauges {
         clusterMembers,
     ]
 
-    private static let registrations = Metric(.gauge, "pushserver_registrations", help: "Live registrations.")
+    private static let registrations = Metric(.gauge, "pushserver_registrations", scope: .database, help: "Live registrations.")
     private static let journal = Metric(
-        .gauge, "pushserver_journal_rows", by: JournalState.self,
+        .gauge, "pushserver_journal_rows", by: JournalState.self, scope: .database,
         help: "Messages that wait for their decision, or whose reply is not marked as published.")
     private static let outbox = Metric(
-        .gauge, "pushserver_outbox_rows", by: OutboxState.self,
+        .gauge, "pushserver_outbox_rows", by: OutboxState.self, scope: .database,
         help: "Open pushes that wait for their first attempt, wait until a time, or are in flight.")
     private static let oldestPushAge = Metric(
-        .gauge, "pushserver_outbox_oldest_age_seconds", help: "Age of the oldest open push; 0 if no push is open.")
+        .gauge, "pushserver_outbox_oldest_age_seconds", scope: .database,
+        help: "Age of the oldest open push; 0 if no push is open.")
     private static let suspectedTokens = Metric(
-        .gauge, "pushserver_suspected_tokens", help: "Device tokens that were refused since their last delivery.")
+        .gauge, "pushserver_suspected_tokens", scope: .database,
+        help: "Device tokens that were refused since their last delivery.")
     private static let ledger = Metric(
-        .counter, "pushserver_ledger_total", by: Milestone.self,
+        .counter, "pushserver_ledger_total", by: Milestone.self, scope: .database,
         help: "Events that the ledger has counted since the database was created.")
     private static let imbalance = Metric(
-        .gauge, "pushserver_ledger_imbalance", help: "Difference between the ledger and the rows, 0 without a defect.")
-    private static let databaseSize = Metric(.gauge, "pushserver_database_bytes", help: "Size of the database.")
+        .gauge, "pushserver_ledger_imbalance", scope: .database,
+        help: "Difference between the ledger and the rows, 0 without a defect.")
+    private static let databaseSize = Metric(
+        .gauge, "pushserver_database_bytes", scope: .database, help: "Size of the database.")
     private static let walSize = Metric(.gauge, "pushserver_database_wal_bytes", help: "Size of the write-ahead log of the database.")
     private static let freeSpace = Metric(
         .gauge, "pushserver_storage_free_bytes", help: "Free space of the disk that has the database.")
     private static let clusterMembers = Metric(
-        .gauge, "pushserver_cluster_members", help: "Living servers that share the database, this one included.")
+        .gauge, "pushserver_cluster_members", scope: .database,
+        help: "Living servers that share the database, this one included.")
 }

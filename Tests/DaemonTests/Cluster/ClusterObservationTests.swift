@@ -1,0 +1,95 @@
+import Bytes
+import Envelope
+import Foundation
+import MetricDeclarations
+import ServiceLifecycle
+import Settings
+import TestSupport
+import Testing
+import Transport
+
+@testable import Daemon
+
+/// Canary and metrics of two servers on one PostgreSQL database.
+@Suite(.fewAtATime) struct ClusterObservationTests {
+    @Test func `a canary works whichever server decides its messages, next to another server's canary, and gorush gets nothing`()
+        async throws
+    {
+        try await withClusterWorld(["one", "two"]) { world in
+            let servers = [try await world.start("one"), try await world.start("two")]
+            // The canaries have a node of their own, so either server decides each of their 36 messages.
+            try await Self.withCanaries(["three", "four"], in: world) { canaries in
+                await withTaskGroup { group in
+                    for canary in canaries {
+                        group.addTask {
+                            for _ in 1...6 { #expect(await canary.check(), "\(canary.warnings)") }
+                        }
+                    }
+                }
+            }
+            for server in servers {
+                #expect(try await AdminClient(server).metric("pushserver_messages_total") > 0)
+                #expect(await server.terminate() == 0)
+            }
+            #expect(world.gorush.notifications.all.isEmpty)
+            try await world.audit()
+        }
+    }
+
+    private static func withCanaries(
+        _ names: [String], in world: ClusterWorld, _ body: ([Canary]) async -> Void
+    ) async throws {
+        let network = EmbeddedTransport(bus: world.bus, pubsubTopics: ["/waku/2/rs/16/32"])
+        var transport: any MessageTransport = network
+        var canaries: [Canary] = []
+        for name in names {
+            let node = CanaryNode(transport: network)
+            transport = CanaryTransport(transport: transport, canary: node)
+            canaries.append(
+                try Canary(
+                    CanarySettings(interval: .seconds(60)), identity: world.identity, serverName: name, node: node,
+                    pubsubTopic: "/waku/2/rs/16/32", clock: ContinuousClock(), wallClock: .system, logger: quietLogger))
+        }
+        let service = ServiceGroup(services: [RunningTransport(transport: transport)], logger: quietLogger)
+        async let running: Void = service.run()
+        while !network.healthIssues.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        await body(canaries)
+        await service.triggerGracefulShutdown()
+        try await running
+    }
+
+    @Test func `what the metrics declare to be of the whole database is the same at both servers`() async throws {
+        try await withClusterWorld(["one", "two"]) { world in
+            let one = try await world.start("one")
+            let two = try await world.start("two")
+            let clients = try Clients(of: two, on: world.bus)
+            try await clients.registerOwners()
+            try await world.waitForCluster { $0.contains("one") && $0.contains("two") }
+
+            let ofDatabase = Set(ServerMetrics.declarations.filter { $0.scope == .database }.map(\.name))
+            func figures(_ server: ServerProcess) async throws -> [String] {
+                try await AdminClient(server).get("/metrics").body.split(separator: "\n").map(String.init).filter { line in
+                    // The size of the database changes between two scrapes.
+                    ofDatabase.contains(String(line.prefix { $0 != " " && $0 != "{" })) && !line.hasPrefix("pushserver_database_bytes")
+                }
+            }
+            var lines = [try await figures(one), try await figures(two)]
+            while lines[0] != lines[1] {
+                try Task.checkCancellation()
+                lines = [try await figures(one), try await figures(two)]
+            }
+            #expect(lines[0].contains("pushserver_cluster_members 2"), "\(lines[0])")
+            #expect(lines[0].contains { $0.hasPrefix("pushserver_registrations ") && !$0.hasSuffix(" 0") }, "\(lines[0])")
+            for server in [one, two] { #expect(await server.terminate() == 0) }
+        }
+    }
+}
+
+/// A transport that only canaries use.
+private struct RunningTransport: Service, EnvelopeReceiver {
+    let transport: any MessageTransport
+
+    func run() async throws { try await transport.run(receiver: self) }
+    func isInterested(in contentTopic: String) -> Bool { false }
+    func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {}
+}
