@@ -346,6 +346,22 @@ struct DevicesTests {
         #expect(lines.all.count { $0.contains("requests of the Nextcloud proxy cannot be stored") } == 1)
     }
 
+    @Test func `each request that gets a 400 has its reason in the log, at debug level`() async throws {
+        let lines = LogLines()
+        try await withProxy(logger: lines.logger) { world async throws in
+            for (method, path, body) in [
+                (.post, "/devices", "pushToken=a"), (.delete, "/devices", "userPublicKey=a"), (.post, "/notifications", "other=a"),
+            ] as [(HTTPRequest.Method, String, String)] {
+                #expect(try await world.client.send(method, path, body).status == 400)
+            }
+        }
+        #expect(
+            lines.all.filter { $0.contains("rejecting") } == [
+                #"debug rejecting a registration ["fault": missingField]"#, #"debug rejecting an unregistration ["fault": missingField]"#,
+                #"debug rejecting a batch of notifications ["fault": noNotifications]"#,
+            ])
+    }
+
     @Test func `other methods and paths are rejected`() async throws {
         try await withProxy { world async throws in
             #expect(try await world.client.send(.get, "/devices").status == 405)

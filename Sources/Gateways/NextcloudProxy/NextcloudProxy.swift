@@ -188,6 +188,7 @@ package final class NextcloudProxy: Gateway {
             device = try DeviceRequest(DeviceRequest.read(request, body: body, names: DeviceRequest.names))
             guard device.signature.count == device.userKey.blockByteCount else { throw .signature }
         } catch {
+            logger.debug("rejecting an unregistration", metadata: ["fault": "\(error)"])
             return .badRequest
         }
         enum Outcome: Sendable { case removed, unknown, forbidden }
@@ -234,6 +235,7 @@ package final class NextcloudProxy: Gateway {
         do {
             return try await take(BatchBody.read(body), from: request.client)
         } catch let failure as BatchBody.Failure {
+            logger.debug("rejecting a batch of notifications", metadata: ["fault": "\(failure)"])
             return failure == .tooManyEntries ? .tooLarge : .badRequest
         }
     }
