@@ -68,6 +68,7 @@ struct JSONOutputTests {
         try await check("restore", ["restore", folder.path("backup"), "--config", folder.path("server.yaml"), "--json"])
         let url = try #require(try await TestDatabase.postgresql.settings()["storage.url"])
         try await check("migrate-store", ["migrate-store", "--to", url] + database)
+        try await check("migrate-store --undo", ["migrate-store", "--undo"] + database)
         let imported = try ImportWorld()
         let fixture = try imported.fixture()
         let client = ProtocolClient(server: imported.server)

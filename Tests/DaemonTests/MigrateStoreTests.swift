@@ -39,6 +39,14 @@ struct MigrateStoreTests {
 
             let there = try await migrate(path, to: url)
             #expect(there.exitCode == 0 && there.output.contains("registration: 1 row\n"), "\(there.output)\(there.error)")
+            try await expectMoved(path, to: url, settings: settings, folder)
+            func undo(_ database: String) async throws -> ChildProcess.Ended {
+                try await ChildProcess.run("pushctl", ["migrate-store", "--undo", "--database", database])
+            }
+            let undone = try await undo(path)
+            #expect(
+                undone.exitCode == 0 && undone.output.contains("no longer marked as moved to \(url)"), "\(undone.output)\(undone.error)")
+            #expect(try await undo(path).output.contains("was not marked"))
             let twice = try await migrate(path, to: url)
             #expect(twice.exitCode == 78 && twice.error.contains("is the database of a server already"), "\(twice.error)")
             gorush.breakDown(nil)
@@ -61,6 +69,7 @@ struct MigrateStoreTests {
             #expect(whileCopied.exitCode == 78 && whileCopied.error.contains("another pushctl (process "), "\(whileCopied.error)")
             let back = try await migrate(url, to: newPath)
             #expect(back.exitCode == 0, "\(back.error)")
+            try await expectMoved(url, to: newPath, settings: shared, folder)
             let audit = try await ChildProcess.run("pushctl", ["audit", "--database", newPath])
             #expect(audit.exitCode == 0, "\(audit.output)\(audit.error)")
             let third = try await ServerProcess.start(in: folder, settings: settings.merging(["storage.path": newPath]) { $1 })
@@ -69,7 +78,20 @@ struct MigrateStoreTests {
             #expect(try await register(alice, version: 7, token: "c7", at: last) == nil)
             #expect(await third.terminate() == 0)
             #expect(gorush.notifications.all.count == 1)
+
+            #expect(try await undo(url).exitCode == 0)
+            let fourth = try await ServerProcess.start(in: folder, settings: shared)
+            #expect(await fourth.terminate() == 0)
         }
+    }
+
+    /// Expects that neither a server nor a tool uses a database, and that both say where its rows are now.
+    private func expectMoved(_ database: String, to place: String, settings: [String: String], _ folder: TemporaryFolder) async throws {
+        let server = try ServerProcess.launch(in: folder, settings: settings)
+        #expect(await server.exitCode == 78)
+        #expect(server.log.all.last?.contains("moved it to \(place)") == true, "\(server.log.all)")
+        let audit = try await ChildProcess.run("pushctl", ["audit", "--database", database])
+        #expect(audit.exitCode == 78 && audit.error.contains("moved it to \(place)"), "\(audit.error)")
     }
 
     @Test func `a copy between two databases of one kind is a wrong usage`() async throws {

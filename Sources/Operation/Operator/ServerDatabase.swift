@@ -71,22 +71,49 @@ package struct ServerDatabase: Sendable {
         }
     }
 
-    /// Opens the database for a copy of all its rows, calls `body` and closes the database. Fails if a server uses the database.
+    /// Opens the database for a copy of all its rows, calls `body`, marks the database as moved and closes it. Fails if a server uses the
+    /// database.
     ///
+    /// - Parameter place: The path or URL of the copy, which the mark names.
     /// - Throws: ``Failure`` when the database cannot be used.
-    func copy<Result>(_ body: (any CopyableStore) async throws -> Result) async throws -> Result {
+    func copy<Result>(movingTo place: String, _ body: (any CopyableStore) async throws -> Result) async throws -> Result {
         if let url {
             return try await withoutServers(url) { store in
                 let result = try await body(store)
                 // If the connection of the lock has broken, a server may have joined.
                 try await Self.checkThatNoServerRuns(on: store, url)
+                try await store.markMoved(to: place)
                 return result
             }
         }
         let keys = try sealingKeys()
         let lock = try lockFile()
         defer { withExtendedLifetime(lock) {} }
-        return try await withStore(open: { try SQLiteStore(readingAt: path, sealingKeys: keys, logger: Self.silentLogger) }, body)
+        return try await withStore(open: { try SQLiteStore(readingAt: path, sealingKeys: keys, logger: Self.silentLogger) }) { store in
+            let result = try await body(store)
+            try SQLiteStore.markMoved(databaseAt: path, to: place)
+            return result
+        }
+    }
+
+    /// Lifts the mark that a copy has left, so that servers start on the database again. Fails if another process uses the database.
+    ///
+    /// - Returns: The path or URL of the copy; nil if there was no mark.
+    /// - Throws: ``Failure`` when the database cannot be used.
+    package func undoMove() throws -> String? {
+        do {
+            if let url {
+                let parameters = try postgreSQL(url)
+                let lock = try OperatorLock(parameters)
+                defer { withExtendedLifetime(lock) {} }
+                return try PostgreSQLStore.liftMark(of: parameters)
+            }
+            let lock = try lockFile()
+            defer { withExtendedLifetime(lock) {} }
+            return try SQLiteStore.liftMark(ofDatabaseAt: path)
+        } catch let error as StoreError {
+            throw Failure(error, database: name)
+        }
     }
 
     /// Opens a database in PostgreSQL for `body`, during which no server may use it.
@@ -216,7 +243,7 @@ extension Failure {
             case .notSetUp where !FileManager.default.fileExists(atPath: path): "there is no database \(path). \(naming)"
             case .notSetUp: "database \(path): the server has not set it up, or not brought it up to date: start it once. \(naming)"
             case .notADatabase: "\(path) is not a database of this program. \(naming)"
-            case .unsealed, .incompleteCopy, .locked: "database \(path): \(error)."
+            case .unsealed, .moved, .incompleteCopy, .locked, .sharedSessions: "database \(path): \(error)."
             case .unknownSchema:
                 "database \(path): another version of this program has written it: use the pushctl of that version. \(naming)"
             case .inaccessible(let errno):

@@ -62,6 +62,7 @@ package final class PostgreSQLStore: PushStore {
         let time = SteadyTime(clock: clock, start: Timestamp(nanoseconds: 0))
         let start = time.elapsed()
         do {
+            try Pooling.check(parameters)
             let (secrets, number) = try slot.perform(.writing) { database in
                 try Schema.prepare(database, identity: identity)
                 guard let sealingKeys else { throw StoreError.sealingKeyMissing }

@@ -72,8 +72,37 @@ enum Schema {
             (owner: try row.next(FixedBytes<33>.self), version: try row.next(Int64.self))
         }
         guard let row else { throw StoreError.incompleteCopy }
+        if row.version >= movedVersion { throw StoreError.moved(to: try movedPlace(transaction)) }
         guard row.version <= version else { throw StoreError.unknownSchema }
         return row.owner
+    }
+
+    // MARK: The mark on a database whose rows were copied to another one
+
+    /// A version that no program knows, so 0.1.0 refuses a marked database too. A mark adds it to the version of the tables.
+    private static let movedVersion: Int64 = 1_000_000
+
+    /// Marks a database as moved. The place is a comment, because the tables of all versions have that.
+    static func markMoved(_ transaction: Transaction, to place: String) {
+        transaction.add("UPDATE identity SET schema_version = schema_version + \(movedVersion)")
+        transaction.add("COMMENT ON TABLE identity IS '\(place.replacing("'", with: "''"))'")
+    }
+
+    /// Lifts the mark.
+    ///
+    /// - Returns: The place of the mark; nil if there was none.
+    static func liftMark(_ transaction: Transaction) throws -> String? {
+        guard try hasTables(transaction) else { throw StoreError.notSetUp }
+        guard try transaction.count("SELECT count(*) FROM identity WHERE schema_version >= \(movedVersion)") > 0 else { return nil }
+        let place = try movedPlace(transaction)
+        transaction.add("UPDATE identity SET schema_version = schema_version - \(movedVersion)")
+        transaction.add("COMMENT ON TABLE identity IS NULL")
+        return place
+    }
+
+    private static func movedPlace(_ transaction: Transaction) throws -> String {
+        let comment = "SELECT convert_to(coalesce(obj_description('identity'::regclass, 'pg_class'), ''), 'UTF8')"
+        return try transaction.first(comment) { try $0.next(String.self) } ?? ""
     }
 
     private static func hasTables(_ transaction: Transaction) throws -> Bool {

@@ -8,6 +8,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case unknownSchema
     /// The database is of a time before 0.1.0, or 0.1.0 has not sealed each of its rows.
     case unsealed
+    /// The rows of the database were copied to another one, which the servers use now: its path or URL.
+    case moved(to: String)
     /// The rows of another database were copied into this one only in part.
     case incompleteCopy
     /// Another session of PostgreSQL holds the lock that an operator's command or a starting server needs; nil if the session
@@ -23,6 +25,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case unavailable(code: Int32, text: String)
     /// The server of the database cannot be reached, or rejects the connection: its text.
     case unreachable(String)
+    /// A pooler gives the sessions of PostgreSQL out for single transactions.
+    case sharedSessions
     /// Another session of PostgreSQL holds a row that the transaction needs: that session, if it was found.
     case rowLocked(by: String?)
     /// A stored value has a shape that this program does not write.
@@ -47,8 +51,8 @@ package enum StoreError: Error, Hashable, Sendable {
     /// Whether only an operator can correct the cause: the program exits with code 78 (`EX_CONFIG`).
     package var isConfigurationFault: Bool {
         switch self {
-        case .notADatabase, .otherIdentity, .unknownSchema, .unsealed, .incompleteCopy, .locked, .notSetUp, .inaccessible,
-            .sealingKeyMissing, .sealingKeyUnknown, .sealingKeyWrong:
+        case .notADatabase, .otherIdentity, .unknownSchema, .unsealed, .moved, .incompleteCopy, .locked, .notSetUp, .inaccessible,
+            .sharedSessions, .sealingKeyMissing, .sealingKeyUnknown, .sealingKeyWrong:
             true
         case .failed, .unavailable, .unreachable, .rowLocked, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed:
             false
@@ -73,6 +77,9 @@ extension StoreError: CustomStringConvertible {
         case .unsealed:
             "the database has secrets in plaintext, or is from before 0.1.0: let pushserver 0.1.0 open it with a sealing key file, and finish "
                 + "re-sealing, before you start this version"
+        case .moved(let place):
+            "pushctl migrate-store has moved it to \(place), where its clients are now. Name that database, or give it up and run "
+                + "pushctl migrate-store --undo"
         case .incompleteCopy: "pushctl migrate-store has not completed the database: run it again"
         case .locked(let holder):
             "\(holder ?? "a process that has just ended") holds its lock: pushctl copies or changes it, or a server starts on it. Try later"
@@ -80,6 +87,9 @@ extension StoreError: CustomStringConvertible {
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
         case .failed(let code, let text), .unavailable(let code, let text): "the database failed: \(text) (\(code))"
         case .unreachable(let text): "the database cannot be reached: \(text)"
+        case .sharedSessions:
+            "a pooler gives connections out for single transactions: set pool_mode = session for this database in the pooler, or name PostgreSQL "
+                + "itself"
         case .rowLocked(let holder): "\(holder ?? "another session") holds a row of the database"
         case .damaged: "a stored value is damaged"
         case .alreadyDecided: "the message was decided before"

@@ -17,10 +17,14 @@ package struct MigrationReport: Report {
     package var lines: [String] {
         ["copied \(from) to \(to)"]
             + tables.map { "\($0.name): \($0.rows) \($0.rows == 1 ? "row" : "rows")" }
-            + ["The numbers of rows and the audits of both databases are equal. Name the new database in the server's configuration."]
+            + [
+                "The numbers of rows and the audits of both databases are equal. \(from) is marked as moved, so that no server starts on it. "
+                    + "Name the new database in the server's configuration."
+            ]
     }
 
-    /// Copies all rows. No server may run on either database, and the destination must be new. A copy that was interrupted begins again.
+    /// Copies all rows, and marks the source as moved at the end. No server may run on either database, and the destination must be new. A
+    /// copy that was interrupted begins again.
     ///
     /// - Throws: ``Failure``. The destination then has no identity, or stays an empty file.
     package init(from source: ServerDatabase, to destination: ServerDatabase, report: @escaping Progress.Report) async throws {
@@ -30,11 +34,11 @@ package struct MigrationReport: Report {
         let rows: [String: Int] =
             switch (sourceKind, target) {
             case (.file, .postgresql(let url, let parameters)):
-                try await source.copy { store in
+                try await source.copy(movingTo: url) { store in
                     try await Self.explaining(url) { try await Self.fill(parameters, url, from: store, report) }
                 }
             case (.postgresql, .file(let path)):
-                try await source.copy { store in
+                try await source.copy(movingTo: path) { store in
                     try await Self.explaining(path) { try await Self.fill(fileAt: path, from: store, report) }
                 }
             case (.file, .file):

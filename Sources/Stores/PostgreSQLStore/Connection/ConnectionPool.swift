@@ -96,6 +96,8 @@ final class ConnectionSlot {
     private static let durability = """
         SELECT CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) END
         """
+    /// The settings of each connection once more, because a pooler may ignore those with which it was opened.
+    private static let settings = PostgreSQLLocation.sessionSettings.map { "set_config('\($0.name)', '\($0.value)', false)" }
 
     /// How long the outcome of a commit is looked up, which is longer than a restart or a failover takes. Afterwards the row waits for the
     /// next start, or for another server.
@@ -181,7 +183,7 @@ final class ConnectionSlot {
         if let connection, connection.isAlive() { return connection }
         connection = nil
         let connection = try Connection(parameters)
-        _ = try connection.run([Command(Self.durability)])
+        _ = try connection.run([Command(Self.durability), Command("SELECT \(Self.settings.joined(separator: ", "))")])
         self.connection = connection
         return connection
     }
@@ -202,7 +204,7 @@ extension StoreError {
         case .failed(let state):
             let text = "PostgreSQL reports SQLSTATE \(state)"
             self = error.isOfWholeStore ? .unavailable(code: 0, text: text) : .failed(code: 0, text: text)
-        case .disconnected(let message): self = .unreachable(message)
+        case .disconnected(let message): self = .unreachable(message + Pooling.advice(about: message))
         case .outOfMemory: self = .failed(code: 0, text: "out of memory")
         }
     }

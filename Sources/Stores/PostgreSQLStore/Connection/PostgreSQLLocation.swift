@@ -50,12 +50,15 @@ package struct PostgreSQLLocation: Sendable, Equatable {
         all["target_session_attrs"] = "read-write"
         all["connect_timeout"] = all["connect_timeout"] ?? "\(Self.connectTimeoutSeconds)"
         all["tcp_user_timeout"] = all["tcp_user_timeout"] ?? "\(Self.userTimeoutMilliseconds)"
-        // The transaction of a frozen server must not keep locks, and the log must not show the device token of a failed statement.
-        all["options"] =
-            (all["options"].map { $0 + " " } ?? "")
-            + "-c idle_in_transaction_session_timeout=10000 -c log_parameter_max_length_on_error=0"
+        let settings = Self.sessionSettings.map { "-c \($0.name)=\($0.value)" }.joined(separator: " ")
+        all["options"] = (all["options"].map { $0 + " " } ?? "") + settings
         return all
     }
+
+    /// The transaction of a frozen server must not keep locks, and the log must not show the device token of a failed statement.
+    static let sessionSettings = [
+        (name: "idle_in_transaction_session_timeout", value: "10000"), (name: "log_parameter_max_length_on_error", value: "0"),
+    ]
 
     private static func parse(_ url: String) -> [String: String]? {
         guard let options = unsafe PQconninfoParse(url, nil) else { return nil }

@@ -82,6 +82,26 @@ extension PostgreSQLStore: CopyableStore {
     }
 }
 
+extension PostgreSQLStore {
+    /// Marks the database as moved, so that no server starts on it. The caller holds the ``OperatorLock``.
+    ///
+    /// - Parameter place: The path of the database that has the rows now.
+    package func markMoved(to place: String) async throws {
+        try await pool.perform(.writing) { Schema.markMoved($0, to: place) }
+    }
+
+    /// Lifts the mark. The caller holds the ``OperatorLock``.
+    ///
+    /// - Returns: The path of the other database; nil if there was no mark.
+    package static func liftMark(of parameters: [String: String]) throws(StoreError) -> String? {
+        do {
+            return try ConnectionSlot(parameters).perform(.writing) { try Schema.liftMark($0) }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}
+
 extension CopiedTable {
     /// The rows to copy. All servers' counts of a milestone are one row.
     fileprivate var source: String {

@@ -45,6 +45,7 @@ struct Schema {
             return
         }
         guard try Self.isOurs(database) else { throw StoreError.notADatabase }
+        if let place = try MoveMark.place(database) { throw StoreError.moved(to: place) }
         let isOfFirstRelease = try FirstRelease.wrote(database)
         guard try isOfFirstRelease || !migrator.hasBeenSuperseded(database) else { throw StoreError.unknownSchema }
         let owner = try database.first("SELECT public_key FROM identity") { try $0.next(FixedBytes<33>.self) }
