@@ -160,6 +160,17 @@ struct CommandTests {
         }
     }
 
+    @Test func `the package's file of settings is short, and sets nothing but the paths that tools need too`() async throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/package.yaml").path()
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= 12)
+        let state = ["STATE_DIRECTORY": "/var/lib/pushserver"]
+        let packaged = try await ChildProcess.run("pushserver", ["check-config", "--config", file], environment: state)
+        #expect(packaged.exitCode == 0)
+        // The service itself has these paths by default.
+        #expect(try await ChildProcess.run("pushserver", ["check-config"], environment: state).output == packaged.output)
+    }
+
     @Test func `a database belongs to one identity`() async throws {
         let folder = try TemporaryFolder()
         let server = try await ServerProcess.start(in: folder)
