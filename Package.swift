@@ -120,8 +120,8 @@ let package = Package(
         library(
             "Observation", in: "Sources/Operation",
             [
-                "ServerFiles", "Engine", "Delivery", "Store", "Transport", "Envelope", "StatusCrypto", "MetricDeclarations", "Bytes",
-                "CBuildInfo", logging, metrics, mustache, serviceLifecycle,
+                "ServerFiles", "Engine", "Delivery", "Store", "Transport", "Envelope", "StatusCrypto", "MetricDeclarations", "Platform",
+                "Bytes", "CBuildInfo", logging, metrics, mustache, serviceLifecycle,
             ]),
         library(
             "ServerFiles", in: "Sources/Operation",

@@ -28,10 +28,87 @@ struct StatusPageTests {
             #"<p class="value">off</p><small>canary.interval turns it on</small>"#, "the store could not be read",
             #"Replies, last hour</h2><p class="value">none</p>"#, "127.0.0.1:8645: not usable", "no message since the start",
             "iOS: not delivering",
-            "breaker open", "unknown free", "no values yet",
+            "breaker open", "<title>one: Not ready - pushserver</title>", "<p>pushserver <b>one</b></p>",
         ] {
             #expect(html.contains(words), "\(words)")
         }
+        #expect(!html.contains("<svg") && !html.contains("Servers of the database"))
+    }
+
+    @Test func `of several servers, the page names this one, shows the others, and says whose figures these are`() throws {
+        var snapshot = StatusSnapshot.sample
+        snapshot.members = [
+            .init(name: "one", state: "alive", version: "0.1.0"), .init(name: "two", state: "expired", version: "0.1.1"),
+        ]
+        let html = try StatusPage().html(snapshot)
+        for words in [
+            "<title>one: Ready - pushserver</title>", #"<b class="good">one (this server): alive</b>"#, #"<b class="bad">two: expired</b>"#,
+            "pushserver 0.1.1", "<h2>Flow, all servers</h2>", "<h2>Waiting, all servers</h2>", "<h2>Registrations, all servers</h2>",
+            "<h2>Replies, last hour, this server</h2>", "<h2>Node, this server</h2>", "<h2>gorush, this server</h2>",
+        ] {
+            #expect(html.contains(words), "\(words)")
+        }
+        #expect(!(try StatusPage().html(.sample)).contains("all servers"))
+    }
+
+    @Test func `only what works is green: not late replies, a canary that fails, or a route that has delivered nothing`() throws {
+        var snapshot = StatusSnapshot.sample
+        snapshot.warnings = []
+        let green = #"<section class="card good"><h2>"#
+        #expect(
+            try StatusPage().html(snapshot).contains("\(green)Replies, last hour")
+                && StatusPage().html(snapshot).contains("\(green)Test push"))
+        snapshot.replies.lateCount = 9_000
+        snapshot.canary?.problem = "no reply"
+        snapshot.routes[0].sent = 0
+        snapshot.routes[0].failed = 0
+        snapshot.routes[1].sent = 0
+        let html = try StatusPage().html(snapshot)
+        #expect(!html.contains("\(green)Replies, last hour") && !html.contains("\(green)Test push"))
+        #expect(html.contains(#"<b class="">iOS: nothing sent yet</b>"#) && html.contains(#"<b class="warn">Android: no success yet</b>"#))
+    }
+
+    @Test func `a chart has a scale and a time axis, and does not exist before its second value`() throws {
+        var snapshot = StatusSnapshot.sample
+        snapshot.histories = .init()
+        snapshot.histories.received.hour = [3]
+        #expect(try !StatusPage().html(snapshot).contains("<svg"))
+        snapshot.histories.received.hour = [3, nil, 7]
+        let html = try StatusPage().html(snapshot)
+        #expect(html.components(separatedBy: "<svg").count == 2)
+        #expect(html.contains("<span>7</span><span>0</span>") && html.contains("<span>an hour ago</span><span>now: 7</span>"))
+    }
+
+    @Test func `a finding has its commands line by line, and a link to the runbook's entry`() throws {
+        var snapshot = StatusSnapshot.sample
+        snapshot.warnings = [
+            .init(kind: "node", text: "a", advice: "b", command: "one\ntwo", runbook: "/runbook#the-node-cannot-be-reached")
+        ]
+        let html = try StatusPage().html(snapshot)
+        #expect(html.contains("<code>one\ntwo</code>") && html.contains(#"<a href="/runbook#the-node-cannot-be-reached">Runbook</a>"#))
+        for path in ["/metrics", "/status.json", "/runbook"] { #expect(html.contains("<a href=\"\(path)\">")) }
+    }
+
+    // MARK: Runbook
+
+    private static let conditions: [(Observation.Condition, String)] = [
+        (.node("node 127.0.0.1:8645: /waku/2/rs/16/32: the node cannot be reached"), "the-node-cannot-be-reached"),
+        (.node("node a: health: the node's filter is not ready"), "the-nodes--is-not-ready"),
+        (.store("the store could not be written"), "the-store-could-not-be-written"),
+        (.gorush("delivery ios, android: gorush accepted 0 of 3 pushes (http://a)"), "gorush-accepted-0-of--pushes"),
+        (.provider("delivery ios: Apple rejects gorush's credentials: InvalidProviderToken"), "-rejects-gorushs-credentials"),
+        (.canary("canary: the last check failed: no reply"), "pushservercanarylate"), (.dryRun, "warnings"),
+    ]
+
+    @Test(arguments: conditions)
+    func `each condition has an entry in the runbook, which the page of the runbook shows`(condition: Observation.Condition, anchor: String)
+        throws
+    {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs")
+        let runbook = try #require(RunbookPage(folder: folder))
+        #expect(runbook.path(for: condition) == "/runbook#\(anchor)")
+        #expect(runbook.html.contains("id=\"\(anchor)\"") && !runbook.html.contains("<script"))
+        #expect(RunbookPage(folder: folder.appending(path: "images")) == nil)
     }
 
     @Test func `the page escapes texts of conditions`() throws {

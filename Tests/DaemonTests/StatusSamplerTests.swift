@@ -1,4 +1,5 @@
 import Envelope
+import Foundation
 import Store
 import Synchronization
 import TestSupport
@@ -63,31 +64,85 @@ struct StatusSamplerTests {
         _ = await running.result
     }
 
-    private static let conditions: [(Observation.Condition, kind: String, advice: String, command: String)] = [
-        (.node("a"), "node", "Start the node", "pushserver check-config --probe"),
-        (.network("a"), "network", "same shard", "pushserver check-config --probe"),
-        (.store("a"), "store", "Free disk space", "df -h"), (.overload("a"), "overload", "Wait", "pushctl top"),
-        (.clients("a"), "clients", "Update this server", "pushserver --version"),
-        (.gorush("a"), "gorush", "Start gorush", "pushserver check-config --probe"),
-        (.provider("a"), "provider", "credentials", "pushserver check-config --probe"),
-        (.route("a"), "route", "Config/gorush.yml", "pushserver check-config --probe"),
-        (.dryRun, "dryRun", "Set gorush.url", "pushserver check-config --probe"), (.clock("a"), "clock", "clock", "timedatectl"),
-        (.canary("a"), "canary", "test push", "pushctl doctor"), (.pushProxy("a"), "pushProxy", "operator", "journalctl"),
+    private static let conditions: [(Observation.Condition, kind: String, advice: String, commands: [String])] = [
+        (.node("a"), "node", "Start the node", probe), (.network("a"), "network", "same shard", probe),
+        (.store("a"), "store", "Free disk space", ["df -h", "dmesg | tail", "journalctl --unit pushserver --lines 50"]),
+        (.overload("a"), "overload", "Wait", prelude + ["pushctl top --admin http://127.0.0.1:9"]),
+        (.replies("a"), "replies", "slow", prelude + ["pushctl top --admin http://127.0.0.1:9"]),
+        (.clients("a"), "clients", "Update this server", ["pushserver --version"]),
+        (.gorush("a"), "gorush", "Start gorush, or correct gorush.url. Accepted pushes wait for up to 2h.", probe),
+        (.provider("a"), "provider", "credentials", probe), (.route("a"), "route", "Config/gorush.yml", probe),
+        (.dryRun, "dryRun", "Set gorush.url", probe), (.clock("a"), "clock", "clock", ["timedatectl"]),
+        (
+            .canary("a"), "canary", "test push",
+            prelude + ["pushctl doctor --server 0x02 --node http://127.0.0.1:8 --admin http://127.0.0.1:9"]
+        ),
+        (.pushProxy("a"), "pushProxy", "operator", ["journalctl --unit pushserver --lines 50"]),
     ]
+    private static let prelude = [
+        "set -a; test ! -f /etc/default/pushserver || . /etc/default/pushserver; set +a",
+        #"export PUSHSERVER_CONFIG='/my server'\''s/c.yaml'"#,
+    ]
+    private static let probe = prelude + ["pushserver check-config --probe > /dev/null"]
 
     @Test(arguments: conditions)
-    func `each kind of condition has its name, advice and command`(
-        condition: Observation.Condition, kind: String, advice: String, command: String
+    func `each kind of condition has its name, advice and commands`(
+        condition: Observation.Condition, kind: String, advice: String, commands: [String]
     ) {
-        #expect(condition.kind == kind && condition.advice.contains(advice) && condition.command.hasPrefix(command))
+        let shell = OperatorShell(
+            configuration: "/my server's/c.yaml", publicKey: "0x02", admin: "http://127.0.0.1:9", node: "http://127.0.0.1:8")
+        #expect(condition.kind == kind && condition.advice(pushLifetime: "2h").contains(advice))
+        #expect(condition.commands(in: shell) == commands)
         #expect(condition.text == "a" || condition == .dryRun)
+    }
+
+    @Test func `a failed check of the canary and late replies are warnings, though the server is ready`() async throws {
+        let world = World()
+        let running = Task { try await world.readiness.run() }
+        await world.clock.sleepers(dueIn: .seconds(1))
+        #expect(await world.sampler.snapshot().warnings == [])
+        world.parts.canary.withLock { $0 = .init(ageSeconds: 5, hasSucceeded: true, isLate: false, problem: "no reply") }
+        world.parts.lateReplies.withLock { $0 = 2 }
+        let snapshot = await world.sampler.snapshot()
+        #expect(snapshot.isReady && snapshot.warnings.map(\.kind) == ["canary", "replies"])
+        #expect(snapshot.findingCounts == "2 warnings")
+        running.cancel()
+        _ = await running.result
+    }
+
+    @Test func `histories survive a restart, and a file that is damaged, too long or of another kind is ignored`() async throws {
+        let folder = try TemporaryFolder()
+        let file = StatusHistoryFile(path: folder.path("history"))
+        let world = World(file: file)
+        let running = Task { await world.sampler.run() }
+        for minute in 1...30 {
+            await world.clock.sleepers(dueIn: .seconds(60))
+            world.parts.minute.withLock { $0 = minute }
+            world.clock.advance(by: .seconds(60))
+        }
+        await world.clock.sleepers(dueIn: .seconds(60))
+        let before = await world.sampler.snapshot().histories
+        running.cancel()
+        await running.value
+        #expect(before.received.hour == Array(repeating: 20, count: 30))
+        #expect(await World(file: file).sampler.snapshot().histories == before)
+        let size = try #require(FileManager.default.attributesOfItem(atPath: folder.path("history"))[.size] as? Int)
+        #expect(size < 200_000)
+
+        let whole = try String(contentsOfFile: folder.path("history"), encoding: .utf8)
+        let long = "[" + Array(repeating: "1", count: 1_000).joined(separator: ",") + "]"
+        for damaged in ["", "{", String(whole.dropLast(9)), whole.replacing(/"hour":\[[^\]]*\]/, with: "\"hour\":\(long)")] {
+            try folder.write(damaged, to: "history")
+            #expect(await World(file: file).sampler.snapshot().histories == .init())
+        }
     }
 }
 
 /// A sampler and a readiness on one manual clock. In each minute the ledger counts 20 received messages and 10 accepted pushes, 8 of them
 /// sent. In each minute the server publishes one reply.
 private struct World: Sendable {
-    static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+    /// The start of a minute that is a multiple of ten.
+    static let start = Timestamp(nanoseconds: 1_700_000_400_000_000_000)
 
     /// The state that the parts of the server show.
     final class Parts: Sendable {
@@ -95,6 +150,8 @@ private struct World: Sendable {
         let oldestOpenPush = Mutex<Timestamp?>(nil)
         let isReadable = Mutex(true)
         let issues = Mutex<[Observation.Condition]>([])
+        let canary = Mutex<StatusSnapshot.Canary?>(nil)
+        let lateReplies = Mutex(0)
     }
 
     let clock = ManualClock()
@@ -102,7 +159,7 @@ private struct World: Sendable {
     let readiness: Readiness
     let sampler: StatusSampler
 
-    init() {
+    init(file: StatusHistoryFile = .init(path: nil)) {
         let parts = parts
         let time = SteadyTime(clock: clock, start: Self.start)
         let readiness = Readiness(
@@ -121,10 +178,12 @@ private struct World: Sendable {
                 ]
                 return figures
             },
-            engine: { .init(messagesInFlight: 1, waitingReplies: 2, topicDirectoryEntries: 3) }, canary: { nil },
-            replyTimes: { ReplyTimes(bounds: [1], counts: [parts.minute.withLock { $0 }, 0]) }, nodes: { [] }, routes: { [] },
-            files: { .init(databaseBytes: 1, walBytes: nil, freeBytes: nil) }, backupAge: { nil }, sealing: { .sealed })
+            engine: { .init(messagesInFlight: 1, waitingReplies: 2, topicDirectoryEntries: 3) }, canary: { parts.canary.withLock { $0 } },
+            replyTimes: { ReplyTimes(bounds: [1], counts: [parts.minute.withLock { $0 }, parts.lateReplies.withLock { $0 }]) },
+            nodes: { [] }, routes: { [] },
+            files: { .init(databaseBytes: 1, walBytes: nil, freeBytes: nil) }, backupAge: { nil }, sealing: { .sealed },
+            finding: { .init($0, pushLifetime: "1h", shell: OperatorShell(publicKey: "0x02"), runbook: nil) })
         sampler = StatusSampler(
-            sources, serverName: "one", publicKey: "0x04", time: time, wallClock: WallClock { time.now })
+            sources, serverName: "one", publicKey: "0x04", file: file, time: time, wallClock: WallClock { time.now })
     }
 }

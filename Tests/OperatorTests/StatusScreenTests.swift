@@ -38,7 +38,7 @@ struct StatusScreenTests {
             .init(
                 kind: "gorush", text: "delivery ios: gorush is not reachable (http://127.0.0.1:8088)",
                 advice: "Start gorush, or correct gorush.url. Accepted pushes wait for up to 24 hours.",
-                command: "pushserver check-config --probe")
+                command: "export PUSHSERVER_CONFIG=/etc/pushserver/pushserver.yaml\npushserver check-config --probe > /dev/null")
         ]
         troubled.canary = nil
         troubled.store = nil
@@ -90,7 +90,7 @@ struct StatusScreenTests {
 
     @Test func `a server in trouble at 40 columns`() {
         #expect(
-            text(Self.troubled, width: 40) == """
+            text(Self.troubled, width: 40) == #"""
                 NOT READY for 5 s, 1 issue
 
                 ISSUE         delivery ios: gorush is
@@ -100,8 +100,11 @@ struct StatusScreenTests {
                               gorush.url. Accepted
                               pushes wait for up to 24
                               hours.
-                              $ pushserver check-config
-                              --probe
+                export \
+                PUSHSERVER_CONFIG=/etc/pushserver/pushs\
+                erver.yaml
+                pushserver check-config --probe > \
+                /dev/null
 
                 canary        off
                 waiting       unknown: the store could
@@ -120,13 +123,26 @@ struct StatusScreenTests {
                 server        one: pushserver 0.1.0, up
                               24 h
                               0x04ab
-                """)
+                """#)
     }
 
     @Test(arguments: [24, 30, 40, 80, 200]) func `no line is longer than the terminal is wide`(width: Int) {
         for snapshot in [Self.well, Self.troubled] {
             for line in StatusScreen(snapshot).lines(width: width) { #expect(line.count <= width, "\(line)") }
         }
+    }
+
+    @Test func `of several servers, the screen shows each, and says whose figures these are`() {
+        var cluster = Self.well
+        cluster.members = [.init(name: "one", state: "alive", version: "0.1.0"), .init(name: "two", state: "fenced", version: "0.1.1")]
+        #expect(
+            text(cluster, width: 80).contains(
+                """
+                servers       one alive, pushserver 0.1.0
+                              two fenced, pushserver 0.1.1
+                              waiting, flow and registrations are of all servers
+                """))
+        #expect(!text(Self.well, width: 80).contains("servers"))
     }
 
     @Test func `the screen reads the JSON of a server, and refuses another one`() throws {

@@ -7,6 +7,7 @@ import HTTPClient
 import Logging
 import NextcloudOrigin
 import Observation
+import PushProtocol
 import Relay
 import ServiceLifecycle
 import Settings
@@ -82,7 +83,7 @@ struct Composition {
         let damagedRows = DamagedRowConditions(store: files.store, time: sinceStart)
         let issues: @Sendable () -> [Condition] = {
             transport.healthIssues.map(Condition.node) + engine.healthIssues.map(Condition.store) + damagedRows.issues
-                + (delivery?.reports ?? []).flatMap { route in route.issues.map { Condition($0, of: route) } }
+                + Condition.issues(of: delivery?.reports ?? [])
         }
         let warnings: @Sendable () -> [Condition] = {
             time.warnings.map(Condition.clock) + transport.warnings.map(Condition.network) + engine.warnings.map(Condition.overload)
@@ -107,6 +108,7 @@ struct Composition {
             canary?.refreshMetrics()
             return metrics.render()
         }
+        let runbook = RunbookPage()
         let sources = StatusSources(
             readiness: { readiness.observation }, figures: files.store.figures,
             engine: {
@@ -117,7 +119,8 @@ struct Composition {
             canary: {
                 canary.map {
                     .init(
-                        ageSeconds: Int($0.lastSuccessAge.components.seconds), hasSucceeded: $0.hasSucceeded, isLate: !$0.warnings.isEmpty)
+                        ageSeconds: Int($0.lastSuccessAge.components.seconds), hasSucceeded: $0.hasSucceeded, isLate: !$0.warnings.isEmpty,
+                        problem: $0.problem)
                 }
             },
             replyTimes: {
@@ -126,11 +129,18 @@ struct Composition {
             },
             nodes: { (transport as? WakuTransport)?.nodeReports ?? [] }, routes: { delivery?.reports ?? [] },
             files: { .init(settings.storage) }, backupAge: { backup?.newestAge },
-            sealing: { [store = files.store] in try? await store.sealingProgress() })
+            sealing: { [store = files.store] in try? await store.sealingProgress() },
+            members: { [cluster = files.store.cluster] in try? await cluster?.members().map(StatusSnapshot.Member.init) },
+            finding: { [publicKey = files.identity.publicKey] in
+                .init(
+                    $0, pushLifetime: (settings.delivery?.lifetime ?? ProtocolLimits.pushLifetime).settingText,
+                    shell: OperatorShell(settings, readiness, publicKey: publicKey), runbook: runbook)
+            })
         let status = StatusSampler(
-            sources, serverName: settings.serverName, publicKey: basis.identity.publicKey, time: sinceStart, wallClock: time.clock)
+            sources, serverName: settings.serverName, publicKey: basis.identity.publicKey,
+            file: StatusHistoryFile(path: settings.statusHistoryFile), time: sinceStart, wallClock: time.clock)
         admin = Self.admin(
-            basis, directory, readiness, status, issues: issues, warnings: warnings, metrics: metricsText)
+            basis, directory, readiness, status, runbook, issues: issues, warnings: warnings, metrics: metricsText)
         self.status = status
         resealing = ResealingService(store: files.store, clock: ContinuousClock(), logger: logger)
         membership = files.store.cluster.map {
@@ -252,7 +262,7 @@ struct Composition {
     }
 
     private static func admin(
-        _ basis: Basis, _ directory: TopicDirectory, _ readiness: Readiness, _ status: StatusSampler,
+        _ basis: Basis, _ directory: TopicDirectory, _ readiness: Readiness, _ status: StatusSampler, _ runbook: RunbookPage?,
         issues: @escaping @Sendable () -> [Condition], warnings: @escaping @Sendable () -> [Condition],
         metrics: @escaping @Sendable () async -> String
     ) -> ListeningService {
@@ -265,7 +275,7 @@ struct Composition {
         let content = AdminServer.Content(
             healthIssues: { issues().map(\.text) }, warnings: { warnings().map(\.text) }, metrics: metrics,
             identityJSON: basis.identity.json,
-            status: status.snapshot,
+            status: status.snapshot, runbook: runbook?.html,
             progress: { try await store.progress(ofPush: $0) }, restoreDeadTokens: restoreDeadTokens,
             drain: Drain.begin, token: basis.files.adminToken, allowedHosts: settings.adminAllowedHosts)
         let server = AdminServer(

@@ -63,6 +63,12 @@ final class Readiness: Service {
         addresses.withLock { $0.gateways = address }
     }
 
+    /// The address of the admin endpoints; nil before they listen.
+    var adminAddress: String? { addresses.withLock(\.admin) }
+
+    /// The address of the first embedded relay; nil before it listens, and without one.
+    var relayAddress: String? { addresses.withLock { $0.relays[0] } }
+
     /// The newest observation, at most a second old.
     var observation: ReadinessObservation { observed.withLock { $0 } }
 

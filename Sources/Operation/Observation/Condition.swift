@@ -25,6 +25,8 @@ package enum Condition: Sendable, Equatable {
     case clock(String)
     /// The server's own test pushes fail.
     case canary(String)
+    /// Replies come later than clients wait.
+    case replies(String)
     /// The last automatic backup failed.
     case backup(String)
     /// A push proxy limits the Nextcloud origin.
@@ -34,7 +36,8 @@ package enum Condition: Sendable, Equatable {
     package var text: String {
         switch self {
         case .node(let text), .network(let text), .store(let text), .overload(let text), .clients(let text), .gorush(let text),
-            .provider(let text), .route(let text), .clock(let text), .canary(let text), .backup(let text), .pushProxy(let text):
+            .provider(let text), .route(let text), .clock(let text), .canary(let text), .replies(let text), .backup(let text),
+            .pushProxy(let text):
             text
         case .dryRun: "dry run: no gorush.url is set, and no push leaves this machine"
         }
@@ -54,54 +57,77 @@ package enum Condition: Sendable, Equatable {
         case .dryRun: "dryRun"
         case .clock: "clock"
         case .canary: "canary"
+        case .replies: "replies"
         case .backup: "backup"
         case .pushProxy: "pushProxy"
         }
     }
 
     /// The next step of the operator. REASONS.md has the long form.
-    package var advice: String {
+    ///
+    /// - Parameter pushLifetime: The setting `gorush.pushLifetime`: how long accepted pushes wait.
+    package func advice(pushLifetime: String) -> String {
         switch self {
         case .node: "Start the node, or read its log. The server then continues by itself and reads what it missed from the node's store."
         case .network: "Check that apps, node and server use the same shard, and that no other program reads from the node."
         case .store: "Free disk space, or check the disk. The server tries again each second and has lost no accepted message."
         case .overload: "Wait if it passes: the node's store keeps the rejected messages. Otherwise find the sender or a faster machine."
         case .clients: "Update this server: newer apps label their messages with a version that it does not know."
-        case .gorush: "Start gorush, or correct gorush.url. Accepted pushes wait for up to 24 hours."
+        case .gorush: "Start gorush, or correct gorush.url. Accepted pushes wait for up to \(pushLifetime)."
         case .provider: "Correct the credentials, the bundle id or the environment in gorush's configuration. Accepted pushes wait."
         case .route: "Compare gorush's configuration with Config/gorush.yml, and its keys with the app."
         case .dryRun: "Set gorush.url in the configuration and restart the server."
         case .clock: "Correct the clock of this machine. The server ignores the jump for ten minutes."
         case .canary: "Send a test push of your own, which shows the step that fails."
+        case .replies: "Find what is slow: the node, the database or the processor. Clients no longer wait for such a reply."
         case .backup: "Free space for the backups, or correct the folder's owner. The server tries again within 15 minutes."
         case .pushProxy: "Ask the operator of the push proxy for a higher limit."
         }
     }
 
-    /// The shell command that helps.
-    package var command: String {
+    /// The shell commands that help, one a line.
+    package func commands(in shell: OperatorShell) -> [String] {
         switch self {
-        case .node, .network, .gorush, .provider, .route, .dryRun: "pushserver check-config --probe"
-        case .backup: "df -h; journalctl --unit pushserver --lines 50"
-        case .store: "df -h; dmesg | tail; journalctl --unit pushserver --lines 50"
-        case .overload: "pushctl top"
-        case .clients: "pushserver --version"
-        case .clock: "timedatectl"
-        case .canary: "pushctl doctor"
-        case .pushProxy: "journalctl --unit pushserver --lines 50"
+        case .node, .network, .gorush, .provider, .route, .dryRun: shell.commands("pushserver check-config --probe > /dev/null")
+        case .backup: ["df -h", "journalctl --unit pushserver --lines 50"]
+        case .store: ["df -h", "dmesg | tail", "journalctl --unit pushserver --lines 50"]
+        case .overload, .replies: shell.commands("pushctl top" + shell.adminOption)
+        case .clients: ["pushserver --version"]
+        case .clock: ["timedatectl"]
+        case .canary: shell.commands("pushctl doctor" + shell.clientOptions)
+        case .pushProxy: ["journalctl --unit pushserver --lines 50"]
+        }
+    }
+
+    /// The heading in RUNBOOK.md about the alert for this condition; nil if a heading of REASONS.md has its text.
+    package var alert: String? {
+        switch self {
+        case .canary: "PushserverCanaryLate"
+        case .replies: "PushserverRepliesSlow"
+        case .overload: "PushserverShedding"
+        case .backup: "PushserverBackupOld"
+        default: nil
         }
     }
 }
 
 extension Condition {
-    /// Creates the condition for an issue of a route.
-    package init(_ issue: RouteReport.Issue, of route: RouteReport) {
-        let text = route.text(issue)
-        self =
-            switch issue {
+    /// Returns the issues of routes. Routes with the same issue of the same gorush have one, because one step helps all of them.
+    package static func issues(of routes: [RouteReport]) -> [Condition] {
+        var shared: [(issue: RouteReport.Issue, routes: [RouteReport])] = []
+        for route in routes {
+            for issue in route.issues {
+                let same = shared.firstIndex { $0.issue == issue && $0.routes.first?.gorushURL == route.gorushURL }
+                if let same { shared[same].routes.append(route) } else { shared.append((issue, [route])) }
+            }
+        }
+        return shared.map { issue, routes in
+            let text = RouteReport.text(issue, of: routes)
+            return switch issue {
             case .gorush: .gorush(text)
             case .provider: .provider(text)
             case .outbox: .store(text)
             }
+        }
     }
 }

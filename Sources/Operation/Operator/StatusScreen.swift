@@ -40,13 +40,36 @@ package struct StatusScreen {
 
     private func finding(_ word: String, _ finding: StatusSnapshot.Finding, width: Int) -> [String] {
         Self.row(word, finding.text, width: width) + Self.row("", finding.advice, width: width)
-            + Self.row("", "$ \(finding.command)", width: width) + [""]
+            + finding.command.split(separator: "\n").flatMap { Self.command($0, width: width) } + [""]
+    }
+
+    /// Returns a command as lines that can be copied: at the margin, and broken by a backslash, between words if possible.
+    private static func command(_ command: Substring, width: Int) -> [String] {
+        var lines = [""]
+        for word in command.split(separator: " ") {
+            let line = lines[lines.count - 1]
+            if !line.isEmpty, line.count + 1 + word.count <= width - 2 {
+                lines[lines.count - 1] = "\(line) \(word)"
+                continue
+            }
+            if line.isEmpty { lines.removeLast() } else { lines[lines.count - 1] += " \\" }
+            var rest = word[...]
+            while rest.count > width - 2 {
+                lines.append(rest.prefix(width - 1) + "\\")
+                rest = rest.dropFirst(width - 1)
+            }
+            lines.append(String(rest))
+        }
+        return lines
     }
 
     /// The names, each with its lines.
     private var rows: [(name: String, values: [String])] {
         var rows = [
-            ("canary", [snapshot.canary.map { "\($0.text)\($0.isLate ? ", late" : "")" } ?? "off"])
+            (
+                "canary",
+                [snapshot.canary.map { "\($0.text)\($0.isLate ? ", late" : $0.problem == nil ? "" : ", the last check FAILED")" } ?? "off"]
+            )
         ]
         rows.append(("waiting", waiting))
         rows.append(("flow", flow))
@@ -70,6 +93,15 @@ package struct StatusScreen {
                         + "write-ahead log \(StatusText.size(files.walBytes))"
                 ] + (snapshot.newestBackupSeconds.map { ["newest backup \(StatusText.age($0)) ago"] } ?? [])
             ))
+        if snapshot.isCluster {
+            rows.append(
+                (
+                    "servers",
+                    (snapshot.members ?? []).map { "\($0.name) \($0.state), pushserver \($0.version)" } + [
+                        "waiting, flow and registrations are of all servers"
+                    ]
+                ))
+        }
         rows.append(
             (
                 "server",
@@ -114,7 +146,7 @@ package struct StatusScreen {
     }
 
     private static func text(_ route: StatusSnapshot.Route) -> String {
-        "\(route.name) \(route.isDelivering ? "delivering" : "NOT DELIVERING"), breaker \(route.isBreakerOpen ? "open" : "closed"), "
+        "\(route.name) \(route.isDelivering ? route.state.rawValue : "NOT DELIVERING"), breaker \(route.isBreakerOpen ? "open" : "closed"), "
             + "\(StatusText.count(route.sent)) sent, \(StatusText.count(route.failed)) failed, "
             + StatusText.last("success", route.lastSentSeconds)
     }

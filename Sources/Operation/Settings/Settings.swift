@@ -54,6 +54,8 @@ package struct Settings: HoldsSecret, Sendable {
 
     /// The sources of settings other than the defaults: the file, and the names of variables and flags.
     package private(set) var origins: [String] = []
+    /// The absolute path of the configuration file; nil without one.
+    package private(set) var configurationFile: String?
     /// The settings that a later version no longer reads, each with the one that replaces it.
     package private(set) var deprecations: [String] = []
     /// The effective configuration as YAML, secrets redacted.
@@ -155,6 +157,7 @@ package struct Settings: HoldsSecret, Sendable {
         reader.finish()
         guard reader.problems.isEmpty else { throw SettingsError(problems: reader.problems) }
         origins = source.origins
+        configurationFile = source.configurationFile
         deprecations = reader.warnings
         effectiveYAML = Self.yaml(reader.effective)
     }
@@ -178,6 +181,9 @@ package struct Settings: HoldsSecret, Sendable {
 
     /// The file of the token that a tool presents to change the server's state, next to the database.
     package var adminTokenFile: String { storagePath + ".admin-token" }
+
+    /// The file that keeps the histories of the status page between two runs, next to the database.
+    package var statusHistoryFile: String { storagePath + ".status-history" }
 
     /// The recommendations about settings that are valid but unsafe.
     package var recommendations: [String] {

@@ -105,6 +105,9 @@ package struct SettingsSource: HoldsSecret, Sendable {
         return all.isEmpty ? ["defaults"] : all
     }
 
+    /// The absolute path of the configuration file; nil without one.
+    package var configurationFile: String? { hasFile ? AbsolutePath.of(fileName, from: AbsolutePath.workingDirectory) : nil }
+
     package func find(_ key: String) -> Found? {
         if let text = flags[key] { return Found(value: .scalar(text), name: "flag \(key)", folder: AbsolutePath.workingDirectory) }
         let variable = Self.variable(for: key)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Observation
 import Settings
 
 /// The options that name the configuration, for all commands that need one.
@@ -19,7 +20,7 @@ struct ConfigurationOptions: ParsableArguments {
     func settings() throws -> Settings { try Settings.load(file: config, flags: flags) }
 
     /// The format of the log, even if other settings have errors; `text` if it cannot be read.
-    var logFormat: Settings.LogFormat { Settings.logFormat(file: config, flags: flags) }
+    var logFormat: LogFormat { Settings.logFormat(file: config, flags: flags) }
 
     private var flags: [String: String] { Dictionary(set, uniquingKeysWith: { _, last in last }) }
 }

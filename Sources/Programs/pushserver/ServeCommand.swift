@@ -41,6 +41,11 @@ struct CheckConfigCommand: AsyncParsableCommand {
             let settings = try options.settings()
             print(settings.effectiveYAML)
             print(settings.openFileSummary)
+            if settings.configurationFile == nil {
+                StandardError.print(
+                    "no configuration file: these are the defaults, variables and flags; name the server's file with --config or \(SettingsSource.configurationFileVariable)"
+                )
+            }
             for deprecation in settings.deprecations {
                 StandardError.print("deprecated: \(deprecation)")
             }

@@ -65,7 +65,7 @@ package final class DeliveryLoop: Service {
 
     /// The reasons why pushes are not delivered, in words for an operator, or empty when all routes work.
     package var healthIssues: [String] {
-        reports.flatMap { report in report.issues.map(report.text) }
+        reports.flatMap { report in report.issues.map { RouteReport.text($0, of: [report]) } }
     }
 
     /// Settings of gorush that lose or delay pushes, and other conditions that an operator should know.

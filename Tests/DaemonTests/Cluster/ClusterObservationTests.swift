@@ -3,12 +3,12 @@ import Envelope
 import Foundation
 import MetricDeclarations
 import ServiceLifecycle
-import Settings
 import TestSupport
 import Testing
 import Transport
 
 @testable import Daemon
+@testable import Settings
 
 /// Canary and metrics of two servers on one PostgreSQL database.
 @Suite(.fewAtATime) struct ClusterObservationTests {

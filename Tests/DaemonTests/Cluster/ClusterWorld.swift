@@ -1,7 +1,7 @@
 import Bytes
 import Envelope
 import Foundation
-import Settings
+import ServerFiles
 import StatusCrypto
 import TestSupport
 import Testing

@@ -10,13 +10,15 @@ extension StatusSnapshot {
                 .init(
                     kind: "route", text: "delivery ios: ios.production is false: gorush sends to the sandbox of Apple",
                     advice: "Compare gorush's configuration with Config/gorush.yml, and its keys with the app.",
-                    command: "pushserver check-config --probe")
+                    command: "export PUSHSERVER_CONFIG=/etc/pushserver/pushserver.yaml\npushserver check-config --probe > /dev/null",
+                    runbook: "/runbook#warnings")
             ],
             canary: .init(ageSeconds: 42, hasSucceeded: true, isLate: false),
             store: .init(
                 openPushes: 14, oldestPushSeconds: 21, undecidedMessages: 2, unpublishedReplies: 5, registrations: 18_250,
                 ledger: .init(
-                    received: 9_423_187, accepted: 2_104_951, sent: 2_051_320, deadToken: 1_204, expired: 310, other: 52_103, balances: true
+                    received: 9_423_187, accepted: 2_104_951, sent: 2_051_320, deadToken: 1_204, expired: 310, other: 52_103,
+                    others: ["merged": 50_003, "coalesced": 2_000, "discarded": 100], balances: true
                 )),
             flow: .init(
                 lastHour: .init(received: 31_204, accepted: 7_310, sent: 7_198, deadToken: 4, expired: 0),

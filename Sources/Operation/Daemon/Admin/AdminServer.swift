@@ -26,6 +26,8 @@ struct AdminServer: Service {
         var identityJSON: String
         /// The state of the server for the status page.
         var status: @Sendable () async -> StatusSnapshot
+        /// The runbook as HTML; nil if the program was not installed with it.
+        var runbook: String?
         /// Returns the progress of the push with a deduplication key; nil if the store has none.
         var progress: @Sendable (Digest32) async throws -> PushProgress?
         /// Restores registrations that were removed for dead device tokens, those with the ids or all. Returns the number of restored ones.
@@ -89,10 +91,10 @@ struct AdminServer: Service {
         }
         let page = try StatusPage()
         router.get("/") { [content] _, _ in
-            var response = Self.respond(.ok, page.html(await content.status()), type: "text/html; charset=utf-8")
-            response.headers[.contentSecurityPolicy] = StatusPage.contentSecurityPolicy
-            response.headers[.cacheControl] = "no-store"
-            return response
+            Self.respond(html: page.html(await content.status()))
+        }
+        if let runbook = content.runbook {
+            router.get("\(RunbookPage.path)") { _, _ in Self.respond(html: runbook) }
         }
         router.get("status.json") { [content] _, _ in
             var response = Self.respond(.ok, try await content.status().json(), type: "application/json")
@@ -144,6 +146,13 @@ struct AdminServer: Service {
 
     private struct RestoreBody: Decodable {
         var ids: [Int64]?
+    }
+
+    private static func respond(html: String) -> Response {
+        var response = respond(.ok, html, type: "text/html; charset=utf-8")
+        response.headers[.contentSecurityPolicy] = StatusPage.contentSecurityPolicy
+        response.headers[.cacheControl] = "no-store"
+        return response
     }
 
     private static func respond(_ status: HTTPResponse.Status, _ body: String, type: String) -> Response {

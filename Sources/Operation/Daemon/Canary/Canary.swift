@@ -132,6 +132,9 @@ final class Canary: Service {
     /// Whether a check has succeeded since the start.
     var hasSucceeded: Bool { record.withLock(\.hasSucceeded) }
 
+    /// Why the newest check failed; nil if it succeeded, and before the first one.
+    var problem: String? { record.withLock(\.problem) }
+
     var warnings: [String] { record.withLock { $0.warnings(at: wallClock.now()) } }
 
     /// Sets the gauges. Call this before the metrics are read.
@@ -174,7 +177,7 @@ struct CanaryRecord {
     private let interval: Duration
     private var lastSuccess: Timestamp
     private(set) var hasSucceeded = false
-    private var problem: String?
+    private(set) var problem: String?
 
     init(interval: Duration, start: Timestamp) {
         self.interval = interval

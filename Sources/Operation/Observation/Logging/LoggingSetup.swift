@@ -27,7 +27,7 @@ package enum LoggingSetup {
     }
 
     /// Writes why the server cannot run, in the format of the log.
-    package static func reportFatal(_ error: any Error, format: Settings.LogFormat) {
+    package static func reportFatal(_ error: any Error, format: LogFormat) {
         let output = LogOutput.standardError
         if format == .json {
             let logger = Logger(label: "pushserver") { JSONLogHandler(label: $0, output: output) }

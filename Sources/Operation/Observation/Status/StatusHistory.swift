@@ -1,6 +1,6 @@
 /// A bounded history of one figure: the last hour by minutes and the last day by 10 minutes, with one value more of each, so that a counter
 /// has an increase for each interval.
-struct StatusHistory: Sendable {
+struct StatusHistory: Sendable, Codable {
     private static let hourCapacity = 61
     private static let dayCapacity = 145
     /// The number of minutes between two values of the day.
@@ -14,9 +14,11 @@ struct StatusHistory: Sendable {
 
     /// Records the value of a minute. The first value of a minute stays, and minutes without a value become gaps.
     ///
-    /// - Parameter minute: The number of whole minutes since the start.
+    /// - Parameter minute: The number of whole minutes since 1970. If it is earlier than before, the clock was wrong, and the history begins
+    ///   anew.
     mutating func record(_ value: Int?, minute: Int) {
-        guard minute > lastMinute ?? -1 else { return }
+        if let lastMinute, minute < lastMinute { self = StatusHistory() }
+        guard minute != lastMinute else { return }
         // A longer gap than the day needs no more steps than the day has minutes.
         let dayMinutes = Self.dayCapacity * Self.minutesPerDayValue
         let first = max(lastMinute.map { $0 + 1 } ?? minute, minute - dayMinutes)
@@ -43,20 +45,27 @@ struct StatusHistory: Sendable {
     /// The increase of a counter in each minute of the last 60, and in each 10 minutes of the last day.
     var increases: StatusSnapshot.History { .init(hour: Self.increases(hour), day: Self.increases(day)) }
 
+    /// A counter that falls was restored from a backup: then the increase is unknown.
     private static func increases(_ values: [Int?]) -> [Int?] {
-        zip(values.dropFirst(), values).map { later, earlier in later.flatMap { later in earlier.map { later - $0 } } }
+        zip(values.dropFirst(), values).map { later, earlier in
+            guard let later, let earlier, later >= earlier else { return nil }
+            return later - earlier
+        }
     }
 
-    /// The increase of a counter in the last hour, or since the start if that is later, or nil before the second value.
+    /// The increase of a counter in the last hour, or since the first value if that is later; nil before the second value.
     var lastHourIncrease: Int? {
         let known = hour.compactMap(\.self)
-        guard known.count > 1, let first = known.first, let last = known.last else { return nil }
+        guard known.count > 1, let first = known.first, let last = known.last, last >= first else { return nil }
         return last - first
     }
 
     /// The increase of a counter in the hour that began 24 hours ago, or nil if the history is shorter or has no value there.
     var hourYesterdayIncrease: Int? {
-        guard day.count == Self.dayCapacity, let first = day[0], let last = day[Self.dayValuesPerHour] else { return nil }
+        guard day.count == Self.dayCapacity, let first = day[0], let last = day[Self.dayValuesPerHour], last >= first else { return nil }
         return last - first
     }
+
+    /// Whether ``record(_:minute:)`` can have made the history, for one from a file.
+    var isValid: Bool { hour.count <= Self.hourCapacity && day.count <= Self.dayCapacity }
 }

@@ -8,6 +8,7 @@ struct StatusPageContent {
         var text: String
         var advice: String
         var command: String
+        var runbook: String?
     }
 
     /// A card with a figure and what explains it.
@@ -23,7 +24,12 @@ struct StatusPageContent {
         var name: String
         /// The figures for readers who do not see the chart.
         var label: String
-        var caption: String
+        /// The values at the upper and the lower edge.
+        var top: String
+        var bottom: String
+        /// The time at the left edge.
+        var start: String
+        var newest: String
         var lines: [String]
     }
 
@@ -42,42 +48,62 @@ struct StatusPageContent {
         var notes: [String]
     }
 
+    /// The name of the server.
+    let name: String
     let state: String
     let style: String
     let since: String
     let findings: [Finding]
     let firstCards: [Card]
+    let flowName: String
     let flow: [FlowRow]
     let balance: String
     let balanceStyle: String
     let flowCharts: [Chart]
     let replies: Card
+    let members: [Dependency]
+    let nodeName: String
     let nodes: [Dependency]
+    let gorushName: String
     let routes: [Dependency]
     let lastCards: [Card]
+    /// The path of the runbook; nil if the server has none.
+    let runbookPath: String?
+    // The template sees stored properties only.
+    let hasFlowCharts: Bool
+    let hasMembers: Bool
 
     init(_ snapshot: StatusSnapshot) {
+        name = snapshot.serverName
         state = snapshot.verdict
         style = snapshot.isReady ? (snapshot.warnings.isEmpty ? "good" : "warn") : "bad"
         since = "for \(StatusText.age(snapshot.stateSeconds)), \(snapshot.findingCounts)"
         findings =
-            snapshot.issues.map { Finding(word: "Issue", style: "bad", text: $0.text, advice: $0.advice, command: $0.command) }
-            + snapshot.warnings.map { Finding(word: "Warning", style: "warn", text: $0.text, advice: $0.advice, command: $0.command) }
-        firstCards = [Self.canary(snapshot.canary), Self.waiting(snapshot)]
+            snapshot.issues.map { Finding($0, word: "Issue", style: "bad") }
+            + snapshot.warnings.map { Finding($0, word: "Warning", style: "warn") }
+        runbookPath = (snapshot.issues + snapshot.warnings).contains { $0.runbook != nil } ? RunbookPage.path : nil
+        firstCards = [Self.canary(snapshot), Self.waiting(snapshot)]
+        flowName = "Flow" + snapshot.databaseScope
         flow = Self.flow(snapshot)
         (balance, balanceStyle) = Self.balance(snapshot.store)
         let histories = snapshot.histories
+        let (hour, day) = ("an hour ago", "a day ago")
         flowCharts = [
-            Chart("Received a minute, last hour", histories.received.hour, slots: 60),
-            Chart("Accepted a minute, last hour", histories.accepted.hour, slots: 60),
-            Chart("Sent a minute, last hour", histories.sent.hour, slots: 60),
-            Chart("Waiting, last hour", histories.openPushes.hour, slots: 60),
-            Chart("Received in 10 minutes, last day", histories.received.day, slots: 144),
-            Chart("Accepted in 10 minutes, last day", histories.accepted.day, slots: 144),
-            Chart("Sent in 10 minutes, last day", histories.sent.day, slots: 144),
-            Chart("Waiting, last day", histories.openPushes.day, slots: 144),
-        ]
-        replies = Self.replies(snapshot.replies)
+            Chart("Received a minute", histories.received.hour, slots: 60, start: hour),
+            Chart("Accepted a minute", histories.accepted.hour, slots: 60, start: hour),
+            Chart("Sent a minute", histories.sent.hour, slots: 60, start: hour),
+            Chart("Waiting", histories.openPushes.hour, slots: 60, start: hour),
+            Chart("Received in 10 minutes", histories.received.day, slots: 144, start: day),
+            Chart("Accepted in 10 minutes", histories.accepted.day, slots: 144, start: day),
+            Chart("Sent in 10 minutes", histories.sent.day, slots: 144, start: day),
+            Chart("Waiting", histories.openPushes.day, slots: 144, start: day),
+        ].compactMap(\.self)
+        hasFlowCharts = !flowCharts.isEmpty
+        hasMembers = snapshot.members?.isEmpty == false
+        replies = Self.replies(snapshot)
+        members = (snapshot.members ?? []).map { Self.member($0, isThis: $0.name == snapshot.serverName) }
+        nodeName = "Node" + snapshot.serverScope
+        gorushName = "gorush" + snapshot.serverScope
         nodes = snapshot.nodes.map { node in
             Dependency(
                 name: node.name, state: node.isUsable ? "usable" : "not usable", style: node.isUsable ? "good" : "bad",
@@ -88,18 +114,33 @@ struct StatusPageContent {
         lastCards = [Self.registrations(snapshot), Self.storage(snapshot), Self.server(snapshot)]
     }
 
-    private static func canary(_ canary: StatusSnapshot.Canary?) -> Card {
-        guard let canary else { return Card(name: "Test push", value: "off", notes: ["canary.interval turns it on"]) }
+    private static func canary(_ snapshot: StatusSnapshot) -> Card {
+        let name = "Test push" + snapshot.serverScope
+        guard let canary = snapshot.canary else { return Card(name: name, value: "off", notes: ["canary.interval turns it on"]) }
+        let isFailing = canary.isLate || canary.problem != nil
         return Card(
-            name: "Test push", style: canary.isLate ? "warn" : canary.hasSucceeded ? "good" : "", value: canary.text,
-            notes: [canary.isLate ? "late: the canary's last checks failed" : "the canary's last accepted push"])
+            name: name, style: isFailing ? "warn" : canary.hasSucceeded ? "good" : "", value: canary.text,
+            notes: [
+                canary.isLate
+                    ? "late: the canary's last checks failed"
+                    : isFailing
+                        ? "the canary's last check failed" : canary.hasSucceeded ? "the canary's last accepted push" : "not tried yet"
+            ])
+    }
+
+    private static func member(_ member: StatusSnapshot.Member, isThis: Bool) -> Dependency {
+        Dependency(
+            name: member.name + (isThis ? " (this server)" : ""), state: member.state,
+            style: ["alive": "good", "leaving": "warn", "expired": "bad"][member.state] ?? "", notes: ["pushserver \(member.version)"])
     }
 
     private static func waiting(_ snapshot: StatusSnapshot) -> Card {
-        guard let store = snapshot.store else { return Card(name: "Waiting", style: "bad", value: "unknown", notes: [unreadable]) }
+        guard let store = snapshot.store else {
+            return Card(name: "Waiting", style: "bad", value: "unknown", notes: [unreadable])
+        }
         let oldest = store.oldestPushSeconds
         return Card(
-            name: "Waiting", style: (oldest ?? 0) > lateAge ? "warn" : "",
+            name: "Waiting" + snapshot.databaseScope, style: (oldest ?? 0) > lateAge ? "warn" : "",
             value: store.openPushes == 1 ? "1 push" : "\(StatusText.count(store.openPushes)) pushes",
             notes: [
                 oldest.map { "the oldest for \(StatusText.age($0))" } ?? "no push is open",
@@ -136,20 +177,24 @@ struct StatusPageContent {
             ? ("\(line): the ledger balances", "good") : ("\(line): the ledger does not balance, run pushctl audit", "bad")
     }
 
-    private static func replies(_ replies: StatusSnapshot.Replies) -> Card {
-        guard replies.count > 0 else { return Card(name: "Replies, last hour", value: "none") }
-        // 1 in 100 is the fraction that is worth an alarm.
-        let isLate = replies.lateCount * 100 > replies.count
+    private static func replies(_ snapshot: StatusSnapshot) -> Card {
+        let (name, replies) = ("Replies, last hour" + snapshot.serverScope, snapshot.replies)
+        guard replies.count > 0 else { return Card(name: name, value: "none") }
         return Card(
-            name: "Replies, last hour", style: isLate ? "warn" : "good", value: replies.p99Text,
-            notes: [replies.p50Text, replies.lateText])
+            name: name, style: replies.areLate ? "warn" : "good", value: replies.p99Text, notes: [replies.p50Text, replies.lateText])
     }
 
     private static func route(_ route: StatusSnapshot.Route) -> Dependency {
         let platform = route.platform == "ios" ? "iOS" : "Android"
+        let style =
+            switch route.state {
+            case .delivering: "good"
+            case .untried: ""
+            case .failing: "warn"
+            case .notDelivering: "bad"
+            }
         return Dependency(
-            name: route.name == route.platform ? platform : "\(route.name) (\(platform))",
-            state: route.isDelivering ? "delivering" : "not delivering", style: route.isDelivering ? "good" : "bad",
+            name: route.name == route.platform ? platform : "\(route.name) (\(platform))", state: route.state.rawValue, style: style,
             notes: [
                 "breaker \(route.isBreakerOpen ? "open" : "closed")",
                 "\(StatusText.count(route.sent)) sent, \(StatusText.count(route.failed)) failed since the start",
@@ -159,12 +204,16 @@ struct StatusPageContent {
 
     private static func registrations(_ snapshot: StatusSnapshot) -> Card {
         Card(
-            name: "Registrations", value: StatusText.count(snapshot.store?.registrations),
-            charts: [Chart("Registrations, last day", snapshot.histories.registrations.day, slots: 144)])
+            name: "Registrations" + snapshot.databaseScope, value: StatusText.count(snapshot.store?.registrations),
+            charts: [Chart("Registrations", snapshot.histories.registrations.day, slots: 144, start: "a day ago")].compactMap(\.self))
     }
 
     private static func storage(_ snapshot: StatusSnapshot) -> Card {
         let files = snapshot.files
+        // A server on PostgreSQL sees neither its log nor its disk.
+        guard files.freeBytes != nil || files.walBytes != nil else {
+            return Card(name: "Storage" + snapshot.databaseScope, value: StatusText.size(files.databaseBytes), notes: ["the database"])
+        }
         return Card(
             name: "Storage", value: "\(StatusText.size(files.freeBytes)) free",
             notes: ["database \(StatusText.size(files.databaseBytes))", "write-ahead log \(StatusText.size(files.walBytes))"]
@@ -174,30 +223,44 @@ struct StatusPageContent {
     private static func server(_ snapshot: StatusSnapshot) -> Card {
         Card(
             name: "pushserver", value: snapshot.version,
-            notes: ["name \(snapshot.serverName)", "up for \(StatusText.age(snapshot.uptimeSeconds))", "public key \(snapshot.publicKey)"])
+            notes: ["up for \(StatusText.age(snapshot.uptimeSeconds))", "public key \(snapshot.publicKey)"])
+    }
+}
+
+extension StatusPageContent.Finding {
+    init(_ finding: StatusSnapshot.Finding, word: String, style: String) {
+        self.init(
+            word: word, style: style, text: finding.text, advice: finding.advice, command: finding.command, runbook: finding.runbook)
     }
 }
 
 extension StatusPageContent.Chart {
-    /// Creates the chart of values, oldest first.
+    /// The number of values from which a chart shows more than a dot.
+    private static let minimumValueCount = 2
+
+    /// Creates the chart of values, oldest first; nil while there are too few.
     ///
-    /// - Parameter slots: The number of values that fill the chart. Fewer values are at its right end.
-    init(_ name: String, _ values: [Int?], slots: Int) {
+    /// - Parameters:
+    ///   - slots: The number of values that fill the chart. Fewer values are at its right end.
+    ///   - start: The time of the first slot.
+    init?(_ name: String, _ values: [Int?], slots: Int, start: String) {
         let known = values.compactMap(\.self)
-        self.name = name
-        if let least = known.min(), let most = known.max(), let newest = known.last {
-            label = "newest \(StatusText.count(newest)), lowest \(StatusText.count(least)), highest \(StatusText.count(most))"
-            caption = "newest \(StatusText.count(newest)), at most \(StatusText.count(most))"
-        } else {
-            label = "no values yet"
-            caption = label
+        guard known.count >= Self.minimumValueCount, let least = known.min(), let most = known.max(), let newest = known.last else {
+            return nil
         }
-        lines = Self.lines(values, slots: slots)
+        self.name = name
+        self.start = start
+        // A figure that hardly changes, such as the registrations, would be a flat line above 0.
+        let bottom = least > most / 2 ? least : 0
+        top = StatusText.count(max(most, bottom + 1))
+        self.bottom = StatusText.count(bottom)
+        self.newest = StatusText.count(newest)
+        label = "newest \(StatusText.count(newest)), lowest \(StatusText.count(least)), highest \(StatusText.count(most))"
+        lines = Self.lines(values, slots: slots, from: bottom, to: max(most, bottom + 1))
     }
 
     /// Returns the points of a polyline for each run of known values, in a box of 240 by 40.
-    private static func lines(_ values: [Int?], slots: Int) -> [String] {
-        let most = max(values.compactMap(\.self).max() ?? 0, 1)
+    private static func lines(_ values: [Int?], slots: Int, from bottom: Int, to top: Int) -> [String] {
         var lines: [[String]] = [[]]
         for (index, value) in values.enumerated() {
             guard let value else {
@@ -205,7 +268,7 @@ extension StatusPageContent.Chart {
                 continue
             }
             let column = slots - values.count + index
-            lines[lines.count - 1].append("\(2 + column * 236 / (slots - 1)),\(38 - value * 36 / most)")
+            lines[lines.count - 1].append("\(2 + column * 236 / (slots - 1)),\(38 - (value - bottom) * 36 / (top - bottom))")
         }
         // A browser draws a line with two equal ends as a dot, and one with a single end not at all.
         return lines.filter { !$0.isEmpty }.map { ($0.count == 1 ? $0 + $0 : $0).joined(separator: " ") }

@@ -1,70 +1,32 @@
 import Delivery
 package import Envelope
 import ServiceLifecycle
-import Store
+package import Store
 import Synchronization
 import Transport
 
-/// Takes snapshots of a running server, and keeps the histories between them.
-///
-/// The histories begin at the process's start: the ledger in the database counts events and has no times.
+/// Takes snapshots of a running server. It keeps the histories between them, and in a file between two runs: the ledger in the database
+/// counts events and has no times.
 package final class StatusSampler: Service {
-    /// The histories, about 25 kB.
-    private struct Histories {
-        var received = StatusHistory()
-        var accepted = StatusHistory()
-        var sent = StatusHistory()
-        var deadToken = StatusHistory()
-        var expired = StatusHistory()
-        var openPushes = StatusHistory()
-        var registrations = StatusHistory()
-        /// The reply times at the last 61 minutes.
-        var replyTimes: [ReplyTimes] = []
-
-        mutating func record(_ figures: StoreFigures?, _ times: ReplyTimes, minute: Int) {
-            let ledger = figures?.ledger
-            received.record(ledger?.count(.received), minute: minute)
-            accepted.record(ledger?.count(.accepted), minute: minute)
-            sent.record(ledger?.count(.sent), minute: minute)
-            deadToken.record(ledger?.count(.deadToken), minute: minute)
-            expired.record(ledger?.count(.expired), minute: minute)
-            openPushes.record(figures.map { Int($0.ledger.openCount) }, minute: minute)
-            registrations.record(figures?.registrationCount, minute: minute)
-            replyTimes = replyTimes.suffix(60) + [times]
-        }
-
-        var lastHour: StatusSnapshot.HourFlow? { flow(\.lastHourIncrease) }
-        var hourYesterday: StatusSnapshot.HourFlow? { flow(\.hourYesterdayIncrease) }
-
-        private func flow(_ increase: (StatusHistory) -> Int?) -> StatusSnapshot.HourFlow? {
-            guard let received = increase(received), let accepted = increase(accepted), let sent = increase(sent),
-                let deadToken = increase(deadToken), let expired = increase(expired)
-            else { return nil }
-            return .init(received: received, accepted: accepted, sent: sent, deadToken: deadToken, expired: expired)
-        }
-
-        var all: StatusSnapshot.Histories {
-            var all = StatusSnapshot.Histories()
-            all.received = received.increases
-            all.accepted = accepted.increases
-            all.sent = sent.increases
-            all.openPushes = openPushes.values
-            all.registrations = registrations.values
-            return all
-        }
-    }
-
     private let sources: StatusSources
     private let serverName: String
     private let publicKey: String
     private let time: SteadyTime
     private let wallClock: WallClock
-    private let histories = Mutex(Histories())
+    private let file: StatusHistoryFile
+    private let histories: Mutex<StatusHistories>
+    /// The reply times at the last 61 minutes of this run.
+    private let replyTimes = Mutex<[ReplyTimes]>([])
 
     /// - Parameters:
     ///   - time: The time that starts with the server.
     ///   - wallClock: The clock of the store's times.
-    package init(_ sources: StatusSources, serverName: String, publicKey: String, time: SteadyTime, wallClock: WallClock) {
+    ///   - file: The file of the histories.
+    package init(
+        _ sources: StatusSources, serverName: String, publicKey: String, file: StatusHistoryFile, time: SteadyTime, wallClock: WallClock
+    ) {
+        self.file = file
+        histories = Mutex(file.read())
         self.sources = sources
         self.serverName = serverName
         self.publicKey = publicKey
@@ -72,42 +34,68 @@ package final class StatusSampler: Service {
         self.wallClock = wallClock
     }
 
+    private static let nanosecondsPerMinute: Int64 = 60_000_000_000
+    /// The number of minutes between two writes of the file.
+    private static let savingInterval = 10
+
     /// Samples the histories at the start of each minute.
     package func run() async {
         await cancelWhenGracefulShutdown {
-            repeat { await self.sample() } while (try? await self.time.sleep(until: .seconds(60 * (self.minute + 1)))) != nil
+            repeat { await self.sample() } while await self.time.sleep(for: self.timeToNextMinute)
         }
+        await save()
     }
 
-    private var minute: Int { Int(time.elapsed().components.seconds / 60) }
+    private var timeToNextMinute: Duration {
+        .nanoseconds(Self.nanosecondsPerMinute - wallClock.now().nanoseconds % Self.nanosecondsPerMinute)
+    }
 
     private func sample() async {
-        let minute = minute
+        let minute = Int(wallClock.now().nanoseconds / Self.nanosecondsPerMinute)
         let figures = try? await sources.figures()
-        let times = sources.replyTimes()
-        histories.withLock { $0.record(figures, times, minute: minute) }
+        histories.withLock { $0.record(figures, minute: minute) }
+        replyTimes.withLock { $0 = $0.suffix(60) + [sources.replyTimes()] }
+        if minute.isMultiple(of: Self.savingInterval) { await save() }
     }
+
+    private func save() async { await file.write(histories.withLock { $0 }) }
 
     package func snapshot() async -> StatusSnapshot {
         let figures = try? await sources.figures()
         let (readiness, engine, times) = (sources.readiness(), sources.engine(), sources.replyTimes())
         let histories = histories.withLock { $0 }
         let sealing = await sources.sealing()
+        let members = await sources.members()
+        let replies = times.since(replyTimes.withLock(\.first) ?? .init()).summary
+        let canary = sources.canary()
         let uptime = time.elapsed()
         let now = wallClock.now()
         var files = sources.files()
         files.databaseBytes = files.databaseBytes ?? figures?.databaseByteCount
         return StatusSnapshot(
             isReady: readiness.isReady, stateSeconds: (uptime - readiness.since).wholeSeconds,
-            issues: readiness.issues.map { .init($0) }, warnings: readiness.warnings.map { .init($0) }, canary: sources.canary(),
+            issues: readiness.issues.map(sources.finding),
+            warnings: (readiness.warnings + Self.warnings(canary, replies)).map(sources.finding), canary: canary,
             store: figures.map { .init($0, at: now) },
             flow: .init(lastHour: histories.lastHour, hourYesterday: histories.hourYesterday),
-            replies: times.since(histories.replyTimes.first ?? .init()).summary, messagesInFlight: engine.messagesInFlight,
+            replies: replies, messagesInFlight: engine.messagesInFlight,
             waitingReplies: engine.waitingReplies, topicDirectoryEntries: engine.topicDirectoryEntries,
             nodes: sources.nodes().map { .init($0, at: now) }, routes: sources.routes().map { .init($0, at: now) },
             files: files, newestBackupSeconds: sources.backupAge().map(\.wholeSeconds),
             sealedPercent: sealing.map { Int(100 * $0.fraction) }, histories: histories.all,
-            serverName: serverName, version: BuildInfo.version, uptimeSeconds: uptime.wholeSeconds, publicKey: publicKey)
+            serverName: serverName, members: members, version: BuildInfo.version, uptimeSeconds: uptime.wholeSeconds, publicKey: publicKey)
+    }
+}
+
+extension StatusSampler {
+    /// What the figures themselves show: a failed check of a canary that is not late yet, and late replies.
+    private static func warnings(_ canary: StatusSnapshot.Canary?, _ replies: StatusSnapshot.Replies) -> [Condition] {
+        var warnings: [Condition] = []
+        if let canary, !canary.isLate, let problem = canary.problem {
+            warnings.append(.canary("canary: the last check failed: \(problem)"))
+        }
+        if replies.areLate { warnings.append(.replies("replies of the last hour were late: \(replies.lateText)")) }
+        return warnings
     }
 }
 
@@ -116,13 +104,22 @@ extension Duration {
 }
 
 extension AuditFacts {
-    fileprivate func count(_ milestone: Milestone) -> Int { Int(counts[milestone, default: 0]) }
+    func count(_ milestone: Milestone) -> Int { Int(counts[milestone, default: 0]) }
 }
 
 extension StatusSnapshot.Finding {
-    init(_ condition: Condition) {
-        self.init(kind: condition.kind, text: condition.text, advice: condition.advice, command: condition.command)
+    /// - Parameters:
+    ///   - pushLifetime: The setting `gorush.pushLifetime`.
+    ///   - shell: The shell for the commands.
+    package init(_ condition: Condition, pushLifetime: String, shell: OperatorShell, runbook: RunbookPage?) {
+        self.init(
+            kind: condition.kind, text: condition.text, advice: condition.advice(pushLifetime: pushLifetime),
+            command: condition.commands(in: shell).joined(separator: "\n"), runbook: runbook?.path(for: condition))
     }
+}
+
+extension StatusSnapshot.Member {
+    package init(_ member: ClusterMember) { self.init(name: member.name, state: member.state.rawValue, version: member.version) }
 }
 
 extension StatusSnapshot.Store {
@@ -136,11 +133,11 @@ extension StatusSnapshot.Store {
 
 extension StatusSnapshot.Ledger {
     fileprivate init(_ facts: AuditFacts) {
+        let others = [Milestone.merged, .coalesced, .refused, .discarded, .withdrawn]
         self.init(
             received: facts.count(.received), accepted: facts.count(.accepted), sent: facts.count(.sent),
-            deadToken: facts.count(.deadToken),
-            expired: facts.count(.expired),
-            other: [Milestone.merged, .coalesced, .refused, .discarded, .withdrawn].reduce(0) { $0 + facts.count($1) },
+            deadToken: facts.count(.deadToken), expired: facts.count(.expired), other: others.reduce(0) { $0 + facts.count($1) },
+            others: Dictionary(uniqueKeysWithValues: others.map { ($0.rawValue, facts.count($0)) }),
             balances: Audit(ledgerOf: facts).balances)
     }
 }

@@ -30,6 +30,8 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     package var histories: Histories
     /// The name of this server among those that share its database.
     package var serverName: String
+    /// The servers that share the database, this one included; nil if it cannot be shared, or the members could not be read.
+    package var members: [Member]?
     package var version: String
     package var uptimeSeconds: Int
     package var publicKey: String
@@ -42,14 +44,17 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         package var text: String
         /// The next step of the operator.
         package var advice: String
-        /// The shell command that helps.
+        /// The shell commands that help, one a line, which work when they are copied.
         package var command: String
+        /// The path of the runbook's entry at the admin address; nil if the server has no runbook.
+        package var runbook: String?
 
-        package init(kind: String, text: String, advice: String, command: String) {
+        package init(kind: String, text: String, advice: String, command: String, runbook: String? = nil) {
             self.kind = kind
             self.text = text
             self.advice = advice
             self.command = command
+            self.runbook = runbook
         }
     }
 
@@ -60,11 +65,14 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         package var hasSucceeded: Bool
         /// Whether the last push is too long ago, and the newest check failed.
         package var isLate: Bool
+        /// Why the newest check failed; nil if it succeeded, and before the first one.
+        package var problem: String?
 
-        package init(ageSeconds: Int, hasSucceeded: Bool, isLate: Bool) {
+        package init(ageSeconds: Int, hasSucceeded: Bool, isLate: Bool, problem: String? = nil) {
             self.ageSeconds = ageSeconds
             self.hasSucceeded = hasSucceeded
             self.isLate = isLate
+            self.problem = problem
         }
     }
 
@@ -105,10 +113,15 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         package var expired: Int
         /// Pushes that were merged, coalesced, refused, discarded or withdrawn.
         package var other: Int
+        /// The parts of ``other``, by these words.
+        package var others: [String: Int]
         /// Whether the ledger agrees with itself and with the rows.
         package var balances: Bool
 
-        package init(received: Int, accepted: Int, sent: Int, deadToken: Int, expired: Int, other: Int, balances: Bool) {
+        package init(
+            received: Int, accepted: Int, sent: Int, deadToken: Int, expired: Int, other: Int, others: [String: Int] = [:], balances: Bool
+        ) {
+            self.others = others
             self.received = received
             self.accepted = accepted
             self.sent = sent
@@ -163,6 +176,20 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
             self.lateCount = lateCount
             self.p50Milliseconds = p50Milliseconds
             self.p99Milliseconds = p99Milliseconds
+        }
+    }
+
+    /// A server that shares the database.
+    package struct Member: Codable, Equatable, Sendable {
+        package var name: String
+        /// `alive`, `leaving`, `expired` or `fenced`.
+        package var state: String
+        package var version: String
+
+        package init(name: String, state: String, version: String) {
+            self.name = name
+            self.state = state
+            self.version = version
         }
     }
 
@@ -262,9 +289,10 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         isReady: Bool, stateSeconds: Int, issues: [Finding], warnings: [Finding], canary: Canary?, store: Store?, flow: Flow,
         replies: Replies, messagesInFlight: Int, waitingReplies: Int, topicDirectoryEntries: Int, nodes: [Node], routes: [Route],
         files: Files,
-        newestBackupSeconds: Int?, sealedPercent: Int?, histories: Histories, serverName: String, version: String, uptimeSeconds: Int,
-        publicKey: String
+        newestBackupSeconds: Int?, sealedPercent: Int?, histories: Histories, serverName: String, members: [Member]? = nil,
+        version: String, uptimeSeconds: Int, publicKey: String
     ) {
+        self.members = members
         self.isReady = isReady
         self.stateSeconds = stateSeconds
         self.issues = issues

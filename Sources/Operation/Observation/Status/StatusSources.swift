@@ -29,6 +29,10 @@ package struct StatusSources: Sendable {
     /// The age of the newest automatic backup, or nil if none exists.
     package var backupAge: @Sendable () -> Duration?
     package var sealing: @Sendable () async -> SealingProgress?
+    /// The servers that share the database, or nil if it cannot be shared.
+    package var members: @Sendable () async -> [StatusSnapshot.Member]?
+    /// Returns a condition with advice for this server's operator.
+    package var finding: @Sendable (Condition) -> StatusSnapshot.Finding
 
     package init(
         readiness: @escaping @Sendable () -> ReadinessObservation,
@@ -40,8 +44,12 @@ package struct StatusSources: Sendable {
         routes: @escaping @Sendable () -> [RouteReport],
         files: @escaping @Sendable () -> StatusSnapshot.Files,
         backupAge: @escaping @Sendable () -> Duration?,
-        sealing: @escaping @Sendable () async -> SealingProgress?
+        sealing: @escaping @Sendable () async -> SealingProgress?,
+        members: @escaping @Sendable () async -> [StatusSnapshot.Member]? = { nil },
+        finding: @escaping @Sendable (Condition) -> StatusSnapshot.Finding
     ) {
+        self.members = members
+        self.finding = finding
         self.readiness = readiness
         self.figures = figures
         self.engine = engine

@@ -45,6 +45,15 @@ extension StatusSnapshot {
     /// The server's state in the words of the log.
     package var verdict: String { isReady ? "Ready" : "Not ready" }
 
+    /// Whether the database's figures are those of several servers.
+    package var isCluster: Bool { (members ?? []).count > 1 }
+
+    /// Who the database's figures belong to, for a heading; empty for a server with a database of its own.
+    package var databaseScope: String { isCluster ? ", all servers" : "" }
+
+    /// Who the figures of this process belong to, for a heading; empty for a server with a database of its own.
+    package var serverScope: String { isCluster ? ", this server" : "" }
+
     /// The numbers of issues and warnings as text.
     package var findingCounts: String {
         let counts = [(issues.count, "issue"), (warnings.count, "warning")].filter { $0.0 > 0 }
@@ -53,11 +62,15 @@ extension StatusSnapshot {
 }
 
 extension StatusSnapshot.Ledger {
-    /// The balance of accepted pushes as a line: `9 accepted = 5 sent + 0 dead + 1 expired + 0 other + 3 waiting`.
+    /// The balance of accepted pushes as a line: `9 accepted = 4 sent + 0 dead + 1 expired + 1 merged + 3 waiting`.
     ///
     /// - Parameter openPushes: The number of open pushes at the same moment.
     package func line(openPushes: Int) -> String {
-        let terms = [(sent, "sent"), (deadToken, "dead"), (expired, "expired"), (other, "other"), (openPushes, "waiting")]
+        let named = others.filter { $0.value != 0 }.sorted { $0.key < $1.key }.map { ($0.value, $0.key) }
+        let rest = other - named.reduce(0) { $0 &+ $1.0 }  // another server's numbers may be any
+        let terms =
+            [(sent, "sent"), (deadToken, "dead"), (expired, "expired")] + named + (rest == 0 ? [] : [(rest, "other")])
+            + [(openPushes, "waiting")]
         return "\(StatusText.count(accepted)) accepted = " + terms.map { "\(StatusText.count($0.0)) \($0.1)" }.joined(separator: " + ")
     }
 }
@@ -75,4 +88,24 @@ extension StatusSnapshot.Replies {
 extension StatusSnapshot.Canary {
     /// The time of the last accepted push as text.
     package var text: String { hasSucceeded ? "\(StatusText.age(ageSeconds)) ago" : "none for \(StatusText.age(ageSeconds))" }
+}
+
+extension StatusSnapshot.Route {
+    /// What is known of the route: it is said to deliver only once it has.
+    package enum State: String {
+        case delivering
+        case untried = "nothing sent yet"
+        case failing = "no success yet"
+        case notDelivering = "not delivering"
+    }
+
+    package var state: State {
+        if !isDelivering { return .notDelivering }
+        return sent > 0 ? .delivering : failed > 0 ? .failing : .untried
+    }
+}
+
+extension StatusSnapshot.Replies {
+    /// Whether more replies than 1 in 100 came later than clients wait, as for the alert.
+    package var areLate: Bool { lateCount > count / 100 }
 }

@@ -9,7 +9,7 @@ struct TopCommand: AsyncParsableCommand {
         commandName: "top",
         abstract: "Show the state of a running server, refreshed each second.",
         discussion: """
-            The figures are those of the status page. Ctrl-C ends the command. If standard output is no terminal, the command prints one \
+            The figures are those of the status page. `q` or Ctrl-C ends the command. If standard output is no terminal, the command prints one \
             report. Exit code 69 if the server's admin endpoints do not answer.
             """)
 
@@ -35,9 +35,15 @@ struct TopCommand: AsyncParsableCommand {
     private func watch(_ endpoints: AdminEndpoints, first: StatusScreen) async throws {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
         let screen = AlternateScreen()
+        let keys = PressedKeys()
         defer { screen.leave() }
+        defer { withExtendedLifetime(keys) {} }
+        let pressed = keys?.stream
         await withTaskGroup(of: Void.self) { group in
             group.addTask { for await _ in signals { return } }
+            if let pressed {
+                group.addTask { for await key in pressed where key == UInt8(ascii: "q") { return } }
+            }
             group.addTask {
                 screen.show(first.lines(width: Terminal.size.columns))
                 while (try? await Task.sleep(for: .seconds(1))) != nil {

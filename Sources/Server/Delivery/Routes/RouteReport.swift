@@ -51,8 +51,11 @@ package struct RouteReport: Sendable, Equatable {
         lastDelivery = state.evidence.lastDelivery
     }
 
-    /// Returns an issue in words for an operator, with the route and its gorush.
-    package func text(_ issue: Issue) -> String { "delivery \(name): \(issue.reason) (\(gorushURL))" }
+    /// Returns an issue in words for an operator, with the routes that have it and their gorush.
+    package static func text(_ issue: Issue, of routes: [RouteReport]) -> String {
+        let url = routes.first.map { " (\($0.gorushURL))" } ?? ""
+        return "delivery \(routes.map(\.name).joined(separator: ", ")): \(issue.reason)\(url)"
+    }
 
     /// Returns a warning in words for an operator, with the route.
     package func text(_ warning: String) -> String { "delivery \(name): \(warning)" }
