@@ -125,7 +125,10 @@ let package = Package(
             ]),
         library(
             "ServerFiles", in: "Sources/Operation",
-            ["PostgreSQLStore", "SQLiteStore", "Store", "Envelope", "ServerCrypto", "StatusCrypto", "Bytes", "Platform"]),
+            [
+                "PostgreSQLStore", "SQLiteStore", "Store", "Transport", "Envelope", "ServerCrypto", "StatusCrypto", "Bytes", "Platform",
+                logging,
+            ]),
 
         // Kit: the rules of 71 against any server, from outside.
         library(

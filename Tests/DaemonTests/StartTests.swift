@@ -120,7 +120,7 @@ struct StartTests {
         let folder = try TemporaryFolder()
         let first = try await ServerProcess.start(in: folder)
         #expect(await first.terminate() == 0)
-        let keyLine = try #require(first.log.all.first { $0.contains(" warning [Daemon] created a new identity key") })
+        let keyLine = try #require(first.log.all.first { $0.contains(" warning [ServerFiles] created a new identity key") })
         #expect(keyLine.contains("keyFile=\(folder.path("identity.key")) publicKey=\(first.addresses.publicKey)"))
         #expect(first.log.all.contains { $0.contains(" notice [SQLiteStore] created the database database=\(folder.path("push.sqlite"))") })
         let second = try await ServerProcess.start(in: folder)
@@ -128,7 +128,7 @@ struct StartTests {
         #expect(!second.log.all.contains { $0.contains("created") || $0.contains("the identity key exists") })
         let other = try await ServerProcess.start(in: folder, settings: ["storage.path": folder.path("mistyped.sqlite")])
         #expect(await other.terminate() == 0)
-        let warning = " warning [Daemon] the identity key exists, its database does not: starting with an empty database "
+        let warning = " warning [ServerFiles] the identity key exists, its database does not: starting with an empty database "
         #expect(other.log.all.contains { $0.contains(warning + "database=\(folder.path("mistyped.sqlite"))") })
     }
 

@@ -11,7 +11,7 @@ package enum ExitStatus {
 
     package static func code(for error: any Error) -> Int32 {
         switch error {
-        case is SettingsError, is KeyFileError, is MissingKeyError, is InstanceLockError, is DatabaseError, is AdminTokenError,
+        case is SettingsError, is KeyFileError, is MissingKeyError, is InstanceLockError, is UnusableDatabaseError, is AdminTokenError,
             is ReadyFileError, is ListenError:
             configuration
         case is ProbeError, is DrainError: unavailable

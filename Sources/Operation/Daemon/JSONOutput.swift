@@ -64,14 +64,11 @@ package struct IdentityBody: Sendable {
     /// Describes the key of a server with these settings.
     ///
     /// - Parameter creates: Whether to create the key if neither it nor the server's database exists.
-    /// - Throws: `NoIdentityError`, `KeyFileError`, `MissingKeyError` or `DatabaseError`.
+    /// - Throws: `NoIdentityError`, `KeyFileError`, `MissingKeyError` or `UnusableDatabaseError`.
     package init(_ settings: Settings, creates: Bool) async throws {
-        let file = KeyFile(path: settings.identityKeyFile)
-        let key = try await DatabaseError.explaining(settings) {
-            try creates ? ServerIdentity.loadOrCreate(settings, logger: nil) : file.load()
-        }
-        guard let key else { throw NoIdentityError(keyFile: file.path) }
-        self.init(key.publicKey, keyFile: file.path)
+        let files = settings.files
+        guard let key = try await files.identity(creates: creates) else { throw NoIdentityError(keyFile: files.identityKeyFile) }
+        self.init(key.publicKey, keyFile: files.identityKeyFile)
     }
 
     init(_ key: PublicKey, keyFile: String) {

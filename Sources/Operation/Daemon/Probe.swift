@@ -16,7 +16,7 @@ package struct Probe: Sendable {
     private var failureCount = 0
 
     package init(_ settings: Settings) async {
-        if case .postgresql = settings.storage { askDatabase(settings) }
+        if case .postgresql = settings.files.database { askDatabase(settings) }
         if settings.transportKind == .waku {
             let client = HTTPClient(configuration: .init(certificateAuthorityFile: settings.wakuCertificateAuthorityFile))
             defer { client.shutdown() }
@@ -31,12 +31,12 @@ package struct Probe: Sendable {
     }
 
     private mutating func askDatabase(_ settings: Settings) {
-        let name = "database \(settings.storage.name)"
+        let name = "database \(settings.files.database.name)"
         do {
-            let owner = try settings.storage.owner()
+            let owner = try settings.files.database.owner()
             let key = try KeyFile(path: settings.identityKeyFile).load()
             if let owner, let key, owner != key.publicKey.compressed { throw StoreError.otherIdentity }
-            report(name, nil, warnings: try settings.storage.warnings())
+            report(name, nil, warnings: try settings.files.database.warnings())
         } catch {
             report(name, "\(error)")
         }

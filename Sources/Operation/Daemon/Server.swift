@@ -1,4 +1,5 @@
 import CoreMetrics
+import Envelope
 package import Logging
 import Observation
 import ServerFiles
@@ -8,8 +9,8 @@ package import Settings
 package enum Server {
     /// Runs until SIGTERM or SIGINT, then drains. Call this function once in a process, because it binds the metrics and the signals.
     ///
-    /// - Throws: `ReadyFileError`, `InstanceLockError`, `KeyFileError`, `MissingKeyError`, `DatabaseError` and `AdminTokenError` before
-    ///   anything started. `ListenError`, or whatever else a service failed with, later.
+    /// - Throws: `ReadyFileError`, `InstanceLockError`, `KeyFileError`, `MissingKeyError`, `UnusableDatabaseError` and `AdminTokenError`
+    ///   before anything started. `ListenError`, or whatever else a service failed with, later.
     package static func run(_ settings: Settings, readyFile: String?, logger: Logger) async throws {
         let openFileLimit = OpenFileLimit.raise()
         let serviceManager = ServiceManager()
@@ -30,13 +31,18 @@ package enum Server {
         let readyFile = try readyFile.map { path throws(ReadyFileError) in try ReadyFile(path: path) }
         let endStart = StartProgress.report(to: serviceManager)
         defer { endStart() }
-        try await ServerFiles.withOpen(settings, logger: logger) { files in
+        try await settings.files.withOpen(for: settings.databaseUse, logger: logger) { identity, store in
+            DatabaseBackup.removeLeftovers(besideDatabase: settings.storagePath)
+            TemporaryName.removeLeftovers(beside: settings.adminTokenFile)
+            let token = try AdminToken(writingTo: settings.adminTokenFile)
             endStart()
             try readyFile?.removeEarlier()
-            let parts = try await Composition(
-                settings, files, openFileLimit: openFileLimit, metrics: metrics, process: process, readyFile: readyFile,
-                serviceManager: serviceManager, logger: logger)
-            try await lifetime.run(parts.services)
+            let time = GuardedWallClock(.system, clock: ContinuousClock(), logger: logger)
+            let foundations = Foundations(
+                settings: settings, identity: identity, store: store, adminToken: token, openFileLimit: openFileLimit, metrics: metrics,
+                process: process, readyFile: readyFile, serviceManager: serviceManager, time: time,
+                sinceStart: SteadyTime(clock: ContinuousClock(), start: time.clock.now()), logger: logger)
+            try await lifetime.run(Composition(foundations).services)
         }
         logger.notice("stopped")
     }

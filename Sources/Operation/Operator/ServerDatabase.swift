@@ -31,19 +31,21 @@ package struct ServerDatabase: Sendable {
     ///
     /// - Throws: ``Failure`` when the database cannot be used.
     package func read<Result>(_ body: (any OperatorViews) async throws -> Result) async throws -> Result {
-        if let url { return try await withStore(open: { try openPostgreSQL(url) }, body) }
-        return try await withStore(open: { try SQLiteStore(readingAt: path, sealingKeys: sealingKeys(), logger: Self.silentLogger) }, body)
+        try await withStore(open: openForReading, body)
     }
 
     /// Opens a database that servers share, calls `body` and closes the database.
     ///
     /// - Throws: ``Failure`` for an SQLite database, and if the database cannot be used.
     package func readCluster<Result>(_ body: (any ClusterStore) async throws -> Result) async throws -> Result {
-        guard let url else {
+        guard url != nil else {
             throw Failure.configuration(
                 "\(path) is the database of one server. Name a database that servers share with --config or --database.")
         }
-        return try await withStore(open: { try openPostgreSQL(url) }, body)
+        return try await withStore(open: openForReading) { store in
+            guard let cluster = store.cluster else { throw Failure.configuration("\(name) is the database of one server.") }
+            return try await body(cluster)
+        }
     }
 
     /// Opens the database for writing, calls `body` and closes the database. Fails while a server uses the database.
@@ -55,19 +57,17 @@ package struct ServerDatabase: Sendable {
         let keys = try sealingKeys()
         let lock = try lockFile()
         defer { withExtendedLifetime(lock) {} }
-        return try await withStore(open: { try SQLiteStore(changingAt: path, sealingKeys: keys, logger: Self.silentLogger) }, body)
+        return try await withStore(
+            open: { try location().openForChange(sealingKeys: keys, logger: Self.silentLogger) }, body)
     }
 
-    /// The destination of a copy of all rows, with everything that opening it needs, read before the process gives up root's rights.
-    enum CopyDestination: Sendable {
-        case file(String)
-        case postgresql(url: String, [String: String])
-    }
-
-    var copyDestination: CopyDestination {
-        get throws {
-            guard let url else { return .file(path) }
-            return .postgresql(url: url, try postgreSQL(url))
+    /// Returns the database with everything that opening it needs, but for its keys. Call this before the process gives up root's rights.
+    func location() throws -> DatabaseLocation {
+        guard let url else { return .sqlite(path: path) }
+        do {
+            return .postgresql(try PostgreSQLLocation(url: url), password: try password())
+        } catch let error as PostgreSQLLocationError {
+            throw Failure.usage("\(error)")
         }
     }
 
@@ -82,16 +82,16 @@ package struct ServerDatabase: Sendable {
                 let result = try await body(store)
                 // If the connection of the lock has broken, a server may have joined.
                 try await Self.checkThatNoServerRuns(on: store, url)
-                try await store.markMoved(to: place)
+                try await location().markMoved(to: place, in: store)
                 return result
             }
         }
         let keys = try sealingKeys()
         let lock = try lockFile()
         defer { withExtendedLifetime(lock) {} }
-        return try await withStore(open: { try SQLiteStore(readingAt: path, sealingKeys: keys, logger: Self.silentLogger) }) { store in
+        return try await withStore(open: { try location().openForReading(sealingKeys: keys, logger: Self.silentLogger) }) { store in
             let result = try await body(store)
-            try SQLiteStore.markMoved(databaseAt: path, to: place)
+            try await location().markMoved(to: place, in: store)
             return result
         }
     }
@@ -102,33 +102,32 @@ package struct ServerDatabase: Sendable {
     /// - Throws: ``Failure`` when the database cannot be used.
     package func undoMove() throws -> String? {
         do {
-            if let url {
-                let parameters = try postgreSQL(url)
-                let lock = try OperatorLock(parameters)
+            if url != nil {
+                let lock = try OperatorLock(location().connection(named: "pushctl"))
                 defer { withExtendedLifetime(lock) {} }
-                return try PostgreSQLStore.liftMark(of: parameters)
+                return try location().liftMark()
             }
             let lock = try lockFile()
             defer { withExtendedLifetime(lock) {} }
-            return try SQLiteStore.liftMark(ofDatabaseAt: path)
+            return try location().liftMark()
         } catch let error as StoreError {
             throw Failure(error, database: name)
         }
     }
 
     /// Opens a database in PostgreSQL for `body`, during which no server may use it.
-    private func withoutServers<Result>(_ url: String, _ body: (PostgreSQLStore) async throws -> Result) async throws -> Result {
-        try await withStore(open: { try openPostgreSQL(url) }) { store in
+    private func withoutServers<Result>(_ url: String, _ body: (any OperatorStore) async throws -> Result) async throws -> Result {
+        try await withStore(open: openForReading) { store in
             // No server joins from here on, and the check finds those that have joined before.
-            let lock = try OperatorLock(postgreSQL(url))
+            let lock = try OperatorLock(location().connection(named: "pushctl"))
             defer { withExtendedLifetime(lock) {} }
             try await Self.checkThatNoServerRuns(on: store, url)
             return try await body(store)
         }
     }
 
-    private static func checkThatNoServerRuns(on store: PostgreSQLStore, _ url: String) async throws {
-        let running = try await store.members().filter { $0.state == .alive || $0.state == .leaving }.map(\.name)
+    private static func checkThatNoServerRuns(on store: any OperatorStore, _ url: String) async throws {
+        let running = try await (store.cluster?.members() ?? []).filter { $0.state == .alive || $0.state == .leaving }.map(\.name)
         guard running.isEmpty else {
             throw Failure.configuration("a server uses the database \(url): \(running.joined(separator: ", ")). Stop it first.")
         }
@@ -182,19 +181,8 @@ package struct ServerDatabase: Sendable {
         }
     }
 
-    private func openPostgreSQL(_ url: String) throws -> PostgreSQLStore {
-        try PostgreSQLStore(existing: postgreSQL(url), sealingKeys: try sealingKeys(), logger: Self.silentLogger)
-    }
-
-    /// Returns the parameters of a connection.
-    private func postgreSQL(_ url: String) throws -> [String: String] {
-        let location: PostgreSQLLocation
-        do {
-            location = try PostgreSQLLocation(url: url)
-        } catch {
-            throw Failure.usage("\(error)")
-        }
-        return location.connection(password: try password(), name: "pushctl")
+    private func openForReading() throws -> any OperatorStore {
+        try location().openForReading(sealingKeys: try sealingKeys(), logger: Self.silentLogger)
     }
 
     /// Reads the only line of the password's file.
@@ -210,8 +198,8 @@ package struct ServerDatabase: Sendable {
         }
     }
 
-    private func withStore<Store: PushStore, Result>(
-        open: () throws -> Store, _ body: (Store) async throws -> Result
+    private func withStore<Result>(
+        open: () throws -> any OperatorStore, _ body: (any OperatorStore) async throws -> Result
     ) async throws -> Result {
         do {
             let store = try open()

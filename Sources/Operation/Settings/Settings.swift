@@ -18,7 +18,7 @@ package struct Settings: HoldsSecret, Sendable {
     package var identityKeyFile: String
     /// The path of an SQLite database, which also places the admin token and the default sealing key.
     package var storagePath: String
-    package var storage: StorageSettings
+    package var storage: DatabaseLocation
     /// The name of this server among those that share its database.
     package var serverName: String
     /// The settings of automatic backups, or nil without any.

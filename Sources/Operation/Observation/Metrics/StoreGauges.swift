@@ -6,7 +6,7 @@ package import Store
 /// The metrics that the server reads from the store and its files at each scrape.
 package struct StoreGauges: Sendable {
     private let store: any PushStore
-    private let storage: StorageSettings
+    private let storage: DatabaseLocation
     private let registrations: PrometheusValue
     private let journal: [JournalState: PrometheusValue]
     private let outbox: [StoreFigures.OpenPush: PrometheusValue]
@@ -19,7 +19,7 @@ package struct StoreGauges: Sendable {
     private let freeSpace: PrometheusValue
     private let clusterMembers: PrometheusValue
 
-    package init(store: any PushStore, storage: StorageSettings, registry: PrometheusRegistry) {
+    package init(store: any PushStore, storage: DatabaseLocation, registry: PrometheusRegistry) {
         self.store = store
         self.storage = storage
         registrations = registry.value(of: Self.registrations)

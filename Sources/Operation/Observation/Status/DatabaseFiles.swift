@@ -3,7 +3,7 @@ package import ServerFiles
 
 extension StatusSnapshot.Files {
     /// Reads the sizes of a database and of its write-ahead log, and the free space of their disk. Not available for PostgreSQL.
-    package init(_ storage: StorageSettings) {
+    package init(_ storage: DatabaseLocation) {
         guard case .sqlite(let path) = storage else {
             self.init()
             return

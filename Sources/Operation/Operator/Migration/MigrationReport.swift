@@ -1,6 +1,7 @@
 import Foundation
 import PostgreSQLStore
 import SQLiteStore
+import ServerFiles
 import Store
 
 /// The result of copying all rows of a server's database into a database of another kind.
@@ -29,19 +30,20 @@ package struct MigrationReport: Report {
     /// - Throws: ``Failure``. The destination then has no identity, or stays an empty file.
     package init(from source: ServerDatabase, to destination: ServerDatabase, report: @escaping Progress.Report) async throws {
         (from, to) = (source.name, destination.name)
-        let sourceKind = try source.copyDestination
-        let target = try destination.copyDestination
+        let sourceKind = try source.location()
+        let target = try destination.location()
         let rows: [String: Int] =
             switch (sourceKind, target) {
-            case (.file, .postgresql(let url, let parameters)):
-                try await source.copy(movingTo: url) { store in
-                    try await Self.explaining(url) { try await Self.fill(parameters, url, from: store, report) }
+            case (.sqlite, .postgresql(let location, _)):
+                try await source.copy(movingTo: location.url) { store in
+                    let parameters = target.connection(named: "pushctl")
+                    return try await Self.explaining(location.url) { try await Self.fill(parameters, location.url, from: store, report) }
                 }
-            case (.postgresql, .file(let path)):
+            case (.postgresql, .sqlite(let path)):
                 try await source.copy(movingTo: path) { store in
                     try await Self.explaining(path) { try await Self.fill(fileAt: path, from: store, report) }
                 }
-            case (.file, .file):
+            case (.sqlite, .sqlite):
                 throw Failure.usage("Both databases are files. Copy the file with pushctl backup.")
             case (.postgresql, .postgresql):
                 throw Failure.usage("Both databases are in PostgreSQL. Copy the database with PostgreSQL's own tools, such as pg_dump.")

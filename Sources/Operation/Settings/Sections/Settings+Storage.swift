@@ -1,8 +1,24 @@
 import Bytes
+import Delivery
+import Observation
 import PostgreSQLStore
-import ServerFiles
+import PushProtocol
+package import ServerFiles
 
 extension Settings {
+    /// The keys and the database of the server.
+    package var files: ServerFiles {
+        ServerFiles(identityKeyFile: identityKeyFile, sealingKeyFile: sealingKeyFile, database: storage)
+    }
+
+    /// What the server tells its database about itself.
+    package var databaseUse: DatabaseUse {
+        DatabaseUse(
+            serverName: serverName, version: BuildInfo.version,
+            maximumQueueCount: delivery?.maximumQueuedPushCount ?? ProtocolLimits.maximumQueuedPushCount,
+            maximumStoredByteCount: registrationPolicy.maximumStoredByteCount, namedBundleIDs: delivery?.knownBundleIDs ?? [])
+    }
+
     private enum StorageKind: String, CaseIterable {
         case sqlite
         case postgresql
@@ -14,7 +30,7 @@ extension Settings {
     /// Reads `storage.kind`, `storage.url` and `storage.passwordFile`.
     ///
     /// - Parameter path: The path of an SQLite database.
-    static func readStorage(path: String, _ reader: inout SettingsReader) -> StorageSettings {
+    static func readStorage(path: String, _ reader: inout SettingsReader) -> DatabaseLocation {
         let kind = reader.value("storage.kind", .choice, default: StorageKind.sqlite)
         let url = readURL(&reader)
         let password = reader.secret("storage.password")

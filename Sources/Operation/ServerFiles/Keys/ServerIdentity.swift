@@ -1,7 +1,5 @@
-import Bytes
+package import Bytes
 import Logging
-import ServerFiles
-import Settings
 import StatusCrypto
 
 /// Finds a server's identity: the key in the key file, and the public key that the database belongs to.
@@ -14,33 +12,33 @@ enum ServerIdentity {
     /// - Parameter logger: Gets a line for a new key and for a new database, or nil for none.
     /// - Throws: ``MissingKeyError`` when the database has an identity and the key file does not exist. `KeyFileError` or `StoreError` when
     ///   one of them cannot be used.
-    static func loadOrCreate(_ settings: Settings, logger: Logger?) throws -> PrivateKey {
-        let file = KeyFile(path: settings.identityKeyFile)
-        let owner = try settings.storage.owner()
+    static func loadOrCreate(_ files: ServerFiles, logger: Logger?) throws -> PrivateKey {
+        let file = KeyFile(path: files.identityKeyFile)
+        let owner = try files.database.owner()
         if let key = try file.load() {
             if owner == nil {
                 logger?.warning(
                     "the identity key exists, its database does not: starting with an empty database",
-                    metadata: ["keyFile": "\(file.path)", "database": "\(settings.storage.name)"])
+                    metadata: ["keyFile": "\(file.path)", "database": "\(files.database.name)"])
             }
             return key
         }
-        if let owner { throw MissingKeyError(keyFile: file.path, database: settings.storage.name, owner: owner) }
+        if let owner { throw MissingKeyError(keyFile: file.path, database: files.database.name, owner: owner) }
         let key = try file.loadOrCreate()
         logger?.warning(
             "created a new identity key: clients register with its public key, so keep a backup of the file",
-            metadata: ["keyFile": "\(file.path)", "publicKey": "\(IdentityBody(key.publicKey, keyFile: file.path).publicKey)"])
+            metadata: ["keyFile": "\(file.path)", "publicKey": "\(Hex.encode(key.publicKey.uncompressed.bytes, prefix: "0x"))"])
         return key
     }
 }
 
 /// The key file does not exist, but the database belongs to an identity.
-struct MissingKeyError: Error, CustomStringConvertible {
-    let keyFile: String
-    let database: String
-    let owner: FixedBytes<33>
+package struct MissingKeyError: Error, CustomStringConvertible {
+    package let keyFile: String
+    package let database: String
+    package let owner: FixedBytes<33>
 
-    var description: String {
+    package var description: String {
         """
         key file \(keyFile): the file does not exist, but the database \(database) belongs to the identity \
         \(Hex.encode(owner.bytes, prefix: "0x")). Restore the key file from its backup, or load the credential that holds it. For a new \

@@ -2,7 +2,7 @@ import Bytes
 package import PostgreSQLStore
 
 /// A server's database.
-package enum StorageSettings: HoldsSecret, Sendable {
+package enum DatabaseLocation: HoldsSecret, Sendable {
     /// A file, for one server.
     case sqlite(path: String)
     /// A database that several servers may share.

@@ -1,7 +1,5 @@
 import Logging
 import ServerCrypto
-import ServerFiles
-import Settings
 import StatusCrypto
 import Store
 
@@ -11,10 +9,10 @@ enum ServerSealing {
     ///
     /// - Returns: Nil for an existing database without the file, which the store rejects.
     /// - Throws: `KeyFileError` or `StoreError` if the file or the database cannot be used.
-    static func loadOrCreate(_ settings: Settings, logger: Logger) throws -> SealingKeys? {
-        let file = SealingKeyFile(path: settings.sealingKeyFile)
+    static func loadOrCreate(_ files: ServerFiles, logger: Logger) throws -> SealingKeys? {
+        let file = SealingKeyFile(path: files.sealingKeyFile)
         if let keys = try file.load() { return keys }
-        guard try settings.storage.owner() == nil else { return nil }
+        guard try files.database.owner() == nil else { return nil }
         let keys = try file.create()
         logger.warning(
             "created a new sealing key: without it the database cannot be read, so keep a backup of the file apart from the database's",

@@ -1,0 +1,56 @@
+import Engine
+import Logging
+import Observation
+import ServiceLifecycle
+import StatusCrypto
+import Transport
+
+/// The parts of a server and their connections.
+struct Composition {
+    /// The services with their names for the log, in the order in which they start.
+    ///
+    /// The services stop in reverse order. The engine stops receiving and drains while the relays still serve its replies. The gateways
+    /// stop before the delivery, because they wait for its results. The delivery finishes its attempts before the relays stop, so no client
+    /// of a relay delays it. The admin endpoints stop late, and the watch of the writer last, because a writer that hangs delays only its
+    /// watch.
+    let services: [ProcessLifetime.NamedService]
+
+    init(_ base: Foundations) async throws {
+        let bus = Bus()
+        let directory = try await TopicDirectory(serverKey: base.identity.publicKey, store: base.store)
+        let transport = base.transport(bus)
+        let delivery = base.delivery(directory)
+        let proxyDelivery = base.proxyDelivery()
+        let canaryNode = CanaryNode(transport: transport)
+        let canary = try base.canary(canaryNode)
+        let backup = base.backup()
+        let engine = try base.engine(
+            directory, canary == nil ? transport : CanaryTransport(transport: transport, canary: canaryNode), delivery)
+        let conditions = ServerConditions(
+            time: base.time, transport: transport, engine: engine, delivery: delivery, proxyDelivery: proxyDelivery,
+            damagedRows: DamagedRowConditions(store: base.store, time: base.sinceStart), canary: canary, backup: backup)
+        let readiness = base.readiness(conditions)
+        let runbook = RunbookPage()
+        let status = base.status(readiness, runbook, engine, transport, delivery, canary, backup)
+        let metrics = base.metricsText(conditions, engine, transport, delivery, canary)
+        let parts: [(name: String, service: (any Service)?)] =
+            [
+                ("writer watch", WriterWatch(serviceManager: base.serviceManager, clock: base.clock, write: engine.probeStore)),
+                ("cluster membership", base.membership(transport, engine, proxyDelivery)),
+                ("status", status),
+                ("admin", base.admin(directory, conditions, readiness, status, runbook, metrics)),
+            ]
+            + base.relays(bus, readiness).map { ("relay", $0) } + [
+                ("delivery", delivery),
+                ("delivery to push proxies", proxyDelivery),
+                ("gateways", base.gateways(delivery, proxyDelivery, readiness)),
+                ("engine", engine),
+                ("canary", canary),
+                ("automatic backup", backup),
+                ("re-sealing", ResealingService(store: base.store, clock: base.clock, logger: base.logger)),
+                ("readiness", readiness),
+            ]
+        services = parts.compactMap { part in part.service.map { (part.name, $0) } }
+        base.logger.notice("identity", metadata: ["publicKey": "\(base.identityBody.publicKey)"])
+    }
+}

@@ -1,0 +1,28 @@
+import Engine
+import Envelope
+import Observation
+import Settings
+import Store
+
+extension Foundations {
+    func admin(
+        _ directory: TopicDirectory, _ conditions: ServerConditions, _ readiness: Readiness, _ status: StatusSampler,
+        _ runbook: RunbookPage?,
+        _ metrics: @escaping @Sendable () async -> String
+    ) -> ListeningService {
+        let content = AdminServer.Content(
+            healthIssues: { conditions.issues.map(\.text) }, warnings: { conditions.warnings.map(\.text) }, metrics: metrics,
+            identityJSON: identityBody.json, status: status.snapshot, runbook: runbook?.html,
+            progress: { [store] in try await store.progress(ofPush: $0) },
+            restoreDeadTokens: { ids in
+                let restored = try await store.restoreDeadRegistrations(ids, at: wallClock.now())
+                directory.add(restored)
+                return restored.count
+            },
+            drain: Drain.begin, token: adminToken, allowedHosts: settings.adminAllowedHosts)
+        let server = AdminServer(
+            address: settings.adminListen, maximumConnectionCount: connections.admin, content: content, logger: logger,
+            onListening: { readiness.adminListens(on: $0) })
+        return ListeningService(server, setting: "admin.listen", address: settings.adminListen)
+    }
+}

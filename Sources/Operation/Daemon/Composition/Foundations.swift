@@ -1,0 +1,31 @@
+import Envelope
+import Foundation
+import Logging
+import Observation
+import ServerFiles
+import Settings
+import StatusCrypto
+
+/// What all parts of a server are made from. Its extensions make one part each.
+struct Foundations: Sendable {
+    let settings: Settings
+    let identity: PrivateKey
+    let store: any ServerStore
+    let adminToken: AdminToken
+    let openFileLimit: Int
+    let metrics: PrometheusRegistry
+    let process: ProcessMetrics
+    let readyFile: ReadyFile?
+    let serviceManager: ServiceManager?
+    let time: GuardedWallClock
+    /// The time that starts with the server.
+    let sinceStart: SteadyTime
+    let logger: Logger
+
+    var clock: ContinuousClock { ContinuousClock() }
+    var wallClock: WallClock { time.clock }
+    var workerCount: Int { ProcessInfo.processInfo.activeProcessorCount }
+    var limits: ShutdownLimits { ShutdownLimits(gracePeriod: settings.shutdownGracePeriod) }
+    var connections: ConnectionBudget { settings.connectionBudget(openFileLimit: openFileLimit) }
+    var identityBody: IdentityBody { IdentityBody(identity.publicKey, keyFile: settings.identityKeyFile) }
+}

@@ -1,0 +1,114 @@
+package import Bytes
+package import Logging
+import PostgreSQLStore
+import SQLiteStore
+package import ServerCrypto
+package import Store
+package import Transport
+
+/// The database as all parts of a server use it.
+package typealias ServerStore = PushStore & CheckpointKeeper & ProxyStore & OriginStore
+/// The database as an operator's commands use it.
+package typealias OperatorStore = PushStore & CopyableStore
+
+extension SQLiteStore: CheckpointKeeper {}
+extension PostgreSQLStore: CheckpointKeeper {}
+
+/// What a server tells its database about itself.
+package struct DatabaseUse: Sendable {
+    /// The name among the servers of one database.
+    package var serverName: String
+    package var version: String
+    package var maximumQueueCount: Int
+    /// The limit of the database's size, above which new installations are refused, or nil for none.
+    package var maximumStoredByteCount: Int?
+    package var namedBundleIDs: Set<String>
+
+    package init(
+        serverName: String, version: String, maximumQueueCount: Int, maximumStoredByteCount: Int?, namedBundleIDs: Set<String>
+    ) {
+        self.serverName = serverName
+        self.version = version
+        self.maximumQueueCount = maximumQueueCount
+        self.maximumStoredByteCount = maximumStoredByteCount
+        self.namedBundleIDs = namedBundleIDs
+    }
+}
+
+// All ways to open the database of a server.
+extension DatabaseLocation {
+    /// Opens the database for a server, which holds the lock of a file.
+    package func open(
+        for use: DatabaseUse, of identity: FixedBytes<33>, sealingKeys: SealingKeys?, logger: Logger
+    ) throws(StoreError) -> any ServerStore {
+        switch self {
+        case .sqlite(let path):
+            return try SQLiteStore(
+                path: path, identity: identity, sealingKeys: sealingKeys, maximumQueueCount: use.maximumQueueCount,
+                maximumStoredByteCount: use.maximumStoredByteCount, namedBundleIDs: use.namedBundleIDs, logger: logger)
+        case .postgresql:
+            return try PostgreSQLStore(
+                connection(named: "pushserver \(use.serverName)"), identity: identity, sealingKeys: sealingKeys,
+                serverName: use.serverName, version: use.version, maximumQueueCount: use.maximumQueueCount,
+                maximumStoredByteCount: use.maximumStoredByteCount, namedBundleIDs: use.namedBundleIDs, logger: logger)
+        }
+    }
+
+    /// Opens the database of any identity for a command that only reads. Servers may be running.
+    package func openForReading(sealingKeys: SealingKeys?, logger: Logger) throws(StoreError) -> any OperatorStore {
+        switch self {
+        case .sqlite(let path): try SQLiteStore(readingAt: path, sealingKeys: sealingKeys, logger: logger)
+        case .postgresql: try PostgreSQLStore(existing: connection(named: "pushctl"), sealingKeys: sealingKeys, logger: logger)
+        }
+    }
+
+    /// Opens the database of any identity for a command that changes it, and has made sure that no server uses it.
+    package func openForChange(sealingKeys: SealingKeys?, logger: Logger) throws(StoreError) -> any OperatorStore {
+        switch self {
+        case .sqlite(let path): try SQLiteStore(changingAt: path, sealingKeys: sealingKeys, logger: logger)
+        case .postgresql: try openForReading(sealingKeys: sealingKeys, logger: logger)
+        }
+    }
+
+    /// Marks the database, which `store` is open on, as moved to another place.
+    package func markMoved(to place: String, in store: any OperatorStore) async throws {
+        switch self {
+        case .sqlite(let path): try SQLiteStore.markMoved(databaseAt: path, to: place)
+        case .postgresql: try await (store as? PostgreSQLStore)?.markMoved(to: place)
+        }
+    }
+
+    /// Lifts the mark of a moved database.
+    ///
+    /// - Returns: The place to which it was moved, or nil without a mark.
+    package func liftMark() throws(StoreError) -> String? {
+        switch self {
+        case .sqlite(let path): try SQLiteStore.liftMark(ofDatabaseAt: path)
+        case .postgresql: try PostgreSQLStore.liftMark(of: connection(named: "pushctl"))
+        }
+    }
+
+    /// Reads the identity that the database belongs to, without creating or changing the database.
+    ///
+    /// - Returns: The compressed public key, or nil if the database does not exist or has no tables yet.
+    package func owner() throws(StoreError) -> FixedBytes<33>? {
+        switch self {
+        case .sqlite(let path): try SQLiteStore.identity(ofDatabaseAt: path)
+        case .postgresql: try PostgreSQLStore.identity(of: connection(named: "pushserver"))
+        }
+    }
+
+    /// Returns the problems that leave the database usable, in words for an operator.
+    package func warnings() throws(StoreError) -> [String] {
+        guard case .postgresql = self, try PostgreSQLStore.logsValues(connection(named: "pushserver")) else { return [] }
+        return ["PostgreSQL logs the values of statements, such as device tokens: set log_parameter_max_length to 0 (docs/SCALE.md)"]
+    }
+
+    /// The parameters of a connection to a PostgreSQL database.
+    ///
+    /// - Parameter name: The name that PostgreSQL shows for the connection.
+    package func connection(named name: String) -> [String: String] {
+        guard case .postgresql(let location, let password) = self else { return [:] }
+        return location.connection(password: password, name: name)
+    }
+}
