@@ -77,64 +77,51 @@ extension PostgreSQLStore {
 }
 
 extension WriteTransaction {
-    /// Applies changes of device tokens. All that clear suspicions are one statement, and so are all deliveries to registrations.
+    /// Applies changes of device tokens.
     ///
-    /// - Returns: The registrations that were removed with their tokens.
-    func apply(_ changes: [OutboxUpdate.TokenChange], at now: Timestamp) throws -> [ChangedRegistration] {
-        var cleared: [ClearedSuspicion] = []
-        var delivered: [TargetRegistration] = []
-        var removed: [ChangedRegistration] = []
-        for change in changes {
-            switch change {
-            case .suspect(let token, let suspicion, let route):
-                // The token may be among those that were cleared before.
-                try clearSuspicions(&cleared)
-                database.add(
-                    """
-                    INSERT INTO suspect_token (
-                        token_digest, suspected_at, tried_at, refusals, counted_refusals, first_counted_at, is_proven, route)
-                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-                    ON CONFLICT (token_digest) DO UPDATE SET
-                        suspected_at = excluded.suspected_at, tried_at = excluded.tried_at, refusals = excluded.refusals,
-                        counted_refusals = excluded.counted_refusals, first_counted_at = excluded.first_counted_at,
-                        is_proven = excluded.is_proven, route = excluded.route
-                    """,
-                    try sealing.code(of: token), suspicion.since, suspicion.refusedAt, suspicion.refusalCount, suspicion.countedCount,
-                    suspicion.firstCountedAt, suspicion.isProven, route)
-            case .clearSuspicion(let token, let release): cleared.append((try sealing.code(of: token), release))
-            case .delivered(let target): delivered.append(target)
-            case .deliveredToken(let token):
-                database.add(
-                    """
-                    INSERT INTO proven_token (token_digest, delivered_at, first_delivered_at) VALUES ($1, $2, $2)
-                    ON CONFLICT (token_digest) DO UPDATE SET
-                        first_delivered_at = coalesce(proven_token.first_delivered_at, proven_token.delivered_at),
-                        delivered_at = excluded.delivered_at
-                    """,
-                    try sealing.code(of: token), now)
-            case .unregister(let token):
-                for spelling in token.spellings {
-                    try removeNextcloudDevices(spelling, at: now)
-                    removed += try unregister(spelling, at: now)
-                }
+    /// - Returns: The registrations that were removed with a token.
+    func apply(_ step: ChangeOrder.TokenStep, at now: Timestamp) throws -> [ChangedRegistration] {
+        switch step {
+        case .suspect(let token, let suspicion, let route):
+            database.add(
+                """
+                INSERT INTO suspect_token (
+                    token_digest, suspected_at, tried_at, refusals, counted_refusals, first_counted_at, is_proven, route)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                ON CONFLICT (token_digest) DO UPDATE SET
+                    suspected_at = excluded.suspected_at, tried_at = excluded.tried_at, refusals = excluded.refusals,
+                    counted_refusals = excluded.counted_refusals, first_counted_at = excluded.first_counted_at,
+                    is_proven = excluded.is_proven, route = excluded.route
+                """,
+                try sealing.code(of: token), suspicion.since, suspicion.refusedAt, suspicion.refusalCount, suspicion.countedCount,
+                suspicion.firstCountedAt, suspicion.isProven, route)
+            return []
+        case .clearSuspicions(let cleared):
+            let codes = try cleared.map { (code: try sealing.code(of: $0.token), release: $0.release) }
+            let deleted = try database.all(
+                "DELETE FROM suspect_token WHERE token_digest = ANY($1) RETURNING token_digest", SQLArray(codes.map(\.code))
+            ) { try $0.next(Digest32.self) }
+            for (code, release) in codes where deleted.contains(code) {
+                if let release { try self.release(release) }
             }
+            return []
+        case .delivered(let targets):
+            try addDeliveries(to: targets, at: now)
+            return []
+        case .deliveredToken(let token):
+            database.add(
+                """
+                INSERT INTO proven_token (token_digest, delivered_at, first_delivered_at) VALUES ($1, $2, $2)
+                ON CONFLICT (token_digest) DO UPDATE SET
+                    first_delivered_at = coalesce(proven_token.first_delivered_at, proven_token.delivered_at),
+                    delivered_at = excluded.delivered_at
+                """,
+                try sealing.code(of: token), now)
+            return []
+        case .unregister(let token):
+            try removeNextcloudDevices(token, at: now)
+            return try unregister(token, at: now)
         }
-        try clearSuspicions(&cleared)
-        try addDeliveries(to: delivered, at: now)
-        return removed
-    }
-
-    private typealias ClearedSuspicion = (code: Digest32, release: OutboxUpdate.Release?)
-
-    private func clearSuspicions(_ tokens: inout [ClearedSuspicion]) throws {
-        guard !tokens.isEmpty else { return }
-        let deleted = try database.all(
-            "DELETE FROM suspect_token WHERE token_digest = ANY($1) RETURNING token_digest", SQLArray(tokens.map(\.code))
-        ) { try $0.next(Digest32.self) }
-        for token in tokens where deleted.contains(token.code) {
-            if let release = token.release { try self.release(release) }
-        }
-        tokens = []
     }
 
     private func unregister(_ token: DeadToken, at now: Timestamp) throws -> [ChangedRegistration] {

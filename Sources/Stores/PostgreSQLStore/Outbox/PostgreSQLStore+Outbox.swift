@@ -128,9 +128,10 @@ extension PostgreSQLStore {
 
     package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration] {
         try await write { transaction in
-            try transaction.apply(update.pushes, at: now)
+            let changes = ChangeOrder(update)
+            try transaction.applyPushes(changes, at: now)
             for (route, topic) in update.deliveredBundleIDs { try transaction.addDeliveredBundleID(topic, in: route) }
-            return try transaction.apply(update.tokens, at: now)
+            return try changes.tokens.flatMap { try transaction.apply($0, at: now) }
         }
     }
 

@@ -5,29 +5,13 @@ extension WriteTransaction {
     /// Applies changes of different pushes, with one statement for each kind. Finished pushes and those of other servers do not change.
     ///
     /// - Throws: `alreadyEnded` if a push to lease is finished or belongs to another server; `damaged` if it is leased or does not exist.
-    func apply(_ pushes: [OutboxUpdate.Push], at now: Timestamp) throws {
-        var outcomes: [FinishedPush] = []
-        var retries: [(push: Int64, at: Timestamp, state: OpenPushState, reason: PushReason?)] = []
-        var releases: [(push: Int64, state: OpenPushState)] = []
-        var postponements: [(push: Int64, until: Timestamp, reason: PushReason?)] = []
-        var leases: [Int64] = []
-        var refusals: [(push: Int64, PushRefusals)] = []
-        for push in pushes {
-            if let new = push.refusals { refusals.append((push.id, new)) }
-            switch push.change {
-            case .finish(let outcome): outcomes.append((push.id, outcome, push.reason))
-            case .retry(let time, let isUnknown): retries.append((push.id, time, isUnknown ? .unknown : .queued, push.reason))
-            case .release(let state): releases.append((push.id, state))
-            case .postpone(let time): postponements.append((push.id, time, push.reason))
-            case .lease: leases.append(push.id)
-            }
-        }
-        record(refusals)
-        try finish(outcomes, at: now)
-        try retry(retries)
-        release(releases)
-        postpone(postponements)
-        try lease(leases, at: now)
+    func applyPushes(_ changes: ChangeOrder, at now: Timestamp) throws {
+        record(changes.refusals)
+        try finish(changes.outcomes, at: now)
+        try retry(changes.retries)
+        release(changes.releases)
+        postpone(changes.postponements)
+        try lease(changes.leases, at: now)
     }
 
     typealias FinishedPush = (push: Int64, outcome: PushOutcome, reason: PushReason?)

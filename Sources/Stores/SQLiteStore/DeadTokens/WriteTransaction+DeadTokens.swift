@@ -10,8 +10,8 @@ extension WriteTransaction {
     /// Applies a change of a device token.
     ///
     /// - Returns: The registrations that were removed with the token.
-    func apply(_ change: OutboxUpdate.TokenChange, at now: Timestamp) throws -> [ChangedRegistration] {
-        switch change {
+    func apply(_ step: ChangeOrder.TokenStep, at now: Timestamp) throws -> [ChangedRegistration] {
+        switch step {
         case .suspect(let token, let suspicion, let route):
             try database.run(
                 """
@@ -22,12 +22,14 @@ extension WriteTransaction {
                 try sealing.code(of: token), suspicion.since, suspicion.refusedAt, suspicion.refusalCount, suspicion.countedCount,
                 suspicion.firstCountedAt, suspicion.isProven, route)
             return []
-        case .clearSuspicion(let token, let release):
-            let count = try database.run("DELETE FROM suspect_token WHERE token_digest = ?", try sealing.code(of: token))
-            if count > 0, let release { try self.release(release) }
+        case .clearSuspicions(let cleared):
+            for (token, release) in cleared {
+                let count = try database.run("DELETE FROM suspect_token WHERE token_digest = ?", try sealing.code(of: token))
+                if count > 0, let release { try self.release(release) }
+            }
             return []
-        case .delivered(let target):
-            try addDelivery(to: target, at: now)
+        case .delivered(let targets):
+            for target in targets { try addDelivery(to: target, at: now) }
             return []
         case .deliveredToken(let token):
             try database.run(
@@ -39,10 +41,8 @@ extension WriteTransaction {
                 try sealing.code(of: token), now)
             return []
         case .unregister(let token):
-            return try token.spellings.flatMap { spelling in
-                try removeNextcloudDevices(spelling, at: now)
-                return try unregister(spelling, at: now)
-            }
+            try removeNextcloudDevices(token, at: now)
+            return try unregister(token, at: now)
         }
     }
 

@@ -108,9 +108,10 @@ extension SQLiteStore {
 
     package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration] {
         try await queue.perform { transaction in
-            for push in update.pushes { try transaction.apply(push, at: now) }
+            let changes = ChangeOrder(update)
+            try transaction.applyPushes(changes, at: now)
             for (route, topic) in update.deliveredBundleIDs { try transaction.addDeliveredBundleID(topic, in: route) }
-            return try update.tokens.flatMap { try transaction.apply($0, at: now) }
+            return try changes.tokens.flatMap { try transaction.apply($0, at: now) }
         }
     }
 

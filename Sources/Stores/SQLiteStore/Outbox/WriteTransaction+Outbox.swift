@@ -44,52 +44,52 @@ extension WriteTransaction {
         VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
-    /// Applies a change of a push. Finished pushes do not change.
-    func apply(_ push: OutboxUpdate.Push, at now: Timestamp) throws {
-        if let refusals = push.refusals {
+    /// Applies changes of pushes. Finished pushes do not change.
+    ///
+    /// - Throws: `alreadyEnded` if a push to lease is finished, and `damaged` if it is leased or does not exist.
+    func applyPushes(_ changes: ChangeOrder, at now: Timestamp) throws {
+        for (push, new) in changes.refusals {
             try database.run(
                 "UPDATE push SET refused_at = ?, counted_refusals = ?, shortening = ? WHERE id = ? AND finished_at IS NULL",
-                refusals.refusedAt, refusals.countedCount, refusals.shortening, push.id)
+                new.refusedAt, new.countedCount, new.shortening, push)
         }
-        switch push.change {
-        case .lease:
-            let changedCount = try database.run(
-                """
-                UPDATE push SET
-                    state = \(OpenPushState.leased.rawValue), next_attempt_at = \(Int64.max), attempts = attempts + 1,
-                    attempted_at = ?
-                WHERE id = ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
-                """,
-                now, push.id)
-            guard changedCount == 1 else {
-                let isEnded = try database.first("SELECT finished_at IS NOT NULL FROM push WHERE id = ?", push.id) {
-                    try $0.next(Bool.self)
-                }
-                throw isEnded ?? false ? StoreError.alreadyEnded : .damaged
-            }
-        case .postpone(let time):
-            try database.run(
-                """
-                UPDATE push SET next_attempt_at = ?, reason = ?
-                WHERE id = ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
-                """,
-                time, push.reason?.rawValue, push.id)
-        case .finish(let outcome):
-            try finish(push.id, as: outcome, reason: push.reason, at: now)
-        case .retry(let next, let isUnknown):
-            let state: OpenPushState = isUnknown ? .unknown : .queued
+        for (push, outcome, reason) in changes.outcomes { try finish(push, as: outcome, reason: reason, at: now) }
+        for (push, next, state, reason) in changes.retries {
             let changedCount = try database.run(
                 "UPDATE push SET state = ?, next_attempt_at = ?, reason = ? WHERE id = ? AND finished_at IS NULL",
-                state, next, push.reason?.rawValue, push.id)
-            if isUnknown { count(.uncertain, by: changedCount) }
-        case .release(let state):
+                state, next, reason?.rawValue, push)
+            if state == .unknown { count(.uncertain, by: changedCount) }
+        }
+        for (push, state) in changes.releases {
             try database.run(
                 """
                 UPDATE push SET state = ?, next_attempt_at = 0, attempts = attempts - 1
                 WHERE id = ? AND finished_at IS NULL AND state = \(OpenPushState.leased.rawValue)
                 """,
-                state, push.id)
+                state, push)
         }
+        for (push, time, reason) in changes.postponements {
+            try database.run(
+                """
+                UPDATE push SET next_attempt_at = ?, reason = ?
+                WHERE id = ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
+                """,
+                time, reason?.rawValue, push)
+        }
+        for push in changes.leases { try lease(push, at: now) }
+    }
+
+    private func lease(_ push: Int64, at now: Timestamp) throws {
+        let changedCount = try database.run(
+            """
+            UPDATE push SET
+                state = \(OpenPushState.leased.rawValue), next_attempt_at = \(Int64.max), attempts = attempts + 1, attempted_at = ?
+            WHERE id = ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
+            """,
+            now, push)
+        guard changedCount != 1 else { return }
+        let isEnded = try database.first("SELECT finished_at IS NOT NULL FROM push WHERE id = ?", push) { try $0.next(Bool.self) }
+        throw isEnded ?? false ? StoreError.alreadyEnded : .damaged
     }
 
     /// Finishes an open push and erases its secrets. A finished push keeps its outcome.

@@ -1,0 +1,64 @@
+package import Bytes
+package import Envelope
+import Wire
+
+/// The changes of an update in the order in which every store applies them.
+///
+/// A store may change all rows of one kind with one statement. Changes of pushes concern different pushes, so their order cannot be seen,
+/// except that leases come last: they fail the update. The order of tokens can be seen, because a later change may concern the same token.
+package struct ChangeOrder: Sendable {
+    /// A change of tokens, or some that a store may apply together.
+    package enum TokenStep: Sendable {
+        case clearSuspicions([(token: Digest32, release: OutboxUpdate.Release?)])
+        case suspect(Digest32, Suspicion, route: String)
+        case deliveredToken(Digest32)
+        /// A spelling of a dead token.
+        case unregister(DeadToken)
+        case delivered([TargetRegistration])
+    }
+
+    package private(set) var refusals: [(push: Int64, new: PushRefusals)] = []
+    package private(set) var outcomes: [(push: Int64, outcome: PushOutcome, reason: PushReason?)] = []
+    package private(set) var retries: [(push: Int64, at: Timestamp, state: OpenPushState, reason: PushReason?)] = []
+    package private(set) var releases: [(push: Int64, state: OpenPushState)] = []
+    package private(set) var postponements: [(push: Int64, until: Timestamp, reason: PushReason?)] = []
+    package private(set) var leases: [Int64] = []
+    package private(set) var tokens: [TokenStep] = []
+
+    package init(_ update: OutboxUpdate) {
+        for push in update.pushes { add(push) }
+        addSteps(of: update.tokens)
+    }
+
+    private mutating func add(_ push: OutboxUpdate.Push) {
+        if let new = push.refusals { refusals.append((push.id, new)) }
+        switch push.change {
+        case .finish(let outcome): outcomes.append((push.id, outcome, push.reason))
+        case .retry(let time, let isUnknown): retries.append((push.id, time, isUnknown ? .unknown : .queued, push.reason))
+        case .release(let state): releases.append((push.id, state))
+        case .postpone(let time): postponements.append((push.id, time, push.reason))
+        case .lease: leases.append(push.id)
+        }
+    }
+
+    /// Suspicions are cleared together, before the next new one, which may be against the same token. Deliveries to registrations come
+    /// last: an unregistered one has none.
+    private mutating func addSteps(of changes: [OutboxUpdate.TokenChange]) {
+        var cleared: [(token: Digest32, release: OutboxUpdate.Release?)] = []
+        var delivered: [TargetRegistration] = []
+        for change in changes {
+            switch change {
+            case .suspect(let token, let suspicion, let route):
+                if !cleared.isEmpty { tokens.append(.clearSuspicions(cleared)) }
+                cleared = []
+                tokens.append(.suspect(token, suspicion, route: route))
+            case .clearSuspicion(let token, let release): cleared.append((token, release))
+            case .delivered(let target): delivered.append(target)
+            case .deliveredToken(let token): tokens.append(.deliveredToken(token))
+            case .unregister(let token): tokens += token.spellings.map(TokenStep.unregister)
+            }
+        }
+        if !cleared.isEmpty { tokens.append(.clearSuspicions(cleared)) }
+        if !delivered.isEmpty { tokens.append(.delivered(delivered)) }
+    }
+}
