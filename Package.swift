@@ -126,8 +126,8 @@ let package = Package(
         library(
             "ServerFiles", in: "Sources/Operation",
             [
-                "PostgreSQLStore", "SQLiteStore", "Store", "Transport", "Envelope", "ServerCrypto", "StatusCrypto", "Bytes", "Platform",
-                logging,
+                "PostgreSQLStore", "SQLiteStore", "StoreSQL", "Store", "Transport", "Envelope", "ServerCrypto", "StatusCrypto", "Bytes",
+                "Platform", logging,
             ]),
 
         // Kit: the rules of 71 against any server, from outside.
@@ -190,15 +190,20 @@ let package = Package(
         library(
             "PostgreSQLStore", in: "Sources/Stores",
             [
-                "Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Tasks", "Bytes", "Platform", "CLibPQ", deque,
+                "StoreSQL", "Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Tasks", "Bytes", "Platform",
+                "CLibPQ",
+                deque,
                 logging,
             ]),
         library(
             "SQLiteStore", in: "Sources/Stores",
             [
-                "Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "MetricDeclarations", "Bytes", grdb,
+                "StoreSQL", "Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "MetricDeclarations", "Bytes",
+                grdb,
                 logging, metrics, sqlite,
             ]),
+        // The statements that both databases share.
+        library("StoreSQL", in: "Sources/Stores", ["Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Bytes"]),
         library("Store", in: "Sources/Stores", ["PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "JSON", "Bytes"]),
 
         // Network: Waku nodes, from both sides.
@@ -325,8 +330,8 @@ let package = Package(
         tests(
             "Store",
             [
-                "SQLiteStore", "PostgreSQLStore", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "PushProtocol", "Envelope", "Wire",
-                grdb, sqlite, logging,
+                "SQLiteStore", "PostgreSQLStore", "StoreSQL", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "PushProtocol", "Envelope",
+                "Wire", grdb, sqlite, logging,
             ]),
         tests("WakuREST", ["WakuREST", "JSON", "Relay", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire"]),
         tests(

@@ -5,6 +5,7 @@ import PushProtocol
 package import ServerCrypto
 import StatusCrypto
 package import Store
+import StoreSQL
 import Synchronization
 
 /// A store in a PostgreSQL database.
@@ -163,7 +164,7 @@ package final class PostgreSQLStore: PushStore {
     /// This server's number among those that share the database. It changes when the server joins again.
     package var number: Int64 { membership.withLock(\.number) }
 
-    var sealing: RowSealing { secrets.sealing }
+    package var sealing: RowSealing { secrets.sealing }
 
     package func probe() async throws {
         try await pool.perform(.writing) {
@@ -198,8 +199,8 @@ package final class PostgreSQLStore: PushStore {
     }
 }
 
-struct WriteTransaction {
-    let database: Transaction
+package struct WriteTransaction {
+    package let database: Transaction
     /// The number of this server, which owns what the transaction adds and changes only what it owns.
     let server: Int64
     let secrets: DatabaseSecrets
@@ -207,7 +208,7 @@ struct WriteTransaction {
     let ledger = LedgerChanges()
 
     var fingerprints: ListFingerprints { secrets.fingerprints }
-    var sealing: RowSealing { secrets.sealing }
+    package var sealing: RowSealing { secrets.sealing }
 
     /// Counts events in the ledger, in the same transaction.
     func count(_ milestone: Milestone, by amount: Int = 1) {

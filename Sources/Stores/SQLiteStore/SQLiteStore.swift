@@ -6,6 +6,7 @@ import PushProtocol
 package import ServerCrypto
 import StatusCrypto
 package import Store
+import StoreSQL
 import Synchronization
 
 /// A store in one SQLite file.
@@ -16,7 +17,7 @@ package final class SQLiteStore: PushStore {
     let pool: DatabasePool
     let queue: WriteQueue
     let outbox: OutboxMemory
-    let sealing: RowSealing
+    package let sealing: RowSealing
     let userKeys = UserKeys()
     /// The size in bytes above which the store rejects new devices of gateways. Nil means that only the disk limits it.
     let maximumStoredByteCount: Int?

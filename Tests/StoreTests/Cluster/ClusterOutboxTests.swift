@@ -2,6 +2,7 @@ import Bytes
 import Envelope
 import PostgreSQLStore
 import Store
+import StoreSQL
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import Logging
 import PushProtocol
 import StatusCrypto
 import Store
+import StoreSQL
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import PostgreSQLStore
 import SQLiteStore
 package import ServerCrypto
 package import Store
+import StoreSQL
 package import Transport
 
 /// The database as all parts of a server use it.

@@ -1,3 +1,5 @@
+import StoreSQL
+
 /// A statement with its values in binary format.
 struct Command {
     let sql: String
@@ -16,6 +18,23 @@ struct Command {
     init(_ sql: String, values: [any SQLValue]) {
         self.sql = sql
         for value in values { append(value) }
+    }
+
+    /// Creates a statement of both databases.
+    init(_ sql: String, shared values: [any SharedValue]) {
+        self.sql = sql
+        for value in values {
+            switch value.scalar {
+            case .null:
+                // PostgreSQL finds the type from the place of the parameter.
+                types.append(0)
+                ranges.append(nil)
+            case .integer(let value): append(value)
+            case .bool(let value): append(value)
+            case .text(let value): append(value)
+            case .bytes(let value): append(value)
+            }
+        }
     }
 
     private mutating func append<Value: SQLValue>(_ value: Value) {

@@ -1,5 +1,6 @@
 import CLibPQ
 import Store
+package import StoreSQL
 import Wire
 
 /// The result of a statement. It is safe: it owns the `PGresult`, and returns only copies.
@@ -41,7 +42,7 @@ import Wire
 }
 
 /// A row's columns, read from the first to the last.
-struct RowCursor {
+package struct RowCursor {
     private let rows: Rows
     private let row: Int32
     fileprivate private(set) var column: Int32 = 0
@@ -56,6 +57,11 @@ struct RowCursor {
     mutating func next<Value: SQLValue>(_ type: Value.Type = Value.self) throws(StoreError) -> Value {
         defer { column += 1 }
         return try rows.value(row, column)
+    }
+
+    package mutating func nextScalar() throws -> SQLScalar {
+        defer { column += 1 }
+        return try rows.scalar(row, column)
     }
 
     /// Passes over the columns that are left.
@@ -76,5 +82,17 @@ extension Rows {
     /// The SQLSTATE of a failed statement, 5 characters.
     var errorState: String {
         unsafe PQresultErrorField(result, Int32(UnicodeScalar("C").value)).map { unsafe String(cString: $0) } ?? ""
+    }
+}
+
+extension Rows {
+    fileprivate func scalar(_ row: Int32, _ column: Int32) throws(StoreError) -> SQLScalar {
+        if unsafe PQgetisnull(result, row, column) == 1 { return .null }
+        switch SQLType(rawValue: unsafe PQftype(result, column)) {
+        case .bool: return .bool(try value(row, column))
+        case .bytea: return .bytes(try value(row, column))
+        case .int8: return .integer(try value(row, column))
+        default: throw .damaged
+        }
     }
 }

@@ -3,7 +3,7 @@ import Store
 /// A transaction, which sees its own changes. It is valid until it ends, on its connection's thread.
 ///
 /// A statement without a result waits, and is sent together with the next query: a transaction of many statements takes few round trips.
-final class Transaction {
+package final class Transaction {
     enum Kind {
         /// One state of the database, for reading only.
         case reading

@@ -110,23 +110,4 @@ extension PostgreSQLStore {
         try await setAside(damaged, .message)
         return replies
     }
-
-    // MARK: Checkpoints
-
-    package func checkpoint(of pubsubTopic: String) async throws -> Timestamp? {
-        try await read { database in
-            try database.first("SELECT received_until FROM checkpoint WHERE pubsub_topic = $1", pubsubTopic) { try $0.next() }
-        }
-    }
-
-    package func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) async throws {
-        try await pool.perform(.writing) { database in
-            database.add(
-                """
-                INSERT INTO checkpoint (pubsub_topic, received_until) VALUES ($1, $2)
-                ON CONFLICT (pubsub_topic) DO UPDATE SET received_until = excluded.received_until
-                """,
-                pubsubTopic, checkpoint)
-        }
-    }
 }

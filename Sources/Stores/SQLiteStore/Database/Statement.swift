@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 import Store
+package import StoreSQL
 import Wire
 
 extension Database {
@@ -78,6 +79,17 @@ extension Database {
         try step(sql, named: value) { _ in }
     }
 
+    /// Steps through the rows of a query whose values have types that are known at run time only. Values that it does not use are left out.
+    func step(_ sql: String, values: [SQLScalar], read: (inout RowCursor) throws -> Void) throws {
+        let statement = BoundStatement(try cachedStatement(sql: sql))
+        defer { statement.reset() }
+        guard values.count >= statement.parameterCount else { throw StoreError(code: SQLITE_RANGE) }
+        for (index, value) in values.prefix(Int(statement.parameterCount)).enumerated() {
+            try value.bind(to: statement, at: Int32(index) + 1)
+        }
+        while try statement.step() { try statement.row(read) }
+    }
+
     private func prepare<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> BoundStatement {
         let statement = BoundStatement(try cachedStatement(sql: sql))
         var index: Int32 = 0
@@ -92,7 +104,7 @@ extension Database {
 }
 
 /// A row's columns, read from the first to the last.
-struct RowCursor {
+package struct RowCursor {
     private let statement: BoundStatement
     private var column: Int32 = 0
 
@@ -121,6 +133,11 @@ struct RowCursor {
     /// Reads the next column as a sealed value, or nil for NULL.
     mutating func nextValue(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> [UInt8]? {
         try sealing.value(next(), in: place())
+    }
+
+    package mutating func nextScalar() throws -> SQLScalar {
+        defer { column += 1 }
+        return try statement.scalar(column)
     }
 
     /// Passes over the columns that are left.
@@ -203,6 +220,16 @@ struct RowCursor {
     func blob<Result>(_ column: Int32, read: (UnsafeRawBufferPointer) -> Result) -> Result {
         let start = unsafe sqlite3_column_blob(pointer, column)
         return unsafe read(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column))))
+    }
+
+    fileprivate func scalar(_ column: Int32) throws(StoreError) -> SQLScalar {
+        switch unsafe sqlite3_column_type(pointer, column) {
+        case SQLITE_NULL: .null
+        case SQLITE_INTEGER: .integer(integer(column))
+        case SQLITE_TEXT: .text(text(column))
+        case SQLITE_BLOB: .bytes(unsafe blob(column) { unsafe [UInt8]($0) })
+        default: throw .damaged
+        }
     }
 
     /// - Returns: Whether there is a row.

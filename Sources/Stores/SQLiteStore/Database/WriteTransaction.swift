@@ -1,12 +1,12 @@
 import Bytes
-import GRDB
-import Store
+package import GRDB
+package import Store
 
 /// A transaction of the writer, which sees its own changes. It is valid until the transaction ends.
-struct WriteTransaction {
-    let database: Database
+package struct WriteTransaction {
+    package let database: Database
     let fingerprints: ListFingerprints
-    let sealing: RowSealing
+    package let sealing: RowSealing
     let outbox: OutboxChanges
     let ledger = LedgerChanges()
     let routes = RouteNames()

@@ -1,46 +1,10 @@
 import Bytes
 import Envelope
 import GRDB
-import ServerCrypto
-import StatusCrypto
 package import Store
+import StoreSQL
 
 extension SQLiteStore: OriginStore {
-    // MARK: Users and devices
-
-    package func originUserKey(of user: String) async throws -> [UInt8]? {
-        try await read { [sealing] in try $0.userKey(of: user, sealing) }
-    }
-
-    package func addOriginUserKey(_ sealed: [UInt8], of user: String) async throws -> [UInt8] {
-        try await queue.perform { transaction in
-            let secrets = try transaction.sealing.seal([sealed], in: .originKey(of: user))
-            try transaction.database.run(
-                "INSERT INTO nextcloud_origin_key (user, secrets) VALUES (?, ?) ON CONFLICT DO NOTHING", user, secrets)
-            return try transaction.database.userKey(of: user, transaction.sealing) ?? sealed
-        }
-    }
-
-    package func originDevices(of user: String) async throws -> [OriginDevice] {
-        try await read { try $0.originDevices(of: user) }
-    }
-
-    package func changeOriginDevices<Result: Sendable>(
-        of user: String, _ decide: @escaping @Sendable ([OriginDevice]) -> (OriginChange, Result)
-    ) async throws -> Result {
-        try await queue.perform { transaction in
-            let (change, result) = decide(try transaction.database.originDevices(of: user))
-            for tokenID in change.removed {
-                guard let device = try transaction.database.originDevice(of: user, tokenID) else { continue }
-                try transaction.removeOriginDevice(device)
-            }
-            if let device = change.put { try transaction.put(device) }
-            return result
-        }
-    }
-
-    // MARK: The queue
-
     package func acceptOriginPushes(_ pushes: [OriginPush], of user: String) async throws {
         try await queue.perform { transaction in
             let database = transaction.database
@@ -95,71 +59,6 @@ extension SQLiteStore: OriginStore {
             }
             let calls = try waiting("kind = 'voip'", limit: limit)
             return try calls + waiting("kind <> 'voip'", limit: limit - calls.count)
-        }
-    }
-
-    package func finishOriginPushes(_ finished: [WaitingOriginPush], unknown: Set<String>) async throws {
-        try await queue.perform { transaction in
-            for push in finished {
-                try transaction.database.run("DELETE FROM nextcloud_origin_push WHERE id = ?", push.id)
-                guard unknown.contains(push.deviceIdentifier) else { continue }
-                let isSame = try transaction.database.count(
-                    "SELECT count(*) FROM nextcloud_origin_device WHERE id = ? AND push_token_hash = ?", push.device, push.pushTokenHash)
-                if isSame > 0 { try transaction.removeOriginDevice(push.device) }
-            }
-        }
-    }
-}
-
-extension WriteTransaction {
-    fileprivate func put(_ device: OriginDevice) throws {
-        try database.run(
-            """
-            INSERT INTO nextcloud_origin_device (
-                user, token_id, identifier, public_key, push_token_hash, proxy, app_type, last_seen, created_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (user, token_id) DO UPDATE SET
-                identifier = excluded.identifier, public_key = excluded.public_key, push_token_hash = excluded.push_token_hash,
-                proxy = excluded.proxy, app_type = excluded.app_type, last_seen = excluded.last_seen, created_at = excluded.created_at
-            """,
-            device.user, device.tokenID, device.identifier, device.publicKey.der, device.pushTokenHash, device.proxy,
-            device.appType.rawValue, device.lastSeen, device.createdAt)
-        guard let id = try database.originDevice(of: device.user, device.tokenID) else { return }
-        try database.run("UPDATE nextcloud_origin_push SET proxy = ? WHERE device = ?", device.proxy, id)
-    }
-
-    fileprivate func removeOriginDevice(_ id: Int64) throws {
-        try database.run("DELETE FROM nextcloud_origin_push WHERE device = ?", id)
-        try database.run("DELETE FROM nextcloud_origin_device WHERE id = ?", id)
-    }
-}
-
-extension Database {
-    fileprivate func userKey(of user: String, _ sealing: RowSealing) throws -> [UInt8]? {
-        try first("SELECT secrets FROM nextcloud_origin_key WHERE user = ?", user) { row in
-            try row.nextValue(sealing, in: .originKey(of: user)) ?? []
-        }
-    }
-
-    fileprivate func originDevice(of user: String, _ tokenID: Int64) throws -> Int64? {
-        try first("SELECT id FROM nextcloud_origin_device WHERE user = ? AND token_id = ?", user, tokenID) { try $0.next(Int64.self) }
-    }
-
-    fileprivate func originDevices(of user: String) throws -> [OriginDevice] {
-        try all(
-            """
-            SELECT token_id, identifier, public_key, push_token_hash, proxy, app_type, last_seen, created_at FROM nextcloud_origin_device
-            WHERE user = ? ORDER BY token_id
-            """,
-            user
-        ) { row in
-            let (tokenID, identifier): (Int64, String) = (try row.next(), try row.next())
-            guard let publicKey = RSAPublicKey(stored: try row.next()) else { throw StoreError.damaged }
-            let (hash, proxy): (String, String) = (try row.next(), try row.next())
-            guard let appType = AppType(rawValue: try row.next()) else { throw StoreError.damaged }
-            return OriginDevice(
-                user: user, tokenID: tokenID, identifier: identifier, publicKey: publicKey, pushTokenHash: hash, proxy: proxy,
-                appType: appType, lastSeen: try row.next(), createdAt: try row.next())
         }
     }
 }

@@ -72,23 +72,4 @@ extension SQLiteStore {
         try await setAside(damaged, .message)
         return replies
     }
-
-    // MARK: Checkpoints
-
-    package func checkpoint(of pubsubTopic: String) async throws -> Timestamp? {
-        try await read { database in
-            try database.first("SELECT received_until FROM checkpoint WHERE pubsub_topic = ?", pubsubTopic) { try $0.next() }
-        }
-    }
-
-    package func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) async throws {
-        _ = try await queue.perform { transaction in
-            try transaction.database.run(
-                """
-                INSERT INTO checkpoint (pubsub_topic, received_until) VALUES (?1, ?2)
-                ON CONFLICT (pubsub_topic) DO UPDATE SET received_until = ?2
-                """,
-                pubsubTopic, checkpoint)
-        }
-    }
 }
