@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func `the page of the metrics is made of their declarations`() throws {
-        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/METRICS.md")
+        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/METRICS.md")
         #expect(try String(contentsOf: page, encoding: .utf8) == ServerMetrics.page + "\n", "pushserver metrics-page > docs/METRICS.md")
     }
 

@@ -89,7 +89,7 @@ private struct JSONSchema {
 
     /// Reads the blocks ```` ```json NAME ```` of the page, by name.
     static func documented() throws -> [String: JSONSchema] {
-        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/JSON.md")
+        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/JSON.md")
         let blocks = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```json ").dropFirst()
         return try Dictionary(
             uniqueKeysWithValues: blocks.map { block in

@@ -36,7 +36,7 @@ struct DocumentedStepsTests {
 
     /// Returns the blocks of shell commands below a heading of a page.
     private static func blocks(of heading: String, in page: String) throws -> [String] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
         let text = try String(contentsOf: root.appending(path: page), encoding: .utf8)
         let section = try #require(text.components(separatedBy: "\n## ").first { $0.hasPrefix(heading + "\n") })
         return section.components(separatedBy: "```sh\n").dropFirst().compactMap { $0.components(separatedBy: "```").first }

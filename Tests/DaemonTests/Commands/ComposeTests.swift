@@ -19,7 +19,7 @@ struct ComposeTests {
         var volumes: [String: String?]
     }
 
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardizedFileURL
 
     private func text(_ path: String) throws -> String {
         try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)

@@ -12,7 +12,7 @@ import Testing
 struct StatusPageTests {
     /// `WRITE_GOLDEN=1` in the environment makes the test write the file instead.
     @Test func `the page of a fixed snapshot is the golden one`() throws {
-        let golden = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/status.html")
+        let golden = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Golden/status.html")
         let html = try StatusPage().html(.sample)
         if ProcessInfo.processInfo.environment["WRITE_GOLDEN"] != nil { try Data(html.utf8).write(to: golden) }
         let expected = try String(contentsOf: golden, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)

@@ -22,7 +22,7 @@ struct FirstContactTests {
         for tool in ["bash", "dirname"] {
             try FileManager.default.createSymbolicLink(atPath: folder.path(tool), withDestinationPath: "/usr/bin/\(tool)")
         }
-        let demo = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Scripts/demo").path()
+        let demo = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Scripts/demo").path()
         let ended = try await ChildProcess.run("/bin/bash", [demo], environment: ["PATH": folder.path("")])
         #expect(ended.exitCode == 69 && ended.error.contains("https://www.swift.org/install/linux/"), "\(ended.error)")
     }

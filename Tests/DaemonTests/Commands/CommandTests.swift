@@ -148,7 +148,7 @@ struct CommandTests {
     }
 
     @Test func `the documented configuration is the default one`() async throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/pushserver.yaml").path()
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Config/pushserver.yaml").path()
         let documented = try await ChildProcess.run("pushserver", ["check-config", "--config", file])
         #expect(documented.exitCode == 0)
         #expect(try await ChildProcess.run("pushserver", ["check-config"]).output == documented.output)
