@@ -20,7 +20,7 @@ import Wire
             }
             let writer = MarkWriter(
                 context: EngineContext(
-                    store: store, clock: ManualClock(), wallClock: ManualWallClock(now).clock, logger: Logger(label: "test"),
+                    store: store, clock: ManualClock(), wallClock: ManualWallClock(now).clock, logger: quietLogger,
                     admission: Admission(limits: .init(count: 1, byteCount: 1))))
             writer.send(MarkWriter.Mark(rows: rows, completion: .decision))
             async let end: Void = writer.run()

@@ -76,7 +76,7 @@ import Wire
         let stores = try ["one", "two"].map { name in
             try PostgreSQLStore(
                 parameters, identity: harness.server.compressed, sealingKeys: testSealingKeys, serverName: name,
-                logger: Logger(label: "test"))
+                logger: quietLogger)
         }
         // The first server owns all messages, and knows the second.
         try await stores[1].stopReceiving()

@@ -63,7 +63,7 @@ import Wire
             try await body(
                 rows, admission,
                 EngineContext(
-                    store: store, clock: ManualClock(), wallClock: ManualWallClock(now).clock, logger: Logger(label: "test"),
+                    store: store, clock: ManualClock(), wallClock: ManualWallClock(now).clock, logger: quietLogger,
                     admission: admission))
         }
     }

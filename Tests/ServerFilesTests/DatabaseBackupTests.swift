@@ -18,7 +18,7 @@ struct DatabaseBackupTests {
     init() throws {
         folder = try TemporaryFolder()
         store = try SQLiteStore(
-            path: folder.path("push.sqlite"), identity: Self.identity, sealingKeys: testSealingKeys, logger: Logger(label: "test"))
+            path: folder.path("push.sqlite"), identity: Self.identity, sealingKeys: testSealingKeys, logger: quietLogger)
     }
 
     private func names() throws -> Set<String> {

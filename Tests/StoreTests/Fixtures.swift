@@ -20,7 +20,7 @@ extension TemporaryFolder {
     func open(
         identity: FixedBytes<33> = identity, sealingKeys: SealingKeys? = sealingKeys(1), readOnly: Bool = false,
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount,
-        maximumStoredByteCount: Int? = nil, namedBundleIDs: Set<String> = [], logger: Logger = Logger(label: "test")
+        maximumStoredByteCount: Int? = nil, namedBundleIDs: Set<String> = [], logger: Logger = quietLogger
     ) throws -> SQLiteStore {
         try SQLiteStore(
             path: database, identity: identity, sealingKeys: sealingKeys, readOnly: readOnly, random: SplitMix64(seed: 1),

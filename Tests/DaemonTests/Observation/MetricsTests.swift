@@ -103,7 +103,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.path("push.sqlite")
         let store = try SQLiteStore(
-            path: path, identity: FixedBytes(repeating: 2), sealingKeys: testSealingKeys, logger: Logger(label: "test"))
+            path: path, identity: FixedBytes(repeating: 2), sealingKeys: testSealingKeys, logger: quietLogger)
         let accepted = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
         let notification = AcceptedNotification(
             GatewayNotification(platform: .android, token: "token", kind: .background, priority: .normal, data: [:]), digest: Digest32())

@@ -32,7 +32,7 @@ struct AutomaticBackupTests {
             folder = try TemporaryFolder()
             store = try SQLiteStore(
                 path: folder.path("push.sqlite"), identity: AutomaticBackupTests.identity, sealingKeys: testSealingKeys,
-                logger: Logger(label: "test"))
+                logger: quietLogger)
         }
 
         func service(dayCount: Int = 2, weekCount: Int = 1) -> AutomaticBackup {

@@ -141,7 +141,7 @@ import Wire
         let key = try KeyFile(path: folder.path("identity.key")).loadOrCreate()
         let store = try SQLiteStore(
             path: folder.path("push.sqlite"), identity: key.publicKey.compressed, sealingKeys: testSealingKeys,
-            logger: Logger(label: "test"))
+            logger: quietLogger)
         try await store.apply(at: Timestamp(nanoseconds: 0)) { batch in
             for number in 1...Self.rowCount {
                 var content = PushNotificationRegistration()

@@ -26,7 +26,7 @@ import Testing
         try await first.copyToPostgreSQL(from: original)
         await original.close()
         let copy = try PostgreSQLStore(
-            existing: TestPostgreSQL().parameters(first.databaseName), sealingKeys: sealingKeys(1), logger: Logger(label: "test"))
+            existing: TestPostgreSQL().parameters(first.databaseName), sealingKeys: sealingKeys(1), logger: quietLogger)
         #expect(try await Self.rows(of: copy) == rows)
         await copy.close()
         let middle = try first.openPostgreSQL()
@@ -38,7 +38,7 @@ import Testing
         try await middle.enqueue([push(400)])
 
         let returned = try SQLiteStore(
-            path: last.database, identity: identity, sealingKeys: nil, isCopy: true, logger: Logger(label: "test"))
+            path: last.database, identity: identity, sealingKeys: nil, isCopy: true, logger: quietLogger)
         _ = try await StoreCopy.run(from: middle, to: returned) { _, _, _ in }
         await middle.close()
         await returned.close()
@@ -72,7 +72,7 @@ import Testing
         #expect(try await Self.rows(of: copy) == rows)
         await copy.close()
         #expect(throws: StoreError.otherIdentity) {
-            try PostgreSQLStore(copyingTo: TestPostgreSQL().parameters(folder.databaseName), logger: Logger(label: "test"))
+            try PostgreSQLStore(copyingTo: TestPostgreSQL().parameters(folder.databaseName), logger: quietLogger)
         }
     }
 
@@ -95,7 +95,7 @@ import Testing
         let message = try await original.record(1)
         try await original.enqueue([push()])
         try await original.lease([1])
-        let copy = try PostgreSQLStore(copyingTo: folder.newPostgreSQL(), logger: Logger(label: "test"))
+        let copy = try PostgreSQLStore(copyingTo: folder.newPostgreSQL(), logger: quietLogger)
         _ = try await StoreCopy.run(from: original, to: copy) { _, _, _ in }
         let server = try folder.openPostgreSQL()
         #expect(try await server.unfinishedRows().undecided == [message])
@@ -134,7 +134,7 @@ import Testing
     @Test func `a copy into a database that another copy has emptied meanwhile does not complete it`() async throws {
         let folder = try TemporaryFolder()
         let original = try folder.open()
-        let copies = try (1...2).map { _ in try PostgreSQLStore(copyingTo: folder.newPostgreSQL(), logger: Logger(label: "test")) }
+        let copies = try (1...2).map { _ in try PostgreSQLStore(copyingTo: folder.newPostgreSQL(), logger: quietLogger) }
         await #expect(throws: StoreError.incompleteCopy) { try await copies[0].complete(original.copiedDatabase()) }
         _ = try await StoreCopy.run(from: original, to: copies[1]) { _, _, _ in }
         for copy in copies { await copy.close() }
@@ -175,7 +175,7 @@ extension TemporaryFolder {
     ///
     /// - Parameter report: A function that is called with the name of each copied table.
     fileprivate func copyToPostgreSQL(from store: any CopyableStore, report: (String) throws -> Void = { _ in }) async throws {
-        let copy = try PostgreSQLStore(copyingTo: newPostgreSQL(), logger: Logger(label: "test"))
+        let copy = try PostgreSQLStore(copyingTo: newPostgreSQL(), logger: quietLogger)
         do {
             _ = try await StoreCopy.run(from: store, to: copy) { table, _, _ in try report(table) }
         } catch {

@@ -57,7 +57,7 @@ extension TemporaryFolder {
             newPostgreSQL(hasStillClock: clock != nil), identity: identity, sealingKeys: sealingKeys, serverName: serverName,
             random: SplitMix64(seed: 1),
             maximumQueueCount: maximumQueueCount, maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs,
-            clock: clock ?? ContinuousClock(), logger: Logger(label: "test"))
+            clock: clock ?? ContinuousClock(), logger: quietLogger)
     }
 
     /// Creates the database that belongs to the folder, unless it exists. The database is removed with the folder.

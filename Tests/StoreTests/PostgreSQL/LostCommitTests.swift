@@ -69,7 +69,7 @@ import Testing
         let location = try PostgreSQLLocation(url: PostgreSQLProcess.serverSettings(sockets: [socket])["storage.url"] ?? "")
         return try PostgreSQLStore(
             location.connection(password: nil, name: "test"), identity: identity, sealingKeys: sealingKeys(1), serverName: name,
-            logger: Logger(label: "test"))
+            logger: quietLogger)
     }
 }
 

@@ -33,7 +33,7 @@ import Wire
         let location = try PostgreSQLLocation(url: postgres.serverSettings["storage.url"] ?? "")
         let store = try PostgreSQLStore(
             location.connection(password: nil, name: "test"), identity: identity, sealingKeys: sealingKeys(1), serverName: "one",
-            logger: Logger(label: "test"))
+            logger: quietLogger)
         _ = try await store.takePart()
         let earlier = try await Backlog.add(1...Self.backlogCount, to: store)
         try await earlier.finish(in: store)

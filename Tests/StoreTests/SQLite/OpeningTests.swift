@@ -42,17 +42,17 @@ struct OpeningTests {
     @Test func `a missing folder is created for the server's user only, and the mode of an existing file becomes 0600`() async throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appending(path: "a/b/push.sqlite")
-        try await SQLiteStore(path: file.path(), identity: identity, sealingKeys: sealingKeys(1), logger: Logger(label: "test")).close()
+        try await SQLiteStore(path: file.path(), identity: identity, sealingKeys: sealingKeys(1), logger: quietLogger).close()
         #expect(try mode(of: file.deletingLastPathComponent()) == 0o700)
 
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path())
-        try await SQLiteStore(path: file.path(), identity: identity, sealingKeys: sealingKeys(1), logger: Logger(label: "test")).close()
+        try await SQLiteStore(path: file.path(), identity: identity, sealingKeys: sealingKeys(1), logger: quietLogger).close()
         #expect(try mode(of: file) == 0o600)
     }
 
     @Test func `a folder that cannot be created is a configuration fault`() throws {
         let error = try #require(throws: StoreError.self) {
-            try SQLiteStore(path: "/dev/null/push.sqlite", identity: identity, sealingKeys: sealingKeys(1), logger: Logger(label: "test"))
+            try SQLiteStore(path: "/dev/null/push.sqlite", identity: identity, sealingKeys: sealingKeys(1), logger: quietLogger)
         }
         #expect(error.isConfigurationFault)
     }

@@ -14,7 +14,7 @@ struct OutboxCapacityInSQLiteTests {
         let folder = try TemporaryFolder()
         let store = try SQLiteStore(
             path: folder.database, identity: identity, sealingKeys: sealingKeys(1), random: SplitMix64(seed: 1), maximumQueueCount: 8,
-            namedBundleIDs: ["topic"], logger: Logger(label: "test"))
+            namedBundleIDs: ["topic"], logger: quietLogger)
         try await store.register(registration(installation(100)))
         var update = OutboxUpdate()
         update.tokens = [.delivered(TargetRegistration(row: 1, version: 1))]
