@@ -201,6 +201,7 @@ extension StoreError {
     init(_ error: PostgreSQLError) {
         switch error {
         case .failed(state: PostgreSQLError.lockNotAvailable): self = .rowLocked(by: nil)
+        case .failed(let state) where Pooling.sharingStates.contains(state): self = .sharedSessions
         case .failed(let state):
             let text = "PostgreSQL reports SQLSTATE \(state)"
             self = error.isOfWholeStore ? .unavailable(code: 0, text: text) : .failed(code: 0, text: text)

@@ -3,6 +3,9 @@ import Store
 /// A pooler such as pgbouncer between the server and PostgreSQL. It has to keep a session for each connection, because the server's
 /// connections have settings, prepared statements and locks.
 enum Pooling {
+    /// The SQLSTATEs of a prepared statement that exists already, or does not exist: those of another connection's session.
+    static let sharingStates: Set = ["42P05", "26000"]
+
     /// The number of times that the sessions are compared: a pooler that takes turns changes them each time.
     private static let comparisonCount = 3
 
@@ -15,9 +18,9 @@ enum Pooling {
         var sessions: [[Int64]] = []
         for _ in 1...comparisonCount {
             sessions.append(
-                try connections.map { try $0.run([Command("SELECT pg_backend_pid()::int8")])[0].map { try $0.next(Int64.self) }[0] })
+                try connections.flatMap { try $0.run([Command("SELECT pg_backend_pid()::int8")])[0].map { try $0.next(Int64.self) } })
         }
-        guard let first = sessions.first, first[0] != first[1], sessions.allSatisfy({ $0 == first }) else {
+        guard let first = sessions.first, Set(first).count == connections.count, sessions.allSatisfy({ $0 == first }) else {
             throw StoreError.sharedSessions
         }
     }
