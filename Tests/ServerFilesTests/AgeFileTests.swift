@@ -158,6 +158,48 @@ struct AgeFileTests {
         #expect((ended.exitCode == 0) == chunks.isValid)
     }
 
+    /// A nonce that repeats would let chunks change places.
+    @Test func `age opens a file of ours with more chunks than a byte counts`() async throws {
+        let plaintext = [UInt8](repeating: 7, count: 257 << 16)
+        try Data(encrypt(plaintext)).write(to: URL(filePath: folder.path("ours.age")))
+        try await age("--decrypt", "--identity", folder.path("identity"), "--output", folder.path("opened"), folder.path("ours.age"))
+        #expect(try Data(contentsOf: URL(filePath: folder.path("opened"))) == Data(plaintext))
+    }
+
+    /// What a header has besides a stanza that the key opens, and whether it is well-formed.
+    struct Header: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        /// What follows the share of the key.
+        var argument = ""
+        /// The lines of another stanza's body.
+        var body: [Int] = []
+        var isValid = false
+    }
+
+    @Test(arguments: [
+        Header(testDescription: "a stanza", isValid: true), Header(testDescription: "a further argument", argument: " more"),
+        Header(testDescription: "base64 with padding", argument: "="),
+        Header(testDescription: "a body of two lines", body: [64, 4], isValid: true),
+        Header(testDescription: "a body in one long line", body: [68, 0]), Header(testDescription: "a body without its end", body: [64]),
+    ])
+    func `a header is read only in the form that age writes, whatever its code says`(header: Header) throws {
+        var random = SecureRandom()
+        let fileKey: FixedBytes<16> = random.fixedBytes()
+        var lines = AgeHeader.text(for: [recipient], fileKey: fileKey, using: &random).split(separator: "\n").map(String.init).dropLast()
+        lines[1] += header.argument
+        if !header.body.isEmpty { lines += ["-> other"] + header.body.map { String(repeating: "A", count: $0) } }
+        let text = lines.map { $0 + "\n" }.joined() + "---"
+        let code = HKDFSHA256.deriveKey(from: fileKey.span, info: "header").withExposedBytes {
+            HMACSHA256.authenticationCode(for: Array(text.utf8).span, key: $0)
+        }
+        lines.append("--- " + Data(code.bytes).base64EncodedString().prefix { $0 != "=" })
+        if header.isValid {
+            #expect(try AgeHeader.fileKey(Array(lines), with: [identity]) == fileKey)
+        } else {
+            #expect(throws: AgeError.damaged) { try AgeHeader.fileKey(Array(lines), with: [identity]) }
+        }
+    }
+
     // MARK: Helpers
 
     private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 * 31 + $0 >> 8) } }

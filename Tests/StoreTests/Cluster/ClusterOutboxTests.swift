@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import PostgreSQLStore
+import PushProtocol
 import Store
 import StoreSQL
 import TestSupport
@@ -30,6 +31,28 @@ import Testing
             let facts = try await cluster.two.auditFacts()
             #expect(facts.counts[.uncertain] == 1)
             #expect(Audit(facts).balances)
+        }
+    }
+
+    @Test func `pushes that are taken over come before the server's own`() async throws {
+        try await Cluster.with { cluster in
+            var pushes = (1...3).map { push($0) }
+            for index in pushes.indices { pushes[index].target = installation(1) }
+            try await cluster.one.enqueue(pushes)
+            try await cluster.two.enqueue([push(4)])
+            _ = try await cluster.fenceOne()
+            #expect(try await cluster.two.duePushes(route: "", at: start, limit: 9).map(\.id) == [1, 2, 3, 4])
+        }
+    }
+
+    @Test func `each server expires its own pushes only`() async throws {
+        try await Cluster.with { cluster in
+            try await cluster.one.enqueue([push(1)])
+            try await cluster.two.enqueue([push(2)])
+            let later = start.advanced(by: .seconds(1))
+            #expect(try await cluster.two.expirePushes(route: "", acceptedBefore: later, limit: 9, at: later) == 1)
+            #expect(try await cluster.one.duePushes(route: "", at: start, limit: 9).map(\.push) == [push(1)])
+            #expect(try await cluster.one.expirePushes(route: "", acceptedBefore: later, limit: 9, at: later) == 1)
         }
     }
 

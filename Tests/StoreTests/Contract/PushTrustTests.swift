@@ -34,6 +34,9 @@ struct PushTrustTests {
             #expect(try await store.duePushes(route: "", at: start, limit: 2).map(\.id) == [301, 1])
             #expect(try await store.duePushes(route: "", at: start, limit: 10).map(\.id) == [301, 302, 1, 2, 3, 4, 5, 6, 7, 8])
             #expect(try await store.nextAttempt(route: "") != nil)
+            // The earliest attempt counts, whatever its target.
+            try await store.attempt([301, 302], until: start.advanced(by: .seconds(60)))
+            #expect(try await store.nextAttempt(route: "").map { $0 < start } == true)
         }
     }
 
