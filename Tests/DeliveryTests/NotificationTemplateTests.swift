@@ -219,6 +219,14 @@ import Testing
             ("routes: { a: { apnTopics: [x], ios: { badge: x } } }", "gorush.routes.a.ios.badge:"),
             ("routes: { a: { apnTopics: [x], apnsEnvironment: sandbox } }", "gorush.routes.a.apnsEnvironment:"),
             ("routes: { a: { apnTopics: [x], apnsEnvironment: sandbox, url: 'http://gorush/' } }", "gorush.routes.a.apnsEnvironment:"),
+            (
+                """
+                routes:
+                  a: { apnTopics: [x], url: 'http://other' }
+                  b: { apnTopics: [y], url: 'http://other/', apnsEnvironment: sandbox }
+                """,
+                "gorush.routes.b.apnsEnvironment:"
+            ),
         ])
     func refused(yaml: String, place: String) {
         let error = #expect(throws: SettingsError.self) { try configuration(yaml) }
@@ -240,5 +248,8 @@ import Testing
         let configuration = try configuration("routes: { a: { apnTopics: [x], apnsEnvironment: sandbox, url: 'http://other' } }")
         #expect(configuration.routes[0].endpoint?.environment == .sandbox)
         #expect(configuration.endpoint.environment == .production)
+        // Two routes of one environment share its gorush.
+        let routes = ["a: { apnTopics: [x]", "b: { apnTopics: [y]"].map { $0 + ", apnsEnvironment: sandbox, url: 'http://other' }" }
+        #expect(try self.configuration("routes: { \(routes.joined(separator: ", ")) }").routes.count == 2)
     }
 }

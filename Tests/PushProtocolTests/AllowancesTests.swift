@@ -168,4 +168,12 @@ import Wire
         #expect(shares.allows(11, at: time(200)))
         #expect(shares.restricted(to: [11]).allows(11, at: time(200)))
     }
+
+    @Test func `a clock that was set back makes no earlier use larger`() {
+        var shares = FairShares<Int>(capacity: 80_000, decay: .seconds(8))
+        shares.use(1_000, by: 1, at: time(1_000))
+        #expect(shares.allows(1, at: time(0)) && shares.allows(2, at: time(0)))
+        shares.use(80_000, by: 1, at: time(1_000))
+        #expect(!shares.allows(1, at: time(0)))
+    }
 }

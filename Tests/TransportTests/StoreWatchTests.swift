@@ -108,6 +108,18 @@ import Wire
         #expect(world.run(minutes: 20).allSatisfy { !$0.lacksMessages })
     }
 
+    @Test(arguments: [0.0, 100_000]) func `a store that keeps nothing is found, also after the clock was set back`(earlier: Double) {
+        var watch = StoreWatch()
+        watch.completed(World.time(earlier - 90)...World.time(earlier - 20), at: World.time(earlier))
+        for minute in 1...3 {
+            let now = Double(60 * minute)
+            let lost = (0..<5).map { WakuEnvelope.sample([UInt8(minute), $0], contentTopic: "/a/1/b/c", sent: World.time(now - 25)) }
+            watch.polled(lost, hashes: lost.map(\.hash), from: World.time(now - 20), to: World.time(now - 20))
+            watch.completed(World.time(now - 90)...World.time(now - 20), at: World.time(now))
+        }
+        #expect(watch.findings.lacksMessages)
+    }
+
     @Test func `what archives do not keep is not missed`() {
         var world = World()
         world.isEphemeral = { _ in true }

@@ -65,6 +65,9 @@ struct SettingsTests {
             problem:
                 "admin.listen: expected HOST:PORT, like 127.0.0.1:8645; port 0 means any free port, found 127.0.0.1:99999 (FILE, line 1)"),
         Case(
+            yaml: "admin: { listen: '::1:8646' }\n",
+            problem: "admin.listen: expected HOST:PORT, like 127.0.0.1:8645; port 0 means any free port, found ::1:8646 (FILE, line 1)"),
+        Case(
             yaml: "gorush: { url: 'https://host', certificateAuthorityFile: /nowhere/ca.pem }\n",
             problem: "gorush.certificateAuthorityFile: the file does not exist or cannot be read, found /nowhere/ca.pem (FILE, line 1)"),
         Case(
