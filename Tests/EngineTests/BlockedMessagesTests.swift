@@ -37,6 +37,7 @@ import Testing
             #expect(admit([2], [phone]) == .no)
             #expect(admit([1], [phone]) == .alone)
             blocked.failed([1], [phone], at: now)
+            #expect(admit([1], [phone]) == .no)
         }
     }
 

@@ -54,5 +54,8 @@ import Testing
         #expect(Set(served.joined()).count == count + 2)
         #expect(served.last?.count == 3)
         #expect(queue.next == nil)
+        // Dropped rows are returned once.
+        _ = queue.add(6_000, waitingFor: topic(1))
+        #expect(rows() == [[6_000]])
     }
 }

@@ -58,15 +58,17 @@ import Testing
     }
 
     @Test func `a device is unregistered after three refusals that count, the last ten minutes after the first of them`() {
-        func judge(_ count: Int, firstAt: Int?, believes: Bool = true) -> RefusalRules.Judgement? {
+        func judge(_ count: Int, firstAt: Int?, deliveryAt: Int = 1_001, believes: Bool = true) -> RefusalRules.Judgement? {
             let suspicion = Suspicion(
                 since: time(0), refusedAt: time(1_000), refusalCount: 9, countedCount: count, firstCountedAt: firstAt.map(time))
-            var rules = rules(deliveryAt: 1_001)
+            var rules = rules(deliveryAt: deliveryAt)
             rules.believesVerdicts = believes
             return rules.judge(refusal(at: 1_002), after: suspicion)
         }
         #expect(judge(2, firstAt: 402)?.isDead == true && judge(9, firstAt: 2)?.isDead == true)
         #expect(judge(2, firstAt: 403)?.isDead == false && judge(1, firstAt: 2)?.isDead == false)
+        // The last of them counts too, however many have counted before.
+        #expect(judge(9, firstAt: 2, deliveryAt: 999)?.isDead == false)
         // A mixed or failing route counts nothing.
         let mixed = judge(2, firstAt: 402, believes: false)
         #expect(mixed?.isDead == false && mixed?.hasWitness == true && mixed?.suspicion.countedCount == 2)
