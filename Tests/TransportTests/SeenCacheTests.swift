@@ -51,6 +51,14 @@ import Testing
         #expect(cache.contains(hash(1)))
     }
 
+    @Test func `removed hashes leave their space to others`() {
+        var cache = SeenCache(maximumCount: 64)
+        cache.insert((0..<64).map { hash($0) }, at: time(0))
+        cache.remove((0..<32).map { hash($0) })
+        cache.insert((64..<96).map { hash($0) }, at: time(0))
+        #expect((32..<96).allSatisfy { cache.contains(hash($0)) } && cache.forgottenUntil == nil)
+    }
+
     @Test(arguments: [-100_000, 100_000]) func `a clock that jumps costs memory of messages, but no more memory than the limit`(jump: Int) {
         var cache = SeenCache(maximumCount: 160)
         for second in 0..<100 { cache.insert([hash(second)], at: time(second)) }
