@@ -253,7 +253,8 @@ let package = Package(
         library(
             "Bench", in: "Benchmarks",
             [
-                "Engine", "Delivery", "Transport", "SQLiteStore", "PostgreSQLStore", "Store", "HTTPClient", "PushProtocol", "Envelope",
+                "Engine", "Delivery", "Transport", "SQLiteStore", "PostgreSQLStore", "StoreSQL", "Store", "HTTPClient", "PushProtocol",
+                "Envelope",
                 "ServerCrypto", "StatusCrypto", "Bytes", "Wire", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP", "WakuREST", "Relay",
                 "TestSupport",
                 "CSecp256k1", "CLibCrypto", logging,
@@ -310,7 +311,7 @@ let package = Package(
         tests(
             "NextcloudOrigin",
             [
-                "NextcloudOrigin", "NextcloudProxy", "GatewayHTTP", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "HTTPClient",
+                "NextcloudOrigin", "NextcloudProxy", "GatewayHTTP", "Store", "StoreSQL", "Bytes", "ServerCrypto", "StatusCrypto", "HTTPClient",
                 "SQLiteStore", "Envelope",
                 logging, serviceLifecycle,
             ]),

@@ -7,6 +7,7 @@ import SQLiteStore
 import ServerCrypto
 import StatusCrypto
 import Store
+import StoreSQL
 import TestSupport
 
 /// The delay of calls from the Nextcloud origin to a responding push proxy, while other proxies never respond (docs/LIMITS.md).

@@ -5,6 +5,7 @@ import SQLiteStore
 import ServerCrypto
 import StatusCrypto
 import Store
+import StoreSQL
 import TestSupport
 import Testing
 

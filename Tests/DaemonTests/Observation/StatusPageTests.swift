@@ -104,7 +104,7 @@ struct StatusPageTests {
     func `each condition has an entry in the runbook, which the page of the runbook shows`(condition: Observation.Condition, anchor: String)
         throws
     {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs")
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs")
         let runbook = try #require(RunbookPage(folder: folder))
         #expect(runbook.path(for: condition) == "/runbook#\(anchor)")
         #expect(runbook.html.contains("id=\"\(anchor)\"") && !runbook.html.contains("<script"))

@@ -4,6 +4,7 @@ import Envelope
 import Observation
 import PushProtocol
 import Settings
+import StatusCrypto
 import Store
 import Transport
 
