@@ -91,7 +91,8 @@ let package = Package(
             "pushctl", in: "Sources/Programs",
             [
                 "Operator", "Settings", "Observation", "ServerFiles", "Conformance", "PushClientFileState", "PushClientREST",
-                "PushClient", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPClient", "Bytes", unixSignals,
+                "PushClient", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPClient", "JSON",
+                "Bytes", unixSignals,
             ]),
 
         // Operation: the running server, and what its operator does.
@@ -107,8 +108,8 @@ let package = Package(
             "Operator", in: "Sources/Operation",
             [
                 "Observation", "ServerFiles", "Conformance", "PushClientREST", "PushClient", "PostgreSQLStore", "SQLiteStore", "Store",
-                "WakuREST", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPClient", "Bytes", grdb, logging,
-                sqlite,
+                "WakuREST", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPClient", "JSON", "Bytes", grdb,
+                logging, sqlite,
             ]),
         library(
             "Settings", in: "Sources/Operation",
@@ -134,8 +135,8 @@ let package = Package(
         library(
             "Conformance", in: "Sources/Kit",
             [
-                "WakuREST", "Envelope", "Wire", "StatusCrypto", "HTTPServing", "HTTPClient", "Tasks", "Bytes", hummingbird, logging,
-                serviceLifecycle,
+                "WakuREST", "Envelope", "Wire", "StatusCrypto", "HTTPServing", "HTTPClient", "JSON", "Tasks", "Bytes", hummingbird,
+                logging, serviceLifecycle,
             ]),
 
         // Client: what apps link, and the only public API.
@@ -229,7 +230,7 @@ let package = Package(
         library("HTTPServing", in: "Sources/System", [hummingbird, logging, serviceLifecycle]),
         library("HTTPClient", in: "Sources/System", ["Platform", "Tasks", "Bytes", "CLibCurl"]),
         library("MetricDeclarations", in: "Sources/System", [metrics]),
-        library("JSON", in: "Sources/System"),
+        library("JSON", in: "Sources/System", ["Bytes"]),
         library("Workers", in: "Sources/System", ["Tasks", "Platform", deque]),
         library("Tasks", in: "Sources/System"),
         library("Bytes", in: "Sources/System", ["CryptoLibrary"]),
@@ -254,10 +255,8 @@ let package = Package(
             "Bench", in: "Benchmarks",
             [
                 "Engine", "Delivery", "Transport", "SQLiteStore", "PostgreSQLStore", "StoreSQL", "Store", "HTTPClient", "PushProtocol",
-                "Envelope",
-                "ServerCrypto", "StatusCrypto", "Bytes", "Wire", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP", "WakuREST", "Relay",
-                "TestSupport",
-                "CSecp256k1", "CLibCrypto", logging,
+                "Envelope", "ServerCrypto", "StatusCrypto", "JSON", "Bytes", "Wire", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP",
+                "WakuREST", "Relay", "TestSupport", "CSecp256k1", "CLibCrypto", logging,
             ]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
@@ -281,8 +280,9 @@ let package = Package(
         .executableTarget(
             name: "pushfuzz",
             dependencies: [
-                "CAllocationMeter", "PushPayload", "Settings", "Delivery", "Engine", "Transport", "Relay", "NextcloudProxy", "GatewayHTTP",
-                "Store", "Bytes", "StatusCrypto", "SQLiteStore", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope", "Wire",
+                "CAllocationMeter", "PushPayload", "Operator", "Observation", "Settings", "Delivery", "Engine", "Transport", "Relay",
+                "NextcloudProxy", "GatewayHTTP", "Store", "Bytes", "StatusCrypto", "SQLiteStore", "PushProtocol", "HTTPClient", "WakuREST",
+                "JSON", "Envelope", "Wire",
                 "TestSupport", argumentParser, logging, grdb, sqlite,
             ],
             path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"],
@@ -300,7 +300,7 @@ let package = Package(
             path: "Examples/Sources/Snippets", packageAccess: false, swiftSettings: settings),
 
         tests("Tasks", ["Tasks", "Workers"]),
-        tests("JSON", ["JSON"]),
+        tests("JSON", ["JSON", "Bytes"]),
         tests("GatewayHTTP", ["GatewayHTTP", "HTTPClient"]),
         tests(
             "NextcloudProxy",

@@ -15,7 +15,7 @@ struct FuzzTarget: Sendable {
 
     #if DEBUG || FUZZER
         /// Targets that only a build for tests can reach.
-        private static let inner = gorush + [settings] + nodes + gateways + [topicTable, topicPoll, history, cost]
+        private static let inner = gorush + [settings, status] + nodes + gateways + [topicTable, topicPoll, history, cost]
     #else
         private static let inner: [FuzzTarget] = []
     #endif

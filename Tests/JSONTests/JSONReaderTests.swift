@@ -1,3 +1,4 @@
+import Bytes
 import TestSupport
 import Testing
 
@@ -70,6 +71,46 @@ import Testing
         let limit = JSONReader.maximumDepth
         try skip(String(repeating: "[", count: limit) + String(repeating: "]", count: limit))
         #expect(throws: JSONError.self) { try skip(String(repeating: "[", count: 1_000_000)) }
+    }
+
+    @Test(arguments: [("[", "{}", "]"), ("[", "[]", "]"), ("[", "0", "]")])
+    func `limits the number of values, however deep they are`(open: String, value: String, close: String) throws {
+        func text(_ count: Int) -> String { open + Array(repeating: value, count: count).joined(separator: ",") + close }
+        try skip(text(JSONReader.maximumValueCount))
+        #expect(throws: JSONError.self) { try skip(text(JSONReader.maximumValueCount + 1)) }
+        let half = text(JSONReader.maximumValueCount / 2)
+        #expect(throws: JSONError.self) { try skip("[\(half),\(half)]") }
+    }
+
+    @Test func `members count as values`() throws {
+        func text(_ count: Int) -> String { "{" + (0..<count).map { "\"\($0)\":0" }.joined(separator: ",") + "}" }
+        try skip(text(JSONReader.maximumValueCount))
+        #expect(throws: JSONError.self) { try skip(text(JSONReader.maximumValueCount + 1)) }
+    }
+
+    @Test func `a caller that expects more values may raise the limit, or lower it`() throws {
+        func read(_ text: String, _ count: Int) throws {
+            try JSONReader.read(Array(text.utf8), maximumValueCount: count) { reader throws(JSONError) in try reader.skipValue() }
+        }
+        try read("[0,[0]]", 3)
+        #expect(throws: JSONError.self) { try read("[0,[0]]", 2) }
+    }
+
+    @Test func `an error shortens the key of a peer`() {
+        let key = String(repeating: "k", count: 1_000_000)
+        let error = #expect(throws: JSONError.self) { try skip("{\"\(key)\":1,\"\(key)\":2}") }
+        #expect((error?.reason.count ?? .max) < PeerText.maximumCharacterCount + 50)
+    }
+
+    @Test func `decodes what the reader accepts, and nothing that is too deep, too many or ambiguous`() throws {
+        #expect(try JSON.decode([String: [Int]].self, from: Array(#"{"a":[1,2]}"#.utf8)) == ["a": [1, 2]])
+        let many = "[" + Array(repeating: "{}", count: JSONReader.maximumValueCount + 1).joined(separator: ",") + "]"
+        let deep = String(repeating: "[", count: 33) + String(repeating: "]", count: 33)
+        struct Anything: Decodable {}
+        for text in [many, deep, #"{"a":1,"a":2}"#, "{", "1 2"] {
+            #expect(throws: JSONError.self, "\(text.prefix(20))") { try JSON.decode(Anything.self, from: Array(text.utf8)) }
+        }
+        #expect(throws: DecodingError.self) { try JSON.decode(Int.self, from: Array("[]".utf8)) }
     }
 
     @Test func `reports the position of an error`() {

@@ -1,3 +1,4 @@
+import Bytes
 import Envelope
 import HTTPClient
 import Relay
@@ -48,6 +49,36 @@ struct WakuNodeTests {
         }
         let node = WakuNode(url: server.url, client: HTTPClient(), commandTimeout: TestNode.patience, readTimeout: TestNode.patience)
         await #expect(throws: NodeError.self) { try await node.takeMessages(on: TestNode.topic) }
+        server.stop()
+    }
+
+    @Test func `a listing whose pages do not end is an error`() async throws {
+        let server = try RawServer { connection in
+            var number = 0
+            while connection.readRequest() != nil {
+                let rows = (0..<1_000).map { "{\"messageHash\":\"\(number)-\($0)\"}" }.joined(separator: ",")
+                number += 1
+                let page = "{\"statusCode\":200,\"statusDesc\":\"\",\"messages\":[\(rows)],\"paginationCursor\":\"\(number)\"}"
+                connection.respond(body: page)
+            }
+        }
+        let node = WakuNode(url: server.url, client: HTTPClient(), commandTimeout: TestNode.patience, readTimeout: TestNode.patience)
+        var query = StoreQuery()
+        query.includesData = false
+        await #expect(throws: NodeError.unintelligible("its store's pages do not end")) {
+            try await node.storeMessages(query) { _ in }
+        }
+        server.stop()
+    }
+
+    @Test func `a node's text is shortened and printable in an error`() async throws {
+        let text = "\u{1B}[31m\u{7}" + String(repeating: "x", count: 60_000)
+        let server = try RawServer { connection in
+            while connection.readRequest() != nil { connection.respond(status: 500, body: text) }
+        }
+        let node = WakuNode(url: server.url, client: HTTPClient(), commandTimeout: TestNode.patience, readTimeout: TestNode.patience)
+        await #expect(throws: NodeError.refused(status: 500, text: PeerText(text).description)) { try await node.health() }
+        #expect(PeerText(text).description.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
         server.stop()
     }
 

@@ -1,3 +1,4 @@
+import Bytes
 package import JSON
 
 /// A node's health (WAKU_REST.md §1.1). The HTTP status is 200 even if the node is not ready.
@@ -18,7 +19,7 @@ package struct NodeHealth: Sendable, Equatable {
             switch key {
             case "nodeHealth": health.add(try reader.readString(), of: "node")
             case "protocolsHealth": try reader.readArray { reader throws(JSONError) in try health.readProtocol(&reader) }
-            case "connectionStatus": health.connection = WakuNode.printable(try reader.readString())
+            case "connectionStatus": health.connection = PeerText(try reader.readString()).description
             default: try reader.skipValue()
             }
         }
@@ -38,7 +39,7 @@ package struct NodeHealth: Sendable, Equatable {
     }
 
     private mutating func add(_ state: String, of part: String, _ description: String = "") {
-        let words = WakuNode.printable(description.isEmpty ? state : description)
+        let words = PeerText(description.isEmpty ? state : description)
         switch State(state) {
         case .ready: break
         case .notReady: issues.append("the \(part) is not ready: \(words)")

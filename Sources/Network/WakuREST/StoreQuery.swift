@@ -64,6 +64,9 @@ package struct StorePage: Sendable {
         /// The message's time, or nil if the query excludes data.
         package var timestamp: Timestamp? { message?.timestamp.map { Timestamp(nanoseconds: $0) } }
 
+        /// The length of the payload's base64.
+        var byteCount: Int { message?.payload?.count ?? 0 }
+
         /// Whether the message has a supported version, or the query excludes data.
         package var isReadable: Bool { message.map { RFC26.isReadable(version: $0.version ?? 0) } ?? true }
 

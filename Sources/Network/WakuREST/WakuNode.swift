@@ -17,6 +17,10 @@ package struct WakuNode: HoldsSecret, Sendable {
     /// The maximum number of messages in a batch: more than the largest cache that nodes can keep (WAKU_REST.md §2.1). Small messages take
     /// many times their size in memory.
     static let maximumBatchCount = 131_072
+    /// A message has ten members with those of its proof.
+    static let maximumBatchValueCount = 16 * maximumBatchCount
+    /// The payloads of a listing that is kept in memory: four full pages.
+    static let maximumListingByteCount = 4 * maximumBatchByteCount
     static let maximumAnswerByteCount = 64 << 10
 
     /// The name of the node among several: its URL without scheme and user, because a password must not reach the log.
@@ -65,7 +69,7 @@ package struct WakuNode: HoldsSecret, Sendable {
         } catch .refused(404, let text) where Self.isNotSubscribed(text) {
             return nil
         }
-        return try read(body) { reader throws(JSONError) in
+        return try read(body, maximumValueCount: Self.maximumBatchValueCount) { reader throws(JSONError) in
             var envelopes: [WakuEnvelope] = []
             if reader.readNull() { return envelopes }  // go-waku's empty list
             try reader.readArray { reader throws(JSONError) in
@@ -103,18 +107,26 @@ package struct WakuNode: HoldsSecret, Sendable {
             .get, "/store/v3/messages?" + query.parameters, timeout: readTimeout, maximumByteCount: Self.maximumBatchByteCount)
         let answer = try read(body) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader) }
         guard answer.statusCode == 200 else {
-            throw .refused(status: answer.statusCode, text: Self.printable(answer.statusDescription))
+            throw .refused(status: answer.statusCode, text: PeerText(answer.statusDescription).description)
         }
         return answer.page
     }
 
-    /// Reads all pages of a query in sequence.
+    /// Reads all pages of a query in sequence, for a caller that expects few.
+    ///
+    /// - Throws: `unintelligible`, also for more pages than fit into memory.
     package func storeMessages(
         _ query: StoreQuery, page: (StorePage) async throws(NodeError) -> Void
     ) async throws(NodeError) {
         var listing = StoreListing(query)
+        var (rowCount, byteCount) = (0, 0)
         while !listing.isComplete {
             var answer = try await storePage(listing.query)
+            rowCount += answer.rows.count
+            byteCount += answer.rows.reduce(0) { $0 + $1.byteCount }
+            guard rowCount <= Self.maximumBatchCount, byteCount <= Self.maximumListingByteCount else {
+                throw .unintelligible("its store's pages do not end")
+            }
             do { answer.rows = try listing.take(answer) } catch { throw .unintelligible("\(error)") }
             try await page(answer)
         }
@@ -138,16 +150,17 @@ package struct WakuNode: HoldsSecret, Sendable {
             throw error.kind == .responseTooLarge ? .tooLarge : .unreachable("\(error.kind)")
         }
         guard response.status == 200 else {
-            throw .refused(status: response.status, text: Self.printable(String(decoding: response.body, as: UTF8.self)))
+            throw .refused(status: response.status, text: PeerText(utf8: response.body).description)
         }
         return response.body
     }
 
     private func read<Value>(
-        _ body: [UInt8], _ value: (inout JSONReader) throws(JSONError) -> Value
+        _ body: [UInt8], maximumValueCount: Int = JSONReader.maximumValueCount,
+        _ value: (inout JSONReader) throws(JSONError) -> Value
     ) throws(NodeError) -> Value {
         do throws(JSONError) {
-            return try JSONReader.read(body, value)
+            return try JSONReader.read(body, maximumValueCount: maximumValueCount, value)
         } catch {
             throw .unintelligible("line \(error.line), column \(error.column): \(error.reason)")
         }
@@ -157,10 +170,5 @@ package struct WakuNode: HoldsSecret, Sendable {
     /// (WAKU_REST.md §0). Any other text is about the node, or from a proxy.
     private static func isNotSubscribed(_ text: String) -> Bool {
         ["", "no subscription found for pubsubTopic", "consume channel is closed for subscription"].contains(text)
-    }
-
-    /// Shortens a node's text to one short line for the log.
-    static func printable(_ text: String) -> String {
-        String(text.prefix(200).map { $0.isNewline || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? " " : $0 })
     }
 }

@@ -2,6 +2,7 @@ import Bytes
 import Envelope
 import Foundation
 import HTTPClient
+import JSON
 import PushProtocol
 import StatusCrypto
 package import Store
@@ -82,7 +83,7 @@ package struct RestoredDeadTokensReport: Report, Decodable {
             throw Failure.failed(
                 "No registration was restored: the list does not contain them, or their owners have registered or unregistered since.")
         }
-        guard response.status == 200, let report = try? JSONDecoder().decode(Self.self, from: Data(response.body)) else {
+        guard response.status == 200, let report = try? JSON.decode(Self.self, from: response.body) else {
             throw Failure.failed("The server responded with \(response.status). Does the database belong to the server at \(admin)?")
         }
         self = report

@@ -1,4 +1,5 @@
 package import Foundation
+import JSON
 import Observation
 
 /// The status of a server as lines for a terminal, with the figures of the status page in the same order.
@@ -9,7 +10,7 @@ package struct StatusScreen {
     /// - Throws: ``Failure`` if it is not the status of a server of this version.
     package init(json: Data) throws(Failure) {
         do {
-            snapshot = try JSONDecoder().decode(StatusSnapshot.self, from: json)
+            snapshot = try JSON.decode(StatusSnapshot.self, from: Array(json))
         } catch {
             throw .unavailable("The response is not the status of a server of this version; use the pushctl of the server's version.")
         }

@@ -1,23 +1,33 @@
+import Bytes
+
 /// A reader of JSON text, value by value and as strict as a node: Foundation's readers do not report a repeated key and round integers.
 ///
-/// It converts no types. It is total: any bytes give values or a `JSONError`.
+/// It converts no types. It is total: any bytes give values or a `JSONError`. What a peer sends costs memory in proportion to its bytes,
+/// because depth and number of values are limited, and no string is longer than its text.
 package struct JSONReader {
     /// The maximum depth: more than the 4 of a node's responses, and little enough for any stack.
     package static let maximumDepth = 32
 
+    /// The maximum number of elements and members. The largest texts that we read, such as a page of a node's store or gorush's response to
+    /// a batch, have a tenth of that. A value of two bytes takes a hundred times as much in memory.
+    package static let maximumValueCount = 100_000
+
     private let bytes: [UInt8]
     private var position = 0
     private var depth = 0
+    /// The number of elements and members that may follow.
+    private var valueBudget: Int
 
-    package init(_ bytes: [UInt8]) {
+    package init(_ bytes: [UInt8], maximumValueCount: Int = Self.maximumValueCount) {
         self.bytes = bytes
+        valueBudget = maximumValueCount
     }
 
     /// Reads a text that is one value and nothing else.
     package static func read<Value>(
-        _ bytes: [UInt8], _ value: (inout JSONReader) throws(JSONError) -> Value
+        _ bytes: [UInt8], maximumValueCount: Int = Self.maximumValueCount, _ value: (inout JSONReader) throws(JSONError) -> Value
     ) throws(JSONError) -> Value {
-        var reader = JSONReader(bytes)
+        var reader = JSONReader(bytes, maximumValueCount: maximumValueCount)
         let result = try value(&reader)
         reader.skipWhitespace()
         guard reader.position == bytes.count else { throw reader.error("unexpected text after the value") }
@@ -41,7 +51,7 @@ package struct JSONReader {
         var keys: Set<String> = []
         try readSequence(from: "{", to: "}", called: "an object") { reader throws(JSONError) in
             let key = try reader.readString()
-            guard keys.insert(key).inserted else { throw reader.error("Multiple `\(key)` fields found") }
+            guard keys.insert(key).inserted else { throw reader.error("Multiple `\(PeerText(key))` fields found") }
             try reader.expect(":")
             try member(&reader, key)
         }
@@ -63,7 +73,11 @@ package struct JSONReader {
         depth += 1
         defer { depth -= 1 }
         if consume(close) { return }
-        repeat { try element(&self) } while consume(",")
+        repeat {
+            guard valueBudget > 0 else { throw error("too many values") }
+            valueBudget -= 1
+            try element(&self)
+        } while consume(",")
         try expect(close)
     }
 

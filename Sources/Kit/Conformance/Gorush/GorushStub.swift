@@ -2,6 +2,7 @@ import Foundation
 import HTTPServing
 import HTTPTypes
 import Hummingbird
+import JSON
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -121,7 +122,7 @@ package final class GorushStub: Sendable {
     }
 
     private func push(_ body: [UInt8]) -> Response {
-        guard let batch = try? JSONDecoder().decode(Batch.self, from: Data(body)) else {
+        guard let batch = try? JSON.decode(Batch.self, from: body) else {
             return refuse("Missing notifications field.")
         }
         guard !batch.notifications.isEmpty else { return refuse("Notifications field is empty.") }

@@ -10,6 +10,8 @@ import Wire
 final class Network: Sendable {
     /// The interval between two reads of the node. The quickest server replies within some milliseconds.
     private static let pollInterval = Duration.milliseconds(25)
+    /// A slow node lists the messages of a run within seconds.
+    private static let listingTimeout = Duration.seconds(60)
     /// The maximum number of content topics in a store query with several pages (WAKU_REST.md §1.5).
     private static let maximumTopicCountPerQuery = 10
     /// The tolerance between clocks: a store sorts by the time that a sender claims, and keeps messages whose time is wrong by at most 20 s
@@ -58,9 +60,11 @@ final class Network: Sendable {
         query.startTime = start
         query.includesData = false
         do throws(NodeError) {
-            try await node.api.storeMessages(query) { page in
-                let hashes = page.rows.compactMap(\.digest)
-                state.withLock { $0.seen.formUnion(hashes) }
+            _ = try await withTimeout(Self.listingTimeout, clock: clock) { [self, query] () async throws(NodeError) in
+                try await node.api.storeMessages(query) { page in
+                    let hashes = page.rows.compactMap(\.digest)
+                    state.withLock { $0.seen.formUnion(hashes) }
+                }
             }
         } catch {
             // go-waku has no history of a whole shard (WAKU_REST.md §1.5). Other failures come again at the next request.
@@ -165,7 +169,16 @@ final class Network: Sendable {
         }
     }
 
+    /// Reads the node's store, whose pages might have no end.
     private func stored(_ topics: [Topic]) async throws(NodeError) -> [WakuEnvelope] {
+        let listed = try await withTimeout(Self.listingTimeout, clock: clock) { [self] () async throws(NodeError) in
+            try await allStored(topics)
+        }
+        guard let listed else { throw .unintelligible("its store's pages do not end") }
+        return listed
+    }
+
+    private func allStored(_ topics: [Topic]) async throws(NodeError) -> [WakuEnvelope] {
         var query = StoreQuery()
         query.pubsubTopic = node.pubsubTopic
         query.startTime = start

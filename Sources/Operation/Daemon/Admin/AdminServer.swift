@@ -4,6 +4,7 @@ import HTTPServing
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
+import JSON
 import Logging
 import NIOCore
 import Observation
@@ -131,7 +132,7 @@ struct AdminServer: Service {
     private static func restore(_ request: Request, _ content: Content) async throws -> Response {
         guard content.token.isShown(by: request.headers[.authorization]) else { return respond(.unauthorized, "", type: "text/plain") }
         let body = try await request.body.collect(upTo: maximumBodyByteCount)
-        guard let wanted = try? JSONDecoder().decode(RestoreBody.self, from: Data(body.readableBytesView)) else {
+        guard let wanted = try? JSON.decode(RestoreBody.self, from: Array(body.readableBytesView)) else {
             return respond(.badRequest, "expected {\"ids\":[1,2]} or {\"ids\":null} for all", type: "text/plain")
         }
         let count = try await content.restoreDeadTokens(wanted.ids)

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HTTPClient
+import JSON
 package import Settings
 import Synchronization
 
@@ -34,7 +35,7 @@ package enum Drain {
             method: .post, url: url, headers: [("Authorization", "Bearer \(token)")], timeout: .seconds(10),
             maximumResponseBodyByteCount: 1 << 10)
         guard let response = try? await http.send(request) else { throw DrainError("no server responds at \(settings.adminListen)") }
-        guard response.status == 202, let answer = try? JSONDecoder().decode(DrainBody.self, from: Data(response.body)) else {
+        guard response.status == 202, let answer = try? JSON.decode(DrainBody.self, from: response.body) else {
             throw DrainError("the server at \(settings.adminListen) responds with \(response.status): it belongs to another configuration")
         }
         let limit = ContinuousClock.now + ShutdownLimits(gracePeriod: settings.shutdownGracePeriod).process

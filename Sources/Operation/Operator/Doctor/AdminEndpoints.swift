@@ -1,6 +1,7 @@
 import Bytes
 package import Foundation
 import HTTPClient
+import JSON
 import Observation
 import PushClient
 import StatusCrypto
@@ -38,7 +39,7 @@ package struct AdminEndpoints {
         func problem(isAsked: Bool) -> Checkup.Problem? {
             switch self {
             case .works: nil
-            case .fails(let reasons, _): .wrong("The server is not ready: \(reasons.joined(separator: "; "))")
+            case .fails(let reasons, _): .wrong("The server is not ready: \(PeerText(reasons.joined(separator: "; ")).description)")
             case .unknown(let reason), .otherServer(let reason): isAsked ? .wrong(reason) : nil
             }
         }
@@ -166,6 +167,6 @@ package struct AdminEndpoints {
     private func get<Answer: Decodable>(_ path: String, as type: Answer.Type, _ http: HTTPClient) async -> Answer? {
         // A server that is not ready responds with 503.
         guard let response = try? await http.send(request(path)), [200, 503].contains(response.status) else { return nil }
-        return try? JSONDecoder().decode(type, from: Data(response.body))
+        return try? JSON.decode(type, from: response.body)
     }
 }

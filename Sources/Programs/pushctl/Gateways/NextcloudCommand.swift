@@ -2,6 +2,7 @@ import ArgumentParser
 import Bytes
 import Foundation
 import HTTPClient
+import JSON
 import Operator
 import ServerCrypto
 import StatusCrypto
@@ -62,7 +63,7 @@ private struct NextcloudRegister: AsyncParsableCommand {
             ("cloudId", registered.cloudID),
         ])
         let answer = try await gateway.send(.post, "/devices", form, headers: userAgent.map { [("User-Agent", $0)] } ?? [])
-        guard answer.status == 200 else { throw Failure.failed("The proxy rejected the device: \(answer.status) \(answer.body)") }
+        guard answer.status == 200 else { throw Failure.failed("The proxy rejected the device: \(answer.status) \(PeerText(answer.body))") }
         // Not before: who is refused keeps what it had.
         try registered.save(device.device)
         try output.print(DeviceOutput(deviceIdentifier: registered.identifier, cloudID: registered.cloudID)) {
@@ -85,7 +86,9 @@ private struct NextcloudUnregister: AsyncParsableCommand {
             ("userPublicKey", known.accountKey.publicKey.pem),
         ])
         let answer = try await gateway.send(.delete, "/devices", form)
-        guard answer.status == 200 else { throw Failure.failed("The proxy rejected the request: \(answer.status) \(answer.body)") }
+        guard answer.status == 200 else {
+            throw Failure.failed("The proxy rejected the request: \(answer.status) \(PeerText(answer.body))")
+        }
         try output.print(DeviceOutput(deviceIdentifier: known.identifier, cloudID: known.cloudID)) {
             ["unregistered  \(known.cloudID)  \(known.identifier)"]
         }
@@ -131,8 +134,8 @@ private struct NextcloudNotify: AsyncParsableCommand {
             throw Failure.usage("--subject: it is too long for one block of the device's key.")
         }
         let answer = try await gateway.send(.post, "/notifications", GatewayOptions.form([("notifications[]", entry)]))
-        guard answer.status == 200, let result = try? JSONDecoder().decode(Answer.self, from: Data(answer.body.utf8)) else {
-            throw Failure.failed("The proxy rejected the request: \(answer.status) \(answer.body)")
+        guard answer.status == 200, let result = try? JSON.decode(Answer.self, from: Array(answer.body.utf8)) else {
+            throw Failure.failed("The proxy rejected the request: \(answer.status) \(PeerText(answer.body))")
         }
         try output.print(result) { result.failed == 0 ? ["accepted"] : [] }
         guard result.failed == 0 else {
@@ -176,7 +179,7 @@ private struct NextcloudListen: ParsableCommand {
             guard descriptor >= 0, dup2(descriptor, STDIN_FILENO) >= 0 else { throw Failure.configuration("\(input) cannot be read.") }
         }
         while let line = readLine() {
-            guard let notification = try? JSONDecoder().decode(Notification.self, from: Data(line.utf8)),
+            guard let notification = try? JSON.decode(Notification.self, from: Array(line.utf8)),
                 let text = known.open(subject: notification.data.subject, signature: notification.data.signature)
             else { continue }
             print(text.printable)

@@ -1,6 +1,8 @@
 import ArgumentParser
+import Bytes
 import Foundation
 import HTTPClient
+import JSON
 import Operator
 
 /// Acts as a SIP server with Cloud Softphone's interface (GATEWAY_PROTOCOLS.md §5).
@@ -40,8 +42,8 @@ private struct SoftphoneSend: AsyncParsableCommand {
         let push = Push(verb: verb.rawValue, AppId: appId, DeviceToken: deviceToken, Selector: selector, Message: message)
         let body = String(decoding: try JSONEncoder().encode(push), as: UTF8.self)
         let answer = try await gateway.send(.post, "/pnm2/send", ("application/json", body))
-        guard answer.status == 200, let result = try? JSONDecoder().decode(Answer.self, from: Data(answer.body.utf8)) else {
-            throw Failure.failed("The gateway rejected the request: \(answer.status) \(answer.body)")
+        guard answer.status == 200, let result = try? JSON.decode(Answer.self, from: Array(answer.body.utf8)) else {
+            throw Failure.failed("The gateway rejected the request: \(answer.status) \(PeerText(answer.body))")
         }
         try output.print(result) { ["\(result.code)  \(result.response)"] }
         guard result.code == 200 else { throw Failure.failed("The push was not delivered.") }
