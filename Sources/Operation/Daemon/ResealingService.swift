@@ -42,9 +42,10 @@ struct ResealingService: Service {
                 case .sealed:
                     if logged != nil { logger.notice("re-sealing completed") }
                     return
-                case .resealing(let fraction):
+                case .resealing:
+                    let fraction = state.fraction
                     if logged.map({ fraction >= $0 + Self.logFraction }) ?? true {
-                        logger.notice("re-sealing the database", metadata: ["percent": "\(Int(fraction * 100))"])
+                        logger.notice("re-sealing the database", metadata: ["percent": "\(state.percent)"])
                         logged = fraction
                     }
                 }

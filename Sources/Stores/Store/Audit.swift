@@ -17,7 +17,9 @@ package struct Audit: Sendable, Equatable {
     package var balances: Bool { lines.allSatisfy(\.balances) }
 
     package init(_ facts: AuditFacts) {
-        func rows(_ milestone: Milestone) -> Int64 { facts.rowCounts[milestone, default: 0] + facts.prunedCounts[milestone, default: 0] }
+        func rows(_ milestone: Milestone) -> Int64 {
+            facts.rowCounts[milestone, default: 0].clampedSum(facts.prunedCounts[milestone, default: 0])
+        }
 
         self.init(ledgerOf: facts)
         for milestone in [Milestone.invalid, .ignored, .processed, .sent, .expired, .deadToken, .refused, .discarded, .withdrawn] {
@@ -29,14 +31,14 @@ package struct Audit: Sendable, Equatable {
 
     /// Compares only what needs no count of finished rows: the ledger with itself and the unfinished rows, and with the rows ever inserted.
     package init(ledgerOf facts: AuditFacts) {
-        func ledger(_ milestones: Milestone...) -> Int64 { milestones.reduce(0) { $0 + facts.counts[$1, default: 0] } }
+        func ledger(_ milestones: Milestone...) -> Int64 { milestones.reduce(0) { $0.clampedSum(facts.counts[$1, default: 0]) } }
 
         add(
             "received = duplicate + invalid + ignored + processed + undecided", ledger(.received),
-            ledger(.duplicate, .invalid, .ignored, .processed) + facts.undecidedCount)
+            ledger(.duplicate, .invalid, .ignored, .processed).clampedSum(facts.undecidedCount))
         add(
             "accepted = merged + coalesced + sent + expired + dead_token + refused + discarded + withdrawn + open", ledger(.accepted),
-            ledger(.merged, .coalesced, .sent, .expired, .deadToken, .refused, .discarded, .withdrawn) + facts.openCount)
+            ledger(.merged, .coalesced, .sent, .expired, .deadToken, .refused, .discarded, .withdrawn).clampedSum(facts.openCount))
         if let messageRowsEver = facts.messageRowsEver {
             add("messages ever recorded = received - duplicate", Self.rowsEver(facts).messages, messageRowsEver)
         }
@@ -48,11 +50,14 @@ package struct Audit: Sendable, Equatable {
     /// The number of rows that were ever inserted by the ledger.
     package static func rowsEver(_ facts: AuditFacts) -> (messages: Int64, pushes: Int64) {
         func count(_ milestone: Milestone) -> Int64 { facts.counts[milestone, default: 0] }
-        return (count(.received) - count(.duplicate), count(.accepted) - count(.merged) - count(.coalesced))
+        return (
+            count(.received).clampedDifference(count(.duplicate)),
+            count(.accepted).clampedDifference(count(.merged)).clampedDifference(count(.coalesced))
+        )
     }
 
     /// The sum of the differences of all lines, or 0 if they balance.
-    package var imbalance: Int64 { lines.reduce(0) { $0 + abs($1.expected - $1.found) } }
+    package var imbalance: Int64 { lines.reduce(0) { $0.clampedSum(Int64(clamping: $1.expected.clampedDifference($1.found).magnitude)) } }
 
     private mutating func add(_ name: String, _ expected: Int64, _ found: Int64) {
         lines.append(Line(name: name, expected: expected, found: found))

@@ -1,3 +1,5 @@
+import Store
+
 /// A bounded history of one figure: the last hour by minutes and the last day by 10 minutes, with one value more of each, so that a counter
 /// has an increase for each interval.
 struct StatusHistory: Sendable, Codable {
@@ -49,7 +51,7 @@ struct StatusHistory: Sendable, Codable {
     private static func increases(_ values: [Int?]) -> [Int?] {
         zip(values.dropFirst(), values).map { later, earlier in
             guard let later, let earlier, later >= earlier else { return nil }
-            return later - earlier
+            return later.clampedDifference(earlier)
         }
     }
 
@@ -57,13 +59,13 @@ struct StatusHistory: Sendable, Codable {
     var lastHourIncrease: Int? {
         let known = hour.compactMap(\.self)
         guard known.count > 1, let first = known.first, let last = known.last, last >= first else { return nil }
-        return last - first
+        return last.clampedDifference(first)
     }
 
     /// The increase of a counter in the hour that began 24 hours ago, or nil if the history is shorter or has no value there.
     var hourYesterdayIncrease: Int? {
         guard day.count == Self.dayCapacity, let first = day[0], let last = day[Self.dayValuesPerHour], last >= first else { return nil }
-        return last - first
+        return last.clampedDifference(first)
     }
 
     /// Whether ``record(_:minute:)`` can have made the history, for one from a file.

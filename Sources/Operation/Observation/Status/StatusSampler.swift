@@ -82,7 +82,7 @@ package final class StatusSampler: Service {
             waitingReplies: engine.waitingReplies, topicDirectoryEntries: engine.topicDirectoryEntries,
             nodes: sources.nodes().map { .init($0, at: now) }, routes: sources.routes().map { .init($0, at: now) },
             files: files, newestBackupSeconds: sources.backupAge().map(\.wholeSeconds),
-            sealedPercent: sealing.map { Int(100 * $0.fraction) }, histories: histories.all,
+            sealedPercent: sealing.map(\.percent), histories: histories.all,
             serverName: serverName, members: members, version: BuildInfo.version, uptimeSeconds: uptime.wholeSeconds, publicKey: publicKey)
     }
 }
@@ -136,7 +136,7 @@ extension StatusSnapshot.Ledger {
         let others = [Milestone.merged, .coalesced, .refused, .discarded, .withdrawn]
         self.init(
             received: facts.count(.received), accepted: facts.count(.accepted), sent: facts.count(.sent),
-            deadToken: facts.count(.deadToken), expired: facts.count(.expired), other: others.reduce(0) { $0 + facts.count($1) },
+            deadToken: facts.count(.deadToken), expired: facts.count(.expired), other: others.reduce(0) { $0.clampedSum(facts.count($1)) },
             others: Dictionary(uniqueKeysWithValues: others.map { ($0.rawValue, facts.count($0)) }),
             balances: Audit(ledgerOf: facts).balances)
     }

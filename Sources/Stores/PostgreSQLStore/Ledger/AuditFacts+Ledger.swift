@@ -17,8 +17,8 @@ extension AuditFacts {
                 damagedRowCount += 1
                 continue
             }
-            counts[milestone, default: 0] += row.count
-            prunedCounts[milestone, default: 0] += row.pruned
+            counts[milestone] = counts[milestone, default: 0].clampedSum(row.count)
+            prunedCounts[milestone] = prunedCounts[milestone, default: 0].clampedSum(row.pruned)
             servers[row.server, default: ServerWork()].counts[milestone] = row.count
         }
     }

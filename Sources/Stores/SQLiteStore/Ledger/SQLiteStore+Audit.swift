@@ -59,10 +59,11 @@ private struct RowSteps: Sequence, IteratorProtocol {
     private let last: Int64
 
     init(of table: StaticString, in database: Database) throws {
-        first = Int64(try database.count("SELECT coalesce(min(id), 1) FROM \(table)"))
-        last = Int64(try database.count("SELECT coalesce(max(id), 0) FROM \(table)"))
+        // A file from outside may have any numbers. Those of real rows begin at 1, and half of the others are enough for ever.
+        first = Swift.max(1, Int64(try database.count("SELECT coalesce(min(id), 1) FROM \(table)")))
+        last = Swift.min(Int64.max / 2, Int64(try database.count("SELECT coalesce(max(id), 0) FROM \(table)")))
         nextRow = first
-        rowCount = Int(last - first + 1)
+        rowCount = Int(Swift.max(0, last - first + 1))
     }
 
     /// Returns the next row numbers, and how many row numbers there are up to their end.

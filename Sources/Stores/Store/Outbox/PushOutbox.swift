@@ -173,7 +173,7 @@ package struct QueuedPush: Sendable, Equatable {
         self.push = push
         self.acceptedAt = acceptedAt
         self.state = state
-        self.attempts = attempts
+        self.attempts = attempts.asCountOfAttempts
         self.notification = notification
         self.registration = registration
         self.isOrphan = isOrphan

@@ -24,8 +24,8 @@ package struct Suspicion: Sendable, Equatable {
     ) {
         self.since = since
         self.refusedAt = refusedAt
-        self.refusalCount = refusalCount
-        self.countedCount = countedCount
+        self.refusalCount = refusalCount.asCountOfAttempts
+        self.countedCount = countedCount.asCountOfAttempts
         self.firstCountedAt = firstCountedAt
         self.isProven = isProven
     }
@@ -63,7 +63,7 @@ package struct PushRefusals: Sendable, Equatable {
 
     package init(refusedAt: Timestamp? = nil, countedCount: Int = 0, shortening: Shortening = .none) {
         self.refusedAt = refusedAt
-        self.countedCount = countedCount
+        self.countedCount = countedCount.asCountOfAttempts
         self.shortening = shortening
     }
 }

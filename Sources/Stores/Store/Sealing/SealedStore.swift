@@ -17,8 +17,11 @@ package enum SealingProgress: Equatable, Sendable {
     /// Becomes 1 when each secret is sealed with the newest key.
     package var fraction: Double {
         switch self {
-        case .resealing(let fraction): fraction
+        // It comes from numbers of rows, which may be any.
+        case .resealing(let fraction): fraction.isFinite ? min(max(fraction, 0), 1) : 0
         case .sealed: 1
         }
     }
+
+    package var percent: Int { Int(100 * fraction) }
 }
