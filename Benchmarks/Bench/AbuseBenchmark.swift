@@ -42,6 +42,8 @@ package enum AbuseBenchmark {
         try await addTopicKeyFlood(to: &report, options)
         try await addMadeUpTargets(seed, options, to: &report)
         try await addSilentProxies(to: &report, options)
+        PeerAbuse.addPage(to: &report, options)
+        try await PeerAbuse.addLockedRow(to: &report, options)
         return report
     }
 

@@ -54,6 +54,9 @@ struct Strangers {
         ]
     }
 
+    /// Returns pushes to one owner.
+    func bombing(of owner: Owner) throws -> Attack { try bombing(count: Int(200 * seconds), of: owner) }
+
     private func installationID(_ number: Int) -> String { BenchmarkOwners.universallyUniqueID("stranger", number) }
 
     /// Returns a list of the maximum length that fits into a message of the network.

@@ -28,16 +28,26 @@ import Testing
     @Test mutating func `the first message is tried alone after 1 s, then after a delay that doubles to 30 s`() {
         var now = Duration.zero
         blocked.failed([1], [phone], at: now)
-        #expect(admit([2], [phone]) == .no)
         for delay in [1, 2, 4, 8, 16, 30, 30].map({ Duration.seconds($0) }) {
             #expect(blocked.nextTrialTime == now + delay)
             #expect(startTrials(at: now + delay - .milliseconds(1)).isEmpty)
             now += delay
             #expect(startTrials(at: now) == [1])
-            #expect(admit([2], [phone]) == .no)
             #expect(admit([1], [phone]) == .alone)
             blocked.failed([1], [phone], at: now)
             #expect(admit([1], [phone]) == .no)
+        }
+    }
+
+    @Test mutating func `the messages of a blocked installation are tried in turn, because a row of one alone may be locked`() {
+        blocked.failed([1], [phone], at: .zero)
+        #expect(admit([2], [phone]) == .no)
+        #expect(blocked.count == 2)
+        for (time, row) in [(1, 1), (3, 2), (7, 1)] as [(Int, Int64)] {
+            #expect(startTrials(at: .seconds(time)) == [row])
+            #expect(admit([3 - row], [phone]) == .no)
+            #expect(admit([row], [phone]) == .alone)
+            blocked.failed([row], [phone], at: .seconds(time))
         }
     }
 

@@ -7,13 +7,17 @@ import Store
 package enum ExitStatus {
     private static let failed: Int32 = 1
     private static let unavailable: Int32 = 69
+    /// systemd starts the server again.
+    private static let temporary: Int32 = 75
     private static let configuration: Int32 = 78
 
     package static func code(for error: any Error) -> Int32 {
         switch error {
         case is SettingsError, is KeyFileError, is MissingKeyError, is InstanceLockError, is UnusableDatabaseError, is AdminTokenError,
-            is ReadyFileError, is ListenError:
+            is ReadyFileError:
             configuration
+        case let error as ListenError: error.isTemporary ? temporary : configuration
+        case StoreError.locked, StoreError.nameTaken, StoreError.rowLocked: temporary
         case is ProbeError, is DrainError: unavailable
         case StoreError.unreachable: unavailable
         case let error as StoreError: error.isConfigurationFault ? configuration : failed

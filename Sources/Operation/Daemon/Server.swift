@@ -25,6 +25,7 @@ package enum Server {
                 "pubsubTopics": "\(settings.pubsubTopics.joined(separator: ","))", "openFiles": "\(openFileLimit)",
             ])
         for deprecation in settings.deprecations { logger.warning("deprecated setting", metadata: ["setting": "\(deprecation)"]) }
+        for recommendation in settings.recommendations { logger.warning("unsafe setting", metadata: ["setting": "\(recommendation)"]) }
         let metrics = PrometheusRegistry(ServerMetrics.declarations)
         MetricsSystem.bootstrap(metrics)
         let process = ProcessMetrics(registry: metrics)

@@ -70,7 +70,7 @@ package enum Condition: Sendable, Equatable {
         switch self {
         case .node: "Start the node, or read its log. The server then continues by itself and reads what it missed from the node's store."
         case .network: "Check that apps, node and server use the same shard, and that no other program reads from the node."
-        case .store: "Free disk space, or check the disk. The server tries again each second and has lost no accepted message."
+        case .store: "Check the database, its disk and its locks. The server tries again each second and has lost no accepted message."
         case .overload: "Wait if it passes: the node's store keeps the rejected messages. Otherwise find the sender or a faster machine."
         case .clients: "Update this server: newer apps label their messages with a version that it does not know."
         case .gorush: "Start gorush, or correct gorush.url. Accepted pushes wait for up to \(pushLifetime)."

@@ -20,8 +20,10 @@ package struct ClusterReport: Report {
     package var servers: [Server]
 
     /// Reads the servers.
-    package init(reading cluster: any ClusterStore, at now: Timestamp) async throws {
-        servers = try await cluster.members().map { member in
+    ///
+    /// - Parameter includesFenced: Whether to list servers that have ended.
+    package init(reading cluster: any ClusterStore, includesFenced: Bool, at now: Timestamp) async throws {
+        servers = try await cluster.members().filter { includesFenced || $0.state != .fenced }.map { member in
             Server(
                 number: member.number, name: member.name, version: member.version, state: member.state.rawValue,
                 leaseSeconds: Int((member.lease / .seconds(1)).rounded()), undecidedMessages: member.undecidedCount,
@@ -32,7 +34,7 @@ package struct ClusterReport: Report {
     }
 
     package var lines: [String] {
-        guard !servers.isEmpty else { return ["no server has joined"] }
+        guard !servers.isEmpty else { return ["no server runs"] }
         return servers.map { member in
             var line = "\(member.name) (\(member.number)): \(member.state)"
             if member.state != ClusterMember.State.fenced.rawValue { line += ", lease \(member.leaseSeconds) s" }

@@ -13,6 +13,8 @@ package struct Failure: Error {
         case unavailable
         /// The environment, a file or a setting is wrong.
         case configuration
+        /// Another command holds a lock, which passes.
+        case temporary
     }
 
     /// The reason in a word, for scripts. `error.reason` in JSON.
@@ -48,6 +50,7 @@ package struct Failure: Error {
     package static func usage(_ message: String) -> Failure { Failure(message: message, kind: .usage) }
     package static func unavailable(_ message: String) -> Failure { Failure(message: message, kind: .unavailable) }
     package static func configuration(_ message: String) -> Failure { Failure(message: message, kind: .configuration) }
+    package static func temporary(_ message: String) -> Failure { Failure(message: message, kind: .temporary) }
 }
 
 extension Failure {

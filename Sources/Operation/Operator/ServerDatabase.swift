@@ -241,11 +241,14 @@ extension Failure {
                     + ". Name the server's file with PUSHSERVER_STORAGE_SEALING_KEY_FILE, or its configuration file with --config."
             case .otherIdentity: "database \(path) belongs to another identity. \(naming)"
             case .unreachable: "\(path): \(error). \(naming)"
-            case .failed, .unavailable, .rowLocked, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed:
+            case .failed, .unavailable, .nameTaken, .duplicated, .rowLocked, .damaged, .alreadyDecided, .alreadyEnded, .queueFull,
+                .storageFull, .closed:
                 "database \(path): \(error)."
             }
         if case .unreachable = error {
             self = .unavailable(message)
+        } else if case .locked = error {
+            self = .temporary(message)
         } else {
             self = error.isConfigurationFault ? .configuration(message) : .failed(message)
         }

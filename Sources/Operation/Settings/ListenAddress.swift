@@ -22,6 +22,12 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(host: String(host), port: Int(port))
     }
 
+    /// Whether only this machine can connect, as far as the text of the host tells.
+    package var isLoopback: Bool {
+        let host = host.lowercased()
+        return host == "localhost" || host == "::1" || (host.hasPrefix("127.") && host.split(separator: ".").count == 4)
+    }
+
     /// Whether two listeners cannot have both addresses.
     func collides(with other: ListenAddress) -> Bool {
         guard port == other.port, port != 0 else { return false }

@@ -181,6 +181,8 @@ package struct Settings: HoldsSecret, Sendable {
 
     /// The file of the token that a tool presents to change the server's state, next to the database.
     package var adminTokenFile: String { storagePath + ".admin-token" }
+    /// The file of a random text that tells this machine from others with the same ``serverName``.
+    package var serverPartFile: String { storagePath + ".server-part" }
 
     /// The file that keeps the histories of the status page between two runs, next to the database.
     package var statusHistoryFile: String { storagePath + ".status-history" }
@@ -191,6 +193,11 @@ package struct Settings: HoldsSecret, Sendable {
         if delivery != nil, registrationPolicy.apnTopics == nil {
             recommendations.append(
                 "registration.apnTopics: list the bundle ids of your apps; without it anyone can send pushes to any app that gorush serves")
+        }
+        if !adminListen.isLoopback {
+            recommendations.append(
+                "admin.listen: other machines can reach \(adminListen), and whoever does reads health, metrics and status; listen on "
+                    + "127.0.0.1, or let a firewall admit only your monitoring")
         }
         return recommendations
     }

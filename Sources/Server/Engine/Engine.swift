@@ -254,6 +254,9 @@ package final class Engine: Service, EnvelopeReceiver {
         try await context.storeHealth.timing { _ in try await context.store.probe() }
     }
 
+    /// Counts an error of the store that another part of the server has met.
+    package func countStoreFailure() { context.storeHealth.count() }
+
     /// The reasons why the engine cannot accept messages; empty while it works.
     package var healthIssues: [String] {
         (context.storeHealth.isAway ? ["the store could not be written"] : [])
@@ -265,6 +268,12 @@ package final class Engine: Service, EnvelopeReceiver {
     package var warnings: [String] {
         guard let (time, reason) = lastOverload.withLock(\.self), context.time.elapsed() - time < Self.overloadMemory else { return [] }
         return ["messages were rejected in the last minute: \(reason) (\(reason.rawValue))"]
+    }
+
+    /// The warning about messages that wait for rows which another session of the database holds; nil without such.
+    package var lockWarning: String? {
+        let count = commitStage.blockedCount
+        return count > 0 ? "\(count) messages wait for rows of the database that another session holds" : nil
     }
 
     /// The warning about clients whose messages the server cannot read; nil without such.
@@ -384,6 +393,7 @@ package final class Engine: Service, EnvelopeReceiver {
                 while try await context.store.prune(at: context.wallClock.now()).isBounded {}
                 if confirmsDelivery() { lastRow = try await unregisterUnused(after: lastRow) }
             } catch {
+                context.storeHealth.count()
                 context.logger.error("pruning the store failed", metadata: ["error": "\(error)"])
             }
         }

@@ -26,6 +26,9 @@ package final class PostgreSQLStore: PushStore {
     let logger: Logger
     /// The clock of this server's lease.
     let time: SteadyTime
+    /// The time at which the session that holds a locked row was last looked for.
+    let holderLookup = Mutex<Duration?>(nil)
+    let lockedPushes = Mutex(LockedPushes())
     /// The size in bytes above which the store rejects new devices of gateways; nil means no limit.
     let maximumStoredByteCount: Int?
 
@@ -42,6 +45,8 @@ package final class PostgreSQLStore: PushStore {
     ///   - sealingKeys: The keys that seal secrets. All servers of a database need the same keys: a server that was started without the
     ///     newest one goes on writing with an older key.
     ///   - serverName: The name of this server among those that share the database. A server that starts fences an earlier one of its name.
+    ///   - serverPart: A random text that the machine keeps, so that a server of another machine with the same name is not taken for an
+    ///     earlier one; empty without a folder to keep it in.
     ///   - version: The version of the program, for operators.
     ///   - random: The source of the secrets of a new database.
     ///   - maximumQueueCount: The number of pushes to known bundle ids that may wait for a route.
@@ -52,18 +57,19 @@ package final class PostgreSQLStore: PushStore {
     ///   that sealed it.
     package init(
         _ parameters: [String: String], identity: FixedBytes<33>, sealingKeys: SealingKeys?, serverName: String,
-        version: String = "", random: any RandomNumberGenerator = SecureRandom(),
+        serverPart: String = "", version: String = "", random: any RandomNumberGenerator = SecureRandom(),
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
         namedBundleIDs: Set<String> = [], clock: any Clock<Duration> = ContinuousClock(), logger: Logger
     ) throws(StoreError) {
         var random = random
         let newSecret: FixedBytes<32> = random.fixedBytes()
         let slot = ConnectionSlot(parameters)
-        let member = Member(name: serverName, version: version)
+        let member = Member(name: serverName, part: serverPart, version: version)
         let time = SteadyTime(clock: clock, start: Timestamp(nanoseconds: 0))
         let start = time.elapsed()
         do {
             try Pooling.check(parameters)
+            try OperatorLock.createTable(slot)
             let (secrets, number) = try slot.perform(.writing) { database in
                 try Schema.prepare(database, identity: identity)
                 guard let sealingKeys else { throw StoreError.sealingKeyMissing }
@@ -81,7 +87,7 @@ package final class PostgreSQLStore: PushStore {
         self.logger = logger
         (self.member, self.time) = (member, time)
         self.maximumStoredByteCount = maximumStoredByteCount
-        pool = ConnectionPool(parameters, connectionCount: Self.connectionCount)
+        pool = ConnectionPool(parameters, connectionCount: Self.connectionCount, limitsLocks: true)
         logger.info("joined the servers of the database", metadata: ["name": "\(serverName)"])
     }
 
@@ -103,7 +109,7 @@ package final class PostgreSQLStore: PushStore {
         outbox = OutboxMemory(maximumQueueCount: ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: [])
         size = DatabaseSize()
         self.logger = logger
-        (member, time) = (Member(name: "", version: ""), SteadyTime(clock: ContinuousClock(), start: Timestamp(nanoseconds: 0)))
+        (member, time) = (Member(name: "", part: "", version: ""), SteadyTime(clock: ContinuousClock(), start: Timestamp(nanoseconds: 0)))
         maximumStoredByteCount = nil
         pool = ConnectionPool(parameters, connectionCount: 1)
     }
@@ -112,7 +118,7 @@ package final class PostgreSQLStore: PushStore {
     ///
     /// - Throws: `StoreError` if the database is unreachable, or belongs to an identity.
     package init(copyingTo parameters: [String: String], logger: Logger) throws(StoreError) {
-        let member = Member(name: "migrate-store", version: "")
+        let member = Member(name: "migrate-store", part: "", version: "")
         do {
             let number = try ConnectionSlot(parameters).perform(.writing) { database in
                 try Schema.prepareCopy(database)
@@ -149,16 +155,22 @@ package final class PostgreSQLStore: PushStore {
     ///
     /// - Throws: `StoreError` if the database is unreachable.
     package static func logsValues(_ parameters: [String: String]) throws(StoreError) -> Bool {
+        do {
+            return try ConnectionSlot(parameters).perform(.reading) { try logsValues($0) }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    package func logsValues() async throws -> Bool { try await read { try Self.logsValues($0) } }
+
+    private static func logsValues(_ database: Transaction) throws -> Bool {
         let isLogged = """
             SELECT current_setting('log_parameter_max_length') <> '0'
                 AND (current_setting('log_statement') IN ('mod', 'all') OR current_setting('log_min_duration_statement') <> '-1'
                     OR current_setting('log_min_duration_sample') <> '-1' OR current_setting('log_transaction_sample_rate') <> '0')
             """
-        do {
-            return try ConnectionSlot(parameters).perform(.reading) { try $0.first(isLogged) { try $0.next(Bool.self) } } ?? false
-        } catch {
-            throw StoreError(error)
-        }
+        return try database.first(isLogged) { try $0.next(Bool.self) } ?? false
     }
 
     /// This server's number among those that share the database. It changes when the server joins again.
@@ -175,6 +187,7 @@ package final class PostgreSQLStore: PushStore {
     /// Completes the writes that wait, hands over the work to the other servers, and closes the connections.
     package func close() async {
         guard number != 0 else { return await pool.close() }
+        try? await recordLockedOutcomes()
         let number = number
         // If the database is unreachable, the others take the work over when the lease ends.
         try? await pool.perform(.writing) { $0.add("UPDATE server SET is_fenced = true WHERE number = $1", number) }

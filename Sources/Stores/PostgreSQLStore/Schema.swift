@@ -9,10 +9,10 @@ enum Schema {
 
     /// Creates the tables if there are none, and brings older ones up to date.
     ///
-    /// - Throws: `StoreError` if the database belongs to another identity or version, or if 0.1.0 has not finished sealing it.
+    /// - Throws: `StoreError` if the database belongs to another identity or version, if an operator's command has locked it, or if 0.1.0 has not finished sealing it.
     static func prepare(_ transaction: Transaction, identity: FixedBytes<33>) throws {
-        // Only one of two servers that start at the same time creates the tables. The number is arbitrary.
-        transaction.add("SELECT pg_advisory_xact_lock(\(lock))")
+        try OperatorLock.exclude(by: transaction)
+        OperatorLock.excludeStarts(by: transaction)
         if try !hasTables(transaction) {
             createTables(transaction)
             insertIdentity(transaction, identity: identity)
@@ -30,7 +30,6 @@ enum Schema {
     ///
     /// - Throws: `StoreError.otherIdentity` if the database belongs to an identity.
     static func prepareCopy(_ transaction: Transaction) throws {
-        transaction.add("SELECT pg_advisory_xact_lock(\(lock))")
         guard try hasTables(transaction) else { return createTables(transaction) }
         guard try transaction.count("SELECT count(*) FROM identity") == 0 else { throw StoreError.otherIdentity }
         updateTables(transaction, from: 1)
@@ -108,7 +107,4 @@ enum Schema {
     private static func hasTables(_ transaction: Transaction) throws -> Bool {
         try transaction.count("SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'identity'") > 0
     }
-
-    /// The name of the lock: `push` in ASCII.
-    private static let lock = 0x7075_7368
 }

@@ -37,7 +37,9 @@ enum Tables {
             ADD COLUMN IF NOT EXISTS is_proven bool NOT NULL DEFAULT true;
         DROP INDEX IF EXISTS suspect_token_by_time;
         CREATE INDEX suspect_token_by_time ON suspect_token (tried_at);
-        CREATE INDEX IF NOT EXISTS suspect_token_by_route ON suspect_token (route, suspected_at) WHERE is_proven
+        CREATE INDEX IF NOT EXISTS suspect_token_by_route ON suspect_token (route, suspected_at) WHERE is_proven;
+        -- Tells two machines with one name apart (`Member.part`); empty for 0.1.0, and for a server without a folder of its own.
+        ALTER TABLE server ADD COLUMN IF NOT EXISTS part bytea NOT NULL DEFAULT ''
         """
 
     /// Changes the version 1 of 0.1.0, which had one condition for all indexes of open pushes, into its version 2.

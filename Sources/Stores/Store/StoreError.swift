@@ -15,6 +15,10 @@ package enum StoreError: Error, Hashable, Sendable {
     /// Another session of PostgreSQL holds the lock that an operator's command or a starting server needs; nil if the session
     /// has just ended.
     case locked(by: String?)
+    /// Another machine has joined the servers of the database under this server's name.
+    case nameTaken(name: String)
+    /// Another process of this server's name and folder joins again and again: both use copies of one folder.
+    case duplicated(name: String)
     /// The database was opened for reading only, and the server has not created it, or not migrated it from an older version.
     case notSetUp
     /// The file or its folder cannot be created or read: `errno`.
@@ -51,10 +55,12 @@ package enum StoreError: Error, Hashable, Sendable {
     /// Whether only an operator can correct the cause: the program exits with code 78 (`EX_CONFIG`).
     package var isConfigurationFault: Bool {
         switch self {
-        case .notADatabase, .otherIdentity, .unknownSchema, .unsealed, .moved, .incompleteCopy, .locked, .notSetUp, .inaccessible,
+        case .notADatabase, .otherIdentity, .unknownSchema, .unsealed, .moved, .incompleteCopy, .duplicated, .notSetUp, .inaccessible,
             .sharedSessions, .sealingKeyMissing, .sealingKeyUnknown, .sealingKeyWrong:
             true
-        case .failed, .unavailable, .unreachable, .rowLocked, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed:
+        case .failed, .unavailable, .unreachable, .locked, .nameTaken, .rowLocked, .damaged, .alreadyDecided, .alreadyEnded, .queueFull,
+            .storageFull,
+            .closed:
             false
         }
     }
@@ -83,6 +89,11 @@ extension StoreError: CustomStringConvertible {
         case .incompleteCopy: "pushctl migrate-store has not completed the database: run it again"
         case .locked(let holder):
             "\(holder ?? "a process that has just ended") holds its lock: pushctl copies or changes it, or a server starts on it. Try later"
+        case .nameTaken(let name):
+            "another machine runs a server with the name \(name); give each its own server.name. If that server has crashed and moved here, "
+                + "the name is free within \(ClusterLimits.lease.components.seconds) s"
+        case .duplicated(let name):
+            "two processes run as server \(name) with copies of one folder and fence each other; give each its own folder and server.name"
         case .notSetUp: "the database has not been set up or brought up to date: start the server once"
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
         case .failed(let code, let text), .unavailable(let code, let text): "the database failed: \(text) (\(code))"

@@ -54,10 +54,10 @@ struct ClusterWorld: Sendable {
         return await server.exitCode
     }
 
-    /// Returns when `pushctl cluster` shows the text.
+    /// Returns when `pushctl cluster --all` shows the text.
     func waitForCluster(_ isSo: (String) -> Bool) async throws {
         while true {
-            let cluster = try await ChildProcess.run("pushctl", ["cluster", "--database", url])
+            let cluster = try await ChildProcess.run("pushctl", ["cluster", "--all", "--database", url])
             #expect(cluster.exitCode == 0, "\(cluster.error)")
             if isSo(cluster.output) { return }
             try Task.checkCancellation()

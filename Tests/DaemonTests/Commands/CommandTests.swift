@@ -147,6 +147,13 @@ struct CommandTests {
         #expect(result.error.contains("recommended: registration.apnTopics") == isRecommended)
     }
 
+    @Test(arguments: [("127.0.0.1", false), ("localhost", false), ("[::1]", false), ("0.0.0.0", true), ("192.0.2.1", true)])
+    func `check-config warns of admin endpoints that other machines can reach`(host: String, isWarned: Bool) async throws {
+        let result = try await ChildProcess.run("pushserver", ["check-config", "--set", "admin.listen=\(host):8646"])
+        #expect(result.exitCode == 0)
+        #expect(result.error.contains("recommended: admin.listen: ") == isWarned)
+    }
+
     @Test func `the documented configuration is the default one`() async throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Config/pushserver.yaml").path()
         let documented = try await ChildProcess.run("pushserver", ["check-config", "--config", file])

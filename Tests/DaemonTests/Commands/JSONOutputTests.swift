@@ -44,7 +44,7 @@ struct JSONOutputTests {
             ])
         let cluster = try await TestDatabase.postgresql.settings()
         let member = try await ServerProcess.start(in: TemporaryFolder(), settings: cluster)
-        try await check("cluster", ["cluster", "--database", cluster["storage.url"] ?? "", "--json"])
+        try await check("cluster", ["cluster", "--all", "--database", cluster["storage.url"] ?? "", "--json"])
         try await check("audit", ["audit", "--database", cluster["storage.url"] ?? "", "--json"])
         #expect(await member.terminate() == 0)
         try await check("top", ["top", "--admin", "http://\(server.addresses.admin)", "--json"])

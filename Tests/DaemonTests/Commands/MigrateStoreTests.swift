@@ -66,7 +66,7 @@ struct MigrateStoreTests {
                 defer { withExtendedLifetime(lock) {} }
                 return try await migrate(url, to: newPath)
             }()
-            #expect(whileCopied.exitCode == 78 && whileCopied.error.contains("another pushctl (process "), "\(whileCopied.error)")
+            #expect(whileCopied.exitCode == 75 && whileCopied.error.contains("another pushctl (process "), "\(whileCopied.error)")
             let back = try await migrate(url, to: newPath)
             #expect(back.exitCode == 0, "\(back.error)")
             try await expectMoved(url, to: newPath, settings: shared, folder)

@@ -53,7 +53,7 @@ struct StartTests {
     func `a port in use is reported with its setting`(setting: String) async throws {
         let other = try RawServer { _ in }
         let result = try await serve(in: TemporaryFolder(), "\(setting)=127.0.0.1:\(other.port)")
-        #expect(result.exitCode == 78)
+        #expect(result.exitCode == 75)
         let problem = "pushserver: \(setting): cannot listen on 127.0.0.1:\(other.port): Address already in use"
         #expect(result.error.split(separator: "\n").last.map { $0 == problem } == true, "\(result.error)")
         other.stop()

@@ -50,12 +50,13 @@ extension TemporaryFolder {
     ///   test ends them.
     func openPostgreSQL(
         identity: FixedBytes<33> = identity, sealingKeys: SealingKeys? = StoreTests.sealingKeys(1), serverName: String = "one",
+        serverPart: String = "",
         clock: ManualClock? = nil, maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
         namedBundleIDs: Set<String> = []
     ) throws -> PostgreSQLStore {
         try PostgreSQLStore(
             newPostgreSQL(hasStillClock: clock != nil), identity: identity, sealingKeys: sealingKeys, serverName: serverName,
-            random: SplitMix64(seed: 1),
+            serverPart: serverPart, random: SplitMix64(seed: 1),
             maximumQueueCount: maximumQueueCount, maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs,
             clock: clock ?? ContinuousClock(), logger: quietLogger)
     }

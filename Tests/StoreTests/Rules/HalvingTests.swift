@@ -38,6 +38,12 @@ struct HalvingTests {
         #expect(run(count) { _ in .damaged }.failed == Array(0..<count))
     }
 
+    @Test func `the search for locked rows ends with the eighth, because a table may be locked`() {
+        let (parts, failed) = run(500) { _ in .rowLocked(by: nil) }
+        #expect(failed == Array(0..<500))
+        #expect(parts.count { $0.count == 1 } == 8 && parts.count < 30)
+    }
+
     @Test(arguments: [StoreError.unreachable(""), .unavailable(code: 13, text: ""), .closed])
     func `an error of the whole store fails all pieces that are left, without another transaction`(error: StoreError) {
         #expect(run(500) { _ in error } == (parts: [0..<500], failed: Array(0..<500)))

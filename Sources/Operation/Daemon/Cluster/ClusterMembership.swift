@@ -14,10 +14,15 @@ struct ClusterMembership: Service {
     let isReceiving: @Sendable () -> Bool
     let clock: any Clock<Duration>
     let logger: Logger
+    /// Called when the lease could not be renewed.
+    let countFailure: @Sendable () -> Void
     let resume: @Sendable (TakenWork) -> Void
 
+    /// Runs until the shutdown.
+    ///
+    /// - Throws: `StoreError` if another server runs under this one's name.
     func run() async throws {
-        await cancelWhenGracefulShutdown {
+        try await cancelWhenGracefulShutdown {
             var isFailing = false
             var lossCount = 0
             while (try? await clock.sleep(for: ClusterLimits.interval)) != nil {
@@ -26,7 +31,12 @@ struct ClusterMembership: Service {
                     resume(try await cluster.takePart(isReceiving: lossCount < Self.patience))
                     if isFailing { logger.notice("the lease of this server is renewed again") }
                     isFailing = false
+                } catch StoreError.nameTaken(let name) {
+                    throw StoreError.nameTaken(name: name)
+                } catch StoreError.duplicated(let name) {
+                    throw StoreError.duplicated(name: name)
                 } catch {
+                    countFailure()
                     if !isFailing { logger.error("the lease of this server cannot be renewed", metadata: ["error": "\(error)"]) }
                     isFailing = true
                 }

@@ -2,7 +2,9 @@ import Engine
 import Logging
 import Observation
 import ServiceLifecycle
+import Settings
 import StatusCrypto
+import Store
 import Transport
 
 /// The parts of a server and their connections.
@@ -26,9 +28,12 @@ struct Composition {
         let backup = base.backup()
         let engine = try base.engine(
             directory, canary == nil ? transport : CanaryTransport(transport: transport, canary: canaryNode), delivery)
+        let statementLog = base.store.cluster.map { StatementLogWatch(cluster: $0, clock: base.clock, logger: base.logger) }
         let conditions = ServerConditions(
             time: base.time, transport: transport, engine: engine, delivery: delivery, proxyDelivery: proxyDelivery,
-            damagedRows: DamagedRowConditions(store: base.store, time: base.sinceStart), canary: canary, backup: backup)
+            damagedRows: DamagedRowConditions(store: base.store, time: base.sinceStart),
+            wal: WALConditions(storage: base.settings.storage, time: base.sinceStart), cluster: base.store.cluster,
+            statementLog: statementLog, canary: canary, backup: backup)
         let readiness = base.readiness(conditions)
         let runbook = RunbookPage()
         let status = base.status(readiness, runbook, engine, transport, delivery, canary, backup)
@@ -48,6 +53,7 @@ struct Composition {
                 ("canary", canary),
                 ("automatic backup", backup),
                 ("re-sealing", ResealingService(store: base.store, clock: base.clock, logger: base.logger)),
+                ("watch of the statement log", statementLog),
                 ("readiness", readiness),
             ]
         services = parts.compactMap { part in part.service.map { (part.name, $0) } }

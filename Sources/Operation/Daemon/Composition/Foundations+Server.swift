@@ -57,7 +57,10 @@ extension Foundations {
     /// Creates the membership among several servers, or nil for a server with a database of its own.
     func membership(_ transport: any MessageTransport, _ engine: Engine, _ proxyDelivery: ProxyDelivery?) -> ClusterMembership? {
         store.cluster.map {
-            ClusterMembership(cluster: $0, isReceiving: { transport.healthIssues.isEmpty }, clock: clock, logger: logger) { work in
+            ClusterMembership(
+                cluster: $0, isReceiving: { transport.healthIssues.isEmpty }, clock: clock, logger: logger,
+                countFailure: engine.countStoreFailure
+            ) { work in
                 engine.resume(work)
                 proxyDelivery?.wake(work.waitingProxies)
             }

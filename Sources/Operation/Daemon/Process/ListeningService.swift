@@ -19,13 +19,17 @@ struct ListeningService: Service {
         do {
             try await service.run()
         } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
-            throw ListenError(description: unsafe "\(setting): cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))")
+            let reason = unsafe String(cString: strerror(error.errnoCode))
+            throw ListenError(
+                description: "\(setting): cannot listen on \(address): \(reason)", isTemporary: error.errnoCode != EACCES)
         } catch is SocketAddressError.UnknownHost {
-            throw ListenError(description: "\(setting): cannot listen on \(address): the host is unknown")
+            throw ListenError(description: "\(setting): cannot listen on \(address): the host is unknown", isTemporary: false)
         }
     }
 }
 
 struct ListenError: Error, CustomStringConvertible {
     let description: String
+    /// Whether the address may be free, or the interface up, at the next start.
+    let isTemporary: Bool
 }

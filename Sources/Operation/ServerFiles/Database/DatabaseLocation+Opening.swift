@@ -19,6 +19,8 @@ extension PostgreSQLStore: CheckpointKeeper {}
 package struct DatabaseUse: Sendable {
     /// The name among the servers of one database.
     package var serverName: String
+    /// The file of ``ServerPart``.
+    package var serverPartFile: String
     package var version: String
     package var maximumQueueCount: Int
     /// The limit of the database's size, above which new installations are refused, or nil for none.
@@ -26,9 +28,11 @@ package struct DatabaseUse: Sendable {
     package var namedBundleIDs: Set<String>
 
     package init(
-        serverName: String, version: String, maximumQueueCount: Int, maximumStoredByteCount: Int?, namedBundleIDs: Set<String>
+        serverName: String, serverPartFile: String, version: String, maximumQueueCount: Int, maximumStoredByteCount: Int?,
+        namedBundleIDs: Set<String>
     ) {
         self.serverName = serverName
+        self.serverPartFile = serverPartFile
         self.version = version
         self.maximumQueueCount = maximumQueueCount
         self.maximumStoredByteCount = maximumStoredByteCount
@@ -50,7 +54,8 @@ extension DatabaseLocation {
         case .postgresql:
             return try PostgreSQLStore(
                 connection(named: "pushserver \(use.serverName)"), identity: identity, sealingKeys: sealingKeys,
-                serverName: use.serverName, version: use.version, maximumQueueCount: use.maximumQueueCount,
+                serverName: use.serverName, serverPart: ServerPart.loadOrCreate(use.serverPartFile, logger: logger), version: use.version,
+                maximumQueueCount: use.maximumQueueCount,
                 maximumStoredByteCount: use.maximumStoredByteCount, namedBundleIDs: use.namedBundleIDs, logger: logger)
         }
     }
@@ -102,7 +107,7 @@ extension DatabaseLocation {
     /// Returns the problems that leave the database usable, in words for an operator.
     package func warnings() throws(StoreError) -> [String] {
         guard case .postgresql = self, try PostgreSQLStore.logsValues(connection(named: "pushserver")) else { return [] }
-        return ["PostgreSQL logs the values of statements, such as device tokens: set log_parameter_max_length to 0 (docs/SCALE.md)"]
+        return ["PostgreSQL logs the values of statements, which name clients: set log_parameter_max_length to 0 (docs/SCALE.md)"]
     }
 
     /// The parameters of a connection to a PostgreSQL database.

@@ -14,7 +14,7 @@ extension Settings {
     /// What the server tells its database about itself.
     package var databaseUse: DatabaseUse {
         DatabaseUse(
-            serverName: serverName, version: BuildInfo.version,
+            serverName: serverName, serverPartFile: serverPartFile, version: BuildInfo.version,
             maximumQueueCount: delivery?.maximumQueuedPushCount ?? ProtocolLimits.maximumQueuedPushCount,
             maximumStoredByteCount: registrationPolicy.maximumStoredByteCount, namedBundleIDs: delivery?.knownBundleIDs ?? [])
     }

@@ -8,12 +8,15 @@ struct ClusterCommand: AsyncParsableCommand {
         abstract: "List the servers that share a PostgreSQL database: leases, work and jobs.",
         discussion: "A fenced server has ended. The others take over its work; its number is kept for a week.")
 
+    @Flag(help: "List fenced servers as well.")
+    var all = false
+
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
         let report = try await database.serverDatabase().readCluster {
-            try await ClusterReport(reading: $0, at: WallClock.system.now())
+            try await ClusterReport(reading: $0, includesFenced: all, at: WallClock.system.now())
         }
         try output.print(report)
     }

@@ -133,7 +133,7 @@ struct Outbox: Sendable {
         whole.pushes += plan.changes(at: context.steadyNow, jitter: jitter)
         do {
             recorded.unregistered = try await store.update(whole, at: context.now)
-        } catch StoreError.alreadyEnded {
+        } catch StoreError.alreadyEnded, StoreError.rowLocked {
             recorded.isLeased = false
             recorded.unregistered = try await store.update(update, at: context.now)
         }

@@ -30,6 +30,7 @@ struct JournalReader<Item: Sendable>: Sendable {
             } catch {
                 guard !Task.isCancelled else { return }
                 failureCount += 1
+                context.storeHealth.count()
                 if failureCount == 1 {
                     context.logger.error("the store cannot be read; messages wait", metadata: ["error": "\(error)"])
                 }

@@ -6,8 +6,8 @@ import Tasks
 /// alone find no space. They wait in the journal, and delay no other message.
 ///
 /// A message that fails blocks its subjects. Later messages about a blocked subject wait too, because each would take the time of a lock.
-/// After a delay the first of them is tried alone. If it succeeds, the others return; if not, the delay doubles. Events go in, and the value
-/// performs no I/O.
+/// After a delay one of them is tried alone. If it succeeds, the others return; if not, the delay doubles, and the next trial is that of the
+/// next message, because a row of the first one alone may be locked. Events go in, and the value performs no I/O.
 struct BlockedMessages: Sendable {
     /// A row of the database that several messages may need.
     enum Subject: Hashable, Sendable {
@@ -15,7 +15,7 @@ struct BlockedMessages: Sendable {
         case installation(Installation)
     }
 
-    /// The delay before a trial. A lock held by mistake may last for hours, and each trial of it delays the writer by a tenth of a second.
+    /// The delay before a trial. A lock held by mistake may last for hours, and each trial of it delays the writer by half a second.
     static let backOff = BackOff(first: .seconds(1), longest: .seconds(30), minimumShare: 1)
 
     private struct Block: Sendable {
@@ -24,6 +24,8 @@ struct BlockedMessages: Sendable {
         var trialTime: Duration
         /// The message whose trial is in progress.
         var trial: Int64?
+        /// The message of the newest trial.
+        var lastTrial = Int64.min
         /// The rows of the messages that wait, in their order, with those of their segments.
         var waiting: [Int64: [Int64]] = [:]
     }
@@ -32,6 +34,8 @@ struct BlockedMessages: Sendable {
 
     /// Whether no subject is blocked.
     var isEmpty: Bool { blocks.isEmpty }
+    /// The number of messages that wait.
+    var count: Int { Set(blocks.values.flatMap(\.waiting.keys)).count }
     /// The monotonic time of the next trial; nil if no subject is blocked.
     var nextTrialTime: Duration? { blocks.values.map(\.trialTime).min() }
 
@@ -77,13 +81,14 @@ struct BlockedMessages: Sendable {
     mutating func startTrials(at now: Duration) -> [Int64] {
         var rows: [Int64] = []
         for (subject, block) in blocks where block.trialTime <= now {
-            guard let row = block.waiting.keys.min() else {
+            guard let row = block.waiting.keys.filter({ $0 > block.lastTrial }).min() ?? block.waiting.keys.min() else {
                 blocks[subject] = nil
                 continue
             }
             rows += block.waiting[row] ?? []
             blocks[subject]?.waiting[row] = nil
             blocks[subject]?.trial = row
+            blocks[subject]?.lastTrial = row
             blocks[subject]?.trialTime = now + Self.backOff.bound(afterFailures: block.failureCount + 1)
         }
         return Array(Set(rows))

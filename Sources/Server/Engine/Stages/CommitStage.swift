@@ -25,6 +25,8 @@ final class CommitStage: Sendable {
     private let queue = Monitor(CommitQueue())
     private let blocked = Monitor(BlockedMessages())
     private let pace = Mutex(CommitPace())
+    /// Whether the log says that messages wait for a locked row.
+    private let lockWarning = Atomic(false)
     /// The allowances after all durable decisions.
     private let allowances = Mutex(Allowances())
     /// The coalesced pushes since the last log line about them.
@@ -164,6 +166,7 @@ extension CommitStage {
             // reply then.
             context.giveBack(item.work.rows)
         } else if error.isBlocked, let message = item.work.undecided {
+            warn(of: error)
             block(message, message.subjects)
         } else if error.isOfWholeStore, isAlone, let message = item.work.undecided {
             // If the store is back and fails on it again, the message is tried alone, and delays no other.
@@ -246,6 +249,14 @@ extension CommitStage {
         }
     }
 
+    /// Warns when messages start to wait for a locked row, and whenever the store names the session that holds it.
+    private func warn(of error: any Error) {
+        guard case .rowLocked(let holder)? = error as? StoreError else { return }
+        guard lockWarning.exchange(true, ordering: .relaxed) == false || holder != nil else { return }
+        context.logger.warning(
+            "messages wait for a row that another session of the database holds", metadata: ["session": "\(holder ?? "unknown")"])
+    }
+
     private func block(_ message: OpenedEnvelope, _ subjects: [BlockedMessages.Subject]) {
         let now = context.time.elapsed()
         blocked.update { $0.failed(message.rows, subjects, at: now) }
@@ -256,7 +267,13 @@ extension CommitStage {
         guard blocked.read({ !$0.isEmpty }) else { return }
         let rows = blocked.update { $0.succeeded(stored.compactMap(\.work.undecided).flatMap(\.subjects)) }
         context.giveBack(rows)
+        if blocked.read(\.isEmpty), lockWarning.exchange(false, ordering: .relaxed) {
+            context.logger.warning("messages no longer wait for a row that another session of the database holds")
+        }
     }
+
+    /// The number of messages that wait for blocked rows.
+    var blockedCount: Int { blocked.read(\.count) }
 
     /// Starts the trials of blocked messages, until the task is cancelled.
     private func runTrials() async {

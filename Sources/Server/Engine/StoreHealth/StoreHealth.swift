@@ -12,7 +12,8 @@ final class StoreHealth: Sendable {
     static let longestWrite = Duration.seconds(5)
 
     static let errors = Metric(
-        .counter, "pushserver_storage_errors_total", help: "Writes that the database rejected.")
+        .counter, "pushserver_storage_errors_total",
+        help: "Writes and reads of messages that the database rejected, and failed renewals of the lease.")
 
     private let logger: Logger
     private let time: SteadyTime
@@ -76,6 +77,9 @@ final class StoreHealth: Sendable {
         failureCount.increment()
         report(error) { $0.failed(error) }
     }
+
+    /// Counts an error that says nothing about writes, such as that of a read.
+    func count() { failureCount.increment() }
 
     /// Performs a write, and reports its success or failure.
     func observing<Result>(_ write: () async throws -> Result) async throws -> Result {

@@ -1,9 +1,12 @@
+import Bytes
 package import Store
 
 /// The lock of an operator's command that copies or changes a database: while the command holds it, no server joins and no other such
-/// command begins.
+/// command starts.
 ///
-/// It is an advisory lock of a session. PostgreSQL releases it when the connection ends, so a killed command leaves no lock.
+/// It is the lock of a table, which only the owner of the tables can take. Every role may take an advisory lock, so the lock of 0.1.0 counts
+/// only if a session of this role or of a superuser has it. PostgreSQL releases both when the connection ends, so a killed command leaves no
+/// lock.
 package final class OperatorLock {
     private let connection: Connection
 
@@ -15,39 +18,97 @@ package final class OperatorLock {
     /// - Throws: `StoreError.locked` if another command holds the lock, or a server joins at this moment.
     package init(_ parameters: [String: String]) throws(StoreError) {
         do {
+            try Self.createTable(ConnectionSlot(parameters))
             connection = try Connection(parameters)
-            let isLocked = try connection.run([Command("SELECT pg_try_advisory_lock(\(Self.key))")])[0].map { try $0.next(Bool.self) }
-            guard isLocked == [true] else { throw try Self.error(connection.run([Self.holder])[0]) }
+            try Self.lock(connection)
         } catch {
             throw StoreError(error)
         }
     }
 
-    deinit { _ = try? connection.run([Command("SELECT pg_advisory_unlock(\(Self.key))")]) }
+    private static func lock(_ connection: Connection) throws {
+        // The transaction lasts as long as the command. Nothing else runs in it.
+        _ = try connection.run([Command("SET idle_in_transaction_session_timeout = 0"), Command("BEGIN")])
+        do {
+            _ = try connection.run([limit, Command("LOCK TABLE operator_lock IN EXCLUSIVE MODE")])
+        } catch {
+            guard error == .failed(state: PostgreSQLError.lockNotAvailable) else { throw error }
+            _ = try connection.run([Command("ROLLBACK")])
+            throw StoreError.locked(by: try first(of: connection.run([holder])[0]))
+        }
+        let takesEarlierLock = Command("SELECT pg_try_advisory_xact_lock(\(earlierKey))")
+        let isLocked = try connection.run([takesEarlierLock])[0].map { try $0.next(Bool.self) }
+        guard isLocked != [true], let holder = try first(of: connection.run([earlierHolder])[0]) else { return }
+        throw StoreError.locked(by: holder)
+    }
+
+    deinit { _ = try? connection.run([Command("ROLLBACK")]) }
+
+    /// Creates the table of the lock if it does not exist.
+    static func createTable(_ slot: ConnectionSlot) throws {
+        guard try !exists(slot) else { return }
+        do {
+            try slot.perform(.writing) { $0.add("CREATE TABLE IF NOT EXISTS operator_lock ()") }
+        } catch {
+            // Another server may have created it at the same time.
+            guard try exists(slot) else { throw error }
+        }
+    }
+
+    private static func exists(_ slot: ConnectionSlot) throws -> Bool {
+        try slot.perform(.reading) {
+            try $0.count("SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'operator_lock'") > 0
+        }
+    }
 
     /// Keeps the lock free until the end of the transaction in which a server joins.
     ///
     /// - Throws: `StoreError.locked` if a command holds the lock.
     static func exclude(by transaction: Transaction) throws {
-        let isFree = try transaction.first("SELECT pg_try_advisory_xact_lock_shared(\(key))") { try $0.next(Bool.self) }
-        guard isFree == true else { throw try error(transaction.fetch([holder])[0]) }
+        if let holder = try first(of: transaction.fetch([holder])[0]) { throw StoreError.locked(by: holder) }
+        do {
+            _ = try transaction.fetch([Command("LOCK TABLE operator_lock IN ROW SHARE MODE NOWAIT")])
+        } catch {
+            throw error == .failed(state: PostgreSQLError.lockNotAvailable) ? StoreError.locked(by: nil) : StoreError(error)
+        }
+        let takesEarlierLock = "SELECT pg_try_advisory_xact_lock_shared(\(earlierKey))"
+        guard try transaction.first(takesEarlierLock, read: { try $0.next(Bool.self) }) != true else { return }
+        if let holder = try first(of: transaction.fetch([earlierHolder])[0]) { throw StoreError.locked(by: holder) }
     }
 
-    private static func error(_ holders: Rows) throws -> StoreError {
-        .locked(by: try holders.map { try $0.next(String.self) }.first)
+    /// Lets only one of two servers that start at the same time create the tables, until the end of the transaction.
+    static func excludeStarts(by transaction: Transaction) {
+        transaction.add("LOCK TABLE operator_lock IN SHARE UPDATE EXCLUSIVE MODE")
     }
 
-    /// The number of the lock: `copy` in ASCII.
-    private static let key = 0x636f_7079
+    private static func first(of holders: Rows) throws -> String? {
+        try holders.map { PeerText(try $0.next(String.self)).description }.first
+    }
 
-    /// The query of the session that holds the lock. PostgreSQL shows the address to sessions of the same role.
-    private static let holder = Command(
+    /// Longer than PostgreSQL takes to interrupt a vacuum of the table.
+    private static let limit = Command("SET LOCAL lock_timeout = '2s'")
+
+    /// The number of the advisory lock of 0.1.0: `copy` in ASCII.
+    private static let earlierKey = 0x636f_7079
+
+    private static let holder = holder("relation = to_regclass('operator_lock') AND mode = 'ExclusiveLock'")
+    /// The session that holds the lock of 0.1.0, if it has this role or a superuser's.
+    private static let earlierHolder = holder(
         """
-        SELECT convert_to(concat(
-            application_name, ' (process ', pid, ' of PostgreSQL, from ', coalesce(host(client_addr), 'its own machine'),
-            ', connected since ', to_char(backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'), ' UTC)'), 'UTF8')
-        FROM pg_locks JOIN pg_stat_activity USING (pid)
-        WHERE locktype = 'advisory' AND objid = \(key) AND objsubid = 1 AND granted AND pid <> pg_backend_pid()
-            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        locktype = 'advisory' AND objid = \(earlierKey) AND objsubid = 1
+            AND usesysid IN (SELECT oid FROM pg_roles WHERE rolname = session_user OR rolsuper)
         """)
+
+    /// The query of the session that holds a lock. PostgreSQL shows the address to sessions of the same role.
+    private static func holder(_ condition: String) -> Command {
+        Command(
+            """
+            SELECT convert_to(concat(
+                application_name, ' (process ', pid, ' of PostgreSQL, from ', coalesce(host(client_addr), 'its own machine'),
+                ', connected since ', to_char(backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'), ' UTC)'), 'UTF8')
+            FROM pg_locks JOIN pg_stat_activity USING (pid)
+            WHERE \(condition) AND granted AND pid <> pg_backend_pid()
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            """)
+    }
 }

@@ -19,6 +19,8 @@ extension PostgreSQLStore: ClusterStore {
             if self.number != number { work = TakenWork() }
             if haveMembersChanged { work.haveMembersChanged = true }
         }
+        if self.number != number { lockedPushes.withLock { $0.removeOutcomes() } }
+        try await recordLockedOutcomes()
         // A member that is about to stop publishes what it has.
         let handsOver = !isReceiving && membership.withLock { !$0.isOwner && !$0.isStopping }
         let messages = try await handsOver ? handOverMessages() : takeMessages()
@@ -130,18 +132,27 @@ extension PostgreSQLStore: ClusterStore {
                     "UPDATE server SET lease_ends = now() + \(Member.lease), is_leaving = $2 WHERE number = $1", number,
                     !isReceiving || membership.withLock(\.isStopping))
             }
+            let isReplaced = try !isMember && member.isReplaced(since: number, database)
+            if isReplaced, !membership.withLock({ $0.replacements.mayRejoin(at: start) }) {
+                throw StoreError.duplicated(name: member.name)
+            }
             let number = isMember ? number : try member.join(database)
-            if mayFence { database.add("UPDATE server SET is_fenced = true WHERE lease_ends <= now() AND NOT is_fenced") }
-            database.add("DELETE FROM server WHERE is_fenced AND lease_ends < now() - \(Member.fencedMemory)")
+            // The row of another server that a session holds must not keep this one from renewing its lease.
+            func unlocked(_ condition: String) -> String {
+                "number = ANY(ARRAY(SELECT number FROM server WHERE \(condition) FOR UPDATE SKIP LOCKED))"
+            }
+            if mayFence { database.add("UPDATE server SET is_fenced = true WHERE \(unlocked("lease_ends <= now() AND NOT is_fenced"))") }
+            database.add("DELETE FROM server WHERE \(unlocked("is_fenced AND lease_ends < now() - \(Member.fencedMemory)"))")
             let living = try database.all(
                 """
                 SELECT number, NOT is_leaving AND lease_ends > now() + \(Member.lease) - \(Member.livingTime) FROM server
                 WHERE NOT is_fenced AND lease_ends > now()
                 """
             ) { (number: try $0.next(Int64.self), isOwner: try $0.next(Bool.self)) }
-            return (number: number, owners: living.filter(\.isOwner).map(\.number), memberCount: living.count)
+            return (number: number, isReplaced: isReplaced, owners: living.filter(\.isOwner).map(\.number), memberCount: living.count)
         }
         return membership.withLock { membership in
+            if renewal.isReplaced { membership.replacements.add(at: start) }
             membership.renew(as: renewal.number, at: start)
             return membership.update(owners: renewal.owners, memberCount: renewal.memberCount)
         }
@@ -154,7 +165,7 @@ extension PostgreSQLStore: ClusterStore {
             database.add(
                 """
                 UPDATE message SET is_taken = false, recorded_at = now() - \(Member.lease)
-                WHERE server = $1 AND is_taken AND is_unfinished
+                WHERE id = ANY(ARRAY(SELECT id FROM message WHERE server = $1 AND is_taken AND is_unfinished FOR UPDATE SKIP LOCKED))
                 """,
                 number)
         }
@@ -169,10 +180,12 @@ extension PostgreSQLStore: ClusterStore {
         return try await pool.perform(.writing) { database in
             let rows = try database.all(
                 """
-                UPDATE message SET server = $1, is_taken = true FROM server AS owner
-                WHERE message.server = owner.number AND message.is_unfinished AND message.is_taken = ANY(ARRAY[false, owner.is_fenced])
-                    AND (owner.is_fenced OR owner.number = $1 OR message.recorded_at < now() - \(Member.takingTime))
-                RETURNING message.id, message.state
+                UPDATE message SET server = $1, is_taken = true WHERE id = ANY(ARRAY(
+                    SELECT message.id FROM message JOIN server AS owner ON message.server = owner.number
+                    WHERE message.is_unfinished AND message.is_taken = ANY(ARRAY[false, owner.is_fenced])
+                        AND (owner.is_fenced OR owner.number = $1 OR message.recorded_at < now() - \(Member.takingTime))
+                    FOR UPDATE OF message SKIP LOCKED))
+                RETURNING id, state
                 """,
                 number
             ) { (id: try $0.next(Int64.self), state: try $0.next(MessageState.self)) }

@@ -1,7 +1,7 @@
 import StoreSQL
 
 /// A statement with its values in binary format.
-struct Command {
+struct Command: Sendable {
     let sql: String
     private(set) var types: [UInt32] = []
     /// All values one after the other.

@@ -1,3 +1,4 @@
+import Bytes
 import CLibPQ
 import Glibc
 import Store
@@ -111,7 +112,9 @@ import Store
     }
 
     /// The last message of libpq about the connection, without values.
-    private var message: String { unsafe String(cString: PQerrorMessage(connection)).split(separator: "\n").first.map(String.init) ?? "" }
+    private var message: String {
+        unsafe String(cString: PQerrorMessage(connection)).split(separator: "\n").first.map { PeerText($0).description } ?? ""
+    }
 
     /// Lends strings as an array of C strings that ends with a null pointer.
     private static func withCStrings<Result>(

@@ -19,12 +19,13 @@ final class ConnectionPool: Sendable {
     private let state = Mutex(State())
     private let semaphore = DispatchSemaphore(value: 0)
 
-    init(_ parameters: [String: String], connectionCount: Int) {
+    /// - Parameter limitsLocks: Whether a transaction fails that waits for a lock longer than ``LockLimit/batch``.
+    init(_ parameters: [String: String], connectionCount: Int, limitsLocks: Bool = false) {
         state.withLock { $0.threadCount = connectionCount }
         for _ in 0..<connectionCount {
             // The thread owns the pool: it ends when the pool is closed.
             startThread(named: "postgresql") { [self] in
-                var slot = ConnectionSlot(parameters)
+                var slot = ConnectionSlot(parameters, limitsLocks: limitsLocks)
                 while let job = take() { job(slot) }
                 slot = ConnectionSlot(parameters)
                 end()
@@ -105,12 +106,13 @@ final class ConnectionSlot {
     private static let lookUpIntervalMicroseconds: UInt32 = 100_000
 
     private let parameters: [String: String]
-    private let writer = Int64.random(in: .min ... .max)
+    private let limitsLocks: Bool
+    private var writer = Int64.random(in: .min ... .max)
     private var transactionCount: Int64 = 0
     private var connection: Connection?
 
-    init(_ parameters: [String: String]) {
-        self.parameters = parameters
+    init(_ parameters: [String: String], limitsLocks: Bool = false) {
+        (self.parameters, self.limitsLocks) = (parameters, limitsLocks)
     }
 
     func perform<Result>(_ kind: Transaction.Kind, _ body: (Transaction) throws -> Result) throws -> Result {
@@ -119,6 +121,8 @@ final class ConnectionSlot {
             do {
                 return try attempt(kind, body)
             } catch let error as PostgreSQLError {
+                // The row of the mark, too, may be locked. The next transaction leaves its mark in another one.
+                if error == .failed(state: PostgreSQLError.lockNotAvailable) { writer = .random(in: .min ... .max) }
                 guard error.isTransient, attemptCount < Self.maximumAttemptCount else { throw StoreError(error) }
                 attemptCount += 1
             }
@@ -183,7 +187,8 @@ final class ConnectionSlot {
         if let connection, connection.isAlive() { return connection }
         connection = nil
         let connection = try Connection(parameters)
-        _ = try connection.run([Command(Self.durability), Command("SELECT \(Self.settings.joined(separator: ", "))")])
+        _ = try connection.run(
+            [Command(Self.durability), Command("SELECT \(Self.settings.joined(separator: ", "))")] + (limitsLocks ? [LockLimit.batch] : []))
         self.connection = connection
         return connection
     }

@@ -145,7 +145,7 @@ extension WriteTransaction {
         let unused = try database.all(
             """
             \(Self.selectRegistration)
-            WHERE id BETWEEN $1 AND $2 AND is_live AND updated_at < $3 AND coalesce(delivered_at, 0) < $3 ORDER BY id FOR UPDATE
+            WHERE id BETWEEN $1 AND $2 AND is_live AND updated_at < $3 AND coalesce(delivered_at, 0) < $3 ORDER BY id FOR UPDATE SKIP LOCKED
             """,
             rows.lowerBound, rows.upperBound, oldest
         ) { try $0.nextLiveRegistration(sealing) }

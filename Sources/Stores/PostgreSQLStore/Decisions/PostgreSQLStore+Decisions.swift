@@ -2,6 +2,7 @@ import Bytes
 package import Envelope
 import PushProtocol
 package import Store
+import Synchronization
 
 extension PostgreSQLStore {
     package func commit<Work: Sendable, Outcome: Sendable>(
@@ -11,8 +12,12 @@ extension PostgreSQLStore {
         var committed = Committed<Outcome>(outcomes: [], topicChanges: [])
         var halving = Halving(count: work.count)
         while let positions = halving.next {
+            let pieces = Array(work[positions])
             do {
-                let part = try await attempt(Array(work[positions]), at: now, loading: lookups, deciding: decide)
+                let limit = positions.count < work.count ? LockLimit.part : nil
+                let part = try await namingHolder(isAlone: positions.count == 1, within: limit) { limit in
+                    try await self.attempt(pieces, within: limit, at: now, loading: lookups, deciding: decide)
+                }
                 committed.outcomes += part.outcomes.map { .success($0) }
                 committed.topicChanges += part.topicChanges
                 committed.supersededReplies += part.supersededReplies
@@ -24,12 +29,41 @@ extension PostgreSQLStore {
         return committed
     }
 
+    /// Attempts work. If a row is locked, attempts it once more and finds the session that holds the row, unless one was looked for a short
+    /// time ago: PostgreSQL tells it only while a transaction waits. The second attempt therefore has the limit of a batch.
+    ///
+    /// - Parameter isAlone: Whether the work is a single piece, which will not be tried in parts.
+    private func namingHolder<Result: Sendable>(
+        isAlone: Bool, within limit: Command?, _ attempt: @escaping @Sendable (Command?) async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await attempt(limit)
+        } catch StoreError.rowLocked where isAlone && mayLookForHolder() {
+            async let second = attempt(nil)
+            let holder = try? await read { database in
+                database.add(LockLimit.holderDelay)
+                return try database.fetch([LockLimit.holder])[0].map { PeerText(try $0.next(String.self)).description }.first
+            }
+            do { return try await second } catch StoreError.rowLocked { throw StoreError.rowLocked(by: holder ?? nil) }
+        }
+    }
+
+    private func mayLookForHolder() -> Bool {
+        let now = time.elapsed()
+        return holderLookup.withLock { last in
+            guard last.map({ now - $0 >= LockLimit.holderInterval }) ?? true else { return false }
+            last = now
+            return true
+        }
+    }
+
     private func attempt<Work: Sendable, Outcome: Sendable>(
-        _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
+        _ work: [Work], within limit: Command?, at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
         deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
     ) async throws -> (outcomes: [Outcome], topicChanges: [TopicChange], supersededReplies: [Int64]) {
         let wanted = lookups(work)
         return try await write { [size] transaction in
+            if let limit { transaction.database.add(limit) }
             let known = try KnownFacts(
                 transaction, answering: wanted, isStorageFull: { try size.exceeds($0, transaction.database) }, at: now)
             var batch = DecidedBatch(facts: known.facts)

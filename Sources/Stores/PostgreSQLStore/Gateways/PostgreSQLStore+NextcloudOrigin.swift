@@ -60,7 +60,11 @@ extension WriteTransaction {
     /// - Returns: Whether there were any.
     func takeOriginPushes() throws -> Bool {
         let fenced = "SELECT number FROM server WHERE is_fenced"
-        return try database.run("UPDATE nextcloud_origin_push SET server = $1 WHERE server IN (\(fenced))", server) > 0
+        return try database.run(
+            """
+            UPDATE nextcloud_origin_push SET server = $1
+            WHERE id = ANY(ARRAY(SELECT id FROM nextcloud_origin_push WHERE server IN (\(fenced)) FOR UPDATE SKIP LOCKED))
+            """, server) > 0
     }
 
     /// Returns the proxies for which this server's pushes wait.

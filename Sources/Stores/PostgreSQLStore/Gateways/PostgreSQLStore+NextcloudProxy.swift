@@ -110,7 +110,8 @@ extension WriteTransaction {
         database.add(
             """
             UPDATE nextcloud_device SET removed_at = $1, \(Self.eraseTokens) WHERE identifier IN (
-                SELECT identifier FROM nextcloud_device WHERE removed_at IS NULL AND used_at < $2 LIMIT $3)
+                SELECT identifier FROM nextcloud_device WHERE removed_at IS NULL AND used_at < $2 LIMIT $3
+                FOR UPDATE SKIP LOCKED)
             """,
             now, oldest, limit)
     }

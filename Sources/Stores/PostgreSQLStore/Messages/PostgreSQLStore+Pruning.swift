@@ -15,7 +15,11 @@ extension PostgreSQLStore {
             guard try transaction.takeJob("prune") else { return Pruned(messageCount: 0, pushCount: 0) }
             let database = transaction.database
             // The outcome of a commit is looked up for a minute.
-            database.add("DELETE FROM last_write WHERE written_at < now() - interval '1 day'")
+            database.add(
+                """
+                DELETE FROM last_write WHERE writer IN (
+                    SELECT writer FROM last_write WHERE written_at < now() - interval '1 day' FOR UPDATE SKIP LOCKED)
+                """)
             let results = try database.fetch([
                 Command(
                     """
@@ -34,19 +38,22 @@ extension PostgreSQLStore {
                 Command(
                     """
                     DELETE FROM suspect_token
-                    WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE tried_at < $1 LIMIT $2)
+                    WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE tried_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
                     """, now.advanced(by: .zero - Suspicion.lifetime), limit),
                 Command(
                     """
-                    DELETE FROM proven_token WHERE token_digest IN (SELECT token_digest FROM proven_token WHERE delivered_at < $1 LIMIT $2)
+                    DELETE FROM proven_token WHERE token_digest IN (
+                        SELECT token_digest FROM proven_token WHERE delivered_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
                     """, oldest.provenTokens, limit),
                 Command(
-                    "DELETE FROM dead_registration WHERE id IN (SELECT id FROM dead_registration WHERE died_at < $1 LIMIT $2)",
-                    oldest.deadRegistrations, limit),
+                    """
+                    DELETE FROM dead_registration WHERE id IN (
+                        SELECT id FROM dead_registration WHERE died_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
+                    """, oldest.deadRegistrations, limit),
                 Command(
                     """
                     DELETE FROM nextcloud_device WHERE identifier IN (
-                        SELECT identifier FROM nextcloud_device WHERE removed_at < $1 LIMIT $2)
+                        SELECT identifier FROM nextcloud_device WHERE removed_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
                     """, oldest.removedDevices, limit),
             ])
             let messages = try results[0].map { try Milestone(messageState: $0.next(), ignoreReason: $0.next()) }

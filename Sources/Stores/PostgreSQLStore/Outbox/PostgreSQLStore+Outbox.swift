@@ -10,8 +10,13 @@ extension PostgreSQLStore {
     package func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int {
         try await write { [outbox] transaction in
             let (database, server) = (transaction.database, transaction.server)
+            // This server takes the others later, with those of servers that are fenced meanwhile.
             database.add(
-                "UPDATE push SET server = $1 WHERE \(OpenPushes.due) AND server IN (SELECT number FROM server WHERE is_fenced)", server)
+                """
+                UPDATE push SET server = $1 WHERE id = ANY(ARRAY(
+                    SELECT id FROM push WHERE \(OpenPushes.due) AND server IN (SELECT number FROM server WHERE is_fenced)
+                    FOR UPDATE SKIP LOCKED))
+                """, server)
             database.add(
                 "DELETE FROM damaged_row WHERE kind = 'push' AND row IN (SELECT id FROM push WHERE server = $1 AND \(OpenPushes.due))",
                 server)
@@ -41,10 +46,11 @@ extension PostgreSQLStore {
 
     package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
         let server = number
+        let locked = pushesToAvoid()
         let (pushes, damaged) = try await read { [outbox, sealing] database in
             var damaged: [Int64] = []
             let results = try database.fetch(
-                PushTrust.allCases.flatMap { DuePushes.commands(of: server, route, $0, at: now, limit: limit) })
+                PushTrust.allCases.flatMap { DuePushes.commands(of: server, route, $0, except: locked, at: now, limit: limit) })
             var due: [PushTrust: DuePushes] = [:]
             for (index, trust) in PushTrust.allCases.enumerated() {
                 due[trust] = DuePushes(
@@ -75,15 +81,17 @@ extension PostgreSQLStore {
 
     package func nextAttempt(route: String) async throws -> Timestamp? {
         let server = number
+        let locked = pushesToAvoid()
         return try await read { database in
             let next = try database.first(
                 """
                 SELECT min(first.next_attempt_at) FROM unnest($3::int8[]) AS level (trust), LATERAL (
                     SELECT next_attempt_at FROM push
                     WHERE server = $1 AND route = $2 AND trust = level.trust AND \(OpenPushes.due) AND next_attempt_at < \(Int64.max)
+                        AND id <> ALL($4)
                     ORDER BY next_attempt_at LIMIT 1
                 ) AS first
-                """, server, route, SQLArray(PushTrust.allCases)
+                """, server, route, SQLArray(PushTrust.allCases), SQLArray(locked)
             ) { try $0.next(Timestamp?.self) }
             return next ?? nil
         }
@@ -99,7 +107,7 @@ extension PostgreSQLStore {
                 SELECT id, key_hash, installation_id, trust FROM push
                 WHERE id = ANY($1) AND route = $2 AND reason = ANY($3) AND next_attempt_at > $4 AND \(OpenPushes.byRow)
                     AND state <> \(OpenPushState.leased.rawValue) AND server = $5
-                ORDER BY id
+                ORDER BY id FOR UPDATE SKIP LOCKED
                 """,
                 SQLArray(examined), route, SQLArray(reasons.map(\.rawValue)), now, transaction.server
             ) { WaitingPush(id: try $0.next(), target: try $0.nextInstallation(), trust: try $0.next()) }
@@ -127,11 +135,10 @@ extension PostgreSQLStore {
     }
 
     package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration] {
-        try await write { transaction in
-            let changes = ChangeOrder(update)
-            try transaction.applyPushes(changes, at: now)
-            for (route, topic) in update.deliveredBundleIDs { try transaction.addDeliveredBundleID(topic, in: route) }
-            return try changes.tokens.flatMap { try transaction.apply($0, at: now) }
+        do {
+            return try await write { try $0.apply(update, at: now) }
+        } catch StoreError.rowLocked {
+            return try await applyUnlessLocked(update, at: now)
         }
     }
 
@@ -239,7 +246,7 @@ extension WriteTransaction {
             SELECT id, key_hash, installation_id, trust FROM push
             WHERE key_hash = $1 AND installation_id = $2 AND \(OpenPushes.ofTarget) AND route = $3 AND next_attempt_at > $4
                 AND reason = ANY($5) AND state <> \(OpenPushState.leased.rawValue) AND server = $6
-            ORDER BY id
+            ORDER BY id FOR UPDATE SKIP LOCKED
             """,
             release.target.keyHash, release.target.installationID, release.route, release.now, SQLArray(reasons.map(\.rawValue)), server
         ) { WaitingPush(id: try $0.next(), target: try $0.nextInstallation(), trust: try $0.next()) }
@@ -249,23 +256,28 @@ extension WriteTransaction {
 
 extension DuePushes {
     /// The queries of the pushes without attempts and of the others.
-    fileprivate static func commands(of server: Int64, _ route: String, _ trust: PushTrust, at now: Timestamp, limit: Int) -> [Command] {
+    ///
+    /// - Parameter locked: The pushes to leave out.
+    fileprivate static func commands(
+        of server: Int64, _ route: String, _ trust: PushTrust, except locked: [Int64], at now: Timestamp, limit: Int
+    ) -> [Command] {
         [
             Command(
                 """
                 SELECT next_attempt_at, id FROM push
                 WHERE server = $1 AND route = $2 AND trust = $3 AND \(OpenPushes.due) AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+                    AND id <> ALL($5)
                 ORDER BY next_attempt_at, id LIMIT $4
                 """,
-                server, route, trust, limit),
+                server, route, trust, limit, SQLArray(locked)),
             Command(
                 """
                 SELECT id FROM push
                 WHERE server = $1 AND route = $2 AND trust = $3 AND \(OpenPushes.due)
-                    AND next_attempt_at BETWEEN \(OutboxFairQueue.roundLimit) AND $4
+                    AND next_attempt_at BETWEEN \(OutboxFairQueue.roundLimit) AND $4 AND id <> ALL($6)
                 ORDER BY next_attempt_at, id LIMIT $5
                 """,
-                server, route, trust, now, limit),
+                server, route, trust, now, limit, SQLArray(locked)),
         ]
     }
 }

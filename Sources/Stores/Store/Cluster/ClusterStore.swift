@@ -48,6 +48,9 @@ package protocol ClusterStore: Sendable {
     /// Tells the other members to record no further messages for this one, because it is about to stop.
     func stopReceiving() async throws
 
+    /// Returns whether the server of the database logs the values of statements, which name clients.
+    func logsValues() async throws -> Bool
+
     /// Returns all members, and the work of each.
     func members() async throws -> [ClusterMember]
 }
@@ -55,6 +58,9 @@ package protocol ClusterStore: Sendable {
 extension ClusterStore {
     /// Takes part as a server whose node works.
     package func takePart() async throws -> TakenWork { try await takePart(isReceiving: true) }
+
+    /// Whether the lease was renewed within ``ClusterLimits/renewalDelay``. Without that, the server is not ready.
+    package var hasRecentLease: Bool { holdsLease(as: number, for: ClusterLimits.lease - ClusterLimits.renewalDelay) }
 }
 
 package enum ClusterLimits {
@@ -62,6 +68,8 @@ package enum ClusterLimits {
     package static let interval = Duration.milliseconds(500)
     /// A shorter lease would fence servers whose database restarts.
     package static let lease = Duration.seconds(15)
+    /// Ten renewals, which fail or hang for a reason that does not pass by itself.
+    package static let renewalDelay = Duration.seconds(5)
     /// How long after its last renewal a member counts as living when an owner is chosen.
     package static let livingTime = Duration.seconds(3)
     /// Any member takes a recorded message that its owner has not taken within this time.

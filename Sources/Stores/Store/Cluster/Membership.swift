@@ -15,6 +15,7 @@ package struct Membership: Sendable, Equatable {
     private var heldSince: Duration
     /// Whether this server is about to stop.
     package var isStopping = false
+    package var replacements = Replacements()
 
     /// Creates the membership of a server that has just joined.
     package init(number: Int64, at now: Duration) {
@@ -73,4 +74,20 @@ package struct Membership: Sendable, Equatable {
         mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
         return mixed ^ mixed >> 31
     }
+}
+
+/// The times at which another process with this server's name and folder has joined, and so fenced this one.
+///
+/// Once is normal, for example if a frozen process wakes up after its successor has started. Two processes that run with copies of a folder
+/// fence each other twice a second.
+package struct Replacements: Sendable, Equatable {
+    /// A process that was replaced within this time, and is replaced again, stops.
+    package static let memory = Duration.seconds(30)
+
+    private var last: Duration?
+
+    package mutating func add(at now: Duration) { last = now }
+
+    /// Whether a process that was replaced may join again.
+    package func mayRejoin(at now: Duration) -> Bool { last.map { now - $0 > Self.memory } ?? true }
 }

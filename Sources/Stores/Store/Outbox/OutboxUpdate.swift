@@ -34,6 +34,8 @@ package struct OutboxUpdate: Sendable {
             self.reason = reason
             self.refusals = refusals
         }
+
+        package var isLease: Bool { if case .lease = change { true } else { false } }
     }
 
     /// The pushes to make due when a suspicion ends: those to an installation that wait after an attempt or for that of another push.

@@ -1,0 +1,23 @@
+import Bytes
+import Logging
+
+/// A random text next to the admin token that tells this machine from another one with the same `server.name`, such as a clone.
+enum ServerPart {
+    /// - Returns: The text, which a first start creates; empty if the machine has no folder to keep it in.
+    static func loadOrCreate(_ path: String, logger: Logger) -> String {
+        let file = PrivateFile(path: path)
+        do {
+            if let part = try file.read(), !part.isEmpty { return PeerText(utf8: part).description }
+            var random = SecureRandom()
+            let part = Hex.encode(random.bytes(8))
+            try file.makeFolder()
+            try file.write(Array(part.utf8), replaces: true)
+            return part
+        } catch {
+            logger.warning(
+                "servers with this one's name would be taken for it, because its own mark cannot be kept",
+                metadata: ["file": "\(file.path)", "error": "\(error)"])
+            return ""
+        }
+    }
+}

@@ -1,0 +1,206 @@
+import Bytes
+import Envelope
+import PushProtocol
+import Store
+import TestSupport
+import Testing
+
+@testable import PostgreSQLStore
+
+/// Another session of the database holds a row, as a person does who left a transaction open.
+@Suite(.safetyNet) struct LockedRowTests {
+    private func register(_ registrations: [Registration], in store: PostgreSQLStore) async -> [Result<Void, any Error>] {
+        await store.commit(registrations, at: start) { registrations in
+            var lookups = Lookups()
+            lookups.registrations = Set(registrations.map(\.installation))
+            return lookups
+        } deciding: { registration, batch in
+            batch.register(registration, topics: topics)
+        }.outcomes
+    }
+
+    /// Locks rows of a database until the body returns.
+    private func withLock(on rows: String, in folder: TemporaryFolder, _ body: () async throws -> Void) async throws {
+        var parameters = try folder.newPostgreSQL()
+        parameters["application_name"] = "forgotten psql"
+        let other = try Connection(parameters)
+        _ = try other.run([Command("BEGIN")])
+        _ = try other.run([Command("SELECT true FROM \(rows) FOR UPDATE")])
+        try await body()
+        _ = try other.run([Command("ROLLBACK")])
+    }
+
+    /// Passes a store with eight devices, and a push for each.
+    private func withPushes(_ body: (PostgreSQLStore, TemporaryFolder, [QueuedPush]) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.openPostgreSQL()
+        let phones = (1...8).map { installation(1, key: $0) }
+        for outcome in await register(phones.map { registration($0) }, in: store) { try outcome.get() }
+        try await store.apply(at: start) { batch in
+            for (number, phone) in phones.enumerated() {
+                var push = push(number)
+                (push.target, push.apnTopic) = (phone, "im.status.ethereum")
+                batch.enqueue(push, message: 1)
+            }
+        }
+        let pushes = try await store.duePushes(route: "", at: start, limit: 100)
+        #expect(pushes.count == 8)
+        try await body(store, folder, pushes)
+        await store.close()
+    }
+
+    private static let registrationRow = "registration WHERE id = 3"
+
+    @Test func `a locked row stops the messages about it, and an error names the session`() async throws {
+        try await withPushes { store, folder, _ in
+            let newer = (1...8).map { registration(installation(1, key: $0), version: 2) }
+            try await withLock(on: Self.registrationRow, in: folder) {
+                let outcomes = await register(newer, in: store)
+                for (number, outcome) in outcomes.enumerated() {
+                    guard number == 2 else {
+                        #expect(throws: Never.self) { try outcome.get() }
+                        continue
+                    }
+                    guard case .failure(let error) = outcome, case .rowLocked(let holder)? = error as? StoreError else {
+                        Issue.record("not locked: \(outcome)")
+                        continue
+                    }
+                    #expect(holder?.hasPrefix("forgotten psql of postgres (process ") == true, "\(holder ?? "")")
+                }
+            }
+            for outcome in await register([newer[2]], in: store) { try outcome.get() }
+        }
+    }
+
+    @Test func `outcomes of pushes are recorded although the row of a device is locked`() async throws {
+        try await withPushes { store, folder, pushes in
+            try await withLock(on: Self.registrationRow, in: folder) {
+                var update = OutboxUpdate()
+                update.pushes = pushes.map { .init(id: $0.id, .finish(.sent)) }
+                update.tokens = pushes.compactMap { $0.registration.map { .delivered($0) } }
+                _ = try await store.update(update, at: start)
+                #expect(try await store.queuedPushCount() == 0)
+                let proven = try await store.read { try $0.count("SELECT count(*) FROM registration WHERE delivered_at IS NOT NULL") }
+                #expect(proven == 7)
+            }
+        }
+    }
+
+    @Test func `the outcome of a locked push is recorded once its row is free, and the others immediately`() async throws {
+        try await withPushes { store, folder, pushes in
+            try await withLock(on: "push WHERE id = \(pushes[2].id)", in: folder) {
+                try await store.change(pushes.map(\.id), to: .finish(.sent))
+                #expect(try await store.queuedPushCount() == 1)
+                _ = try await store.takePart()
+                #expect(try await store.queuedPushCount() == 1)
+            }
+            _ = try await store.takePart()
+            #expect(try await store.queuedPushCount() == 0)
+        }
+    }
+
+    @Test func `the outcome of a locked push is recorded at the latest when the server stops`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.openPostgreSQL()
+        try await store.enqueue([push()])
+        try await withLock(on: "push", in: folder) { try await store.change([1], to: .finish(.sent)) }
+        await store.close()
+        let successor = try folder.openPostgreSQL()
+        #expect(try await successor.queuedPushCount() == 0)
+        await successor.close()
+    }
+
+    @Test func `attempts at a locked push are not planned for five seconds, and others go on`() async throws {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock()
+        let store = try folder.openPostgreSQL(clock: clock)
+        try await store.enqueue((1...8).map { push($0) })
+        try await withLock(on: "push WHERE id = 3", in: folder) {
+            await #expect(throws: StoreError.rowLocked(by: nil)) { try await store.lease(Array(1...8)) }
+            let others = try await store.duePushes(route: "", at: start, limit: 100).map(\.id)
+            #expect(others.sorted() == [1, 2, 4, 5, 6, 7, 8])
+            try await store.lease(others)
+            #expect(try await store.nextAttempt(route: "") == nil)
+            #expect(try await store.retryNow(route: "", reasons: [], after: 0, at: start) == nil)
+        }
+        clock.advance(by: LockedPushes.avoidanceTime)
+        #expect(try await store.duePushes(route: "", at: start, limit: 100).map(\.id) == [3])
+        await store.close()
+    }
+
+    @Test func `waiting pushes become due although the row of one is locked`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.openPostgreSQL()
+        try await store.enqueue((1...3).map { push($0) })
+        var update = OutboxUpdate()
+        update.pushes = (1...3).map { .init(id: $0, .postpone(until: start.advanced(by: .seconds(60))), reason: .unavailable) }
+        _ = try await store.update(update, at: start)
+        try await withLock(on: "push WHERE id = 2", in: folder) {
+            let next = try await store.retryNow(route: "", reasons: [.unavailable], after: 0, at: start)
+            let due = try await store.duePushes(route: "", at: start, limit: 100).map(\.id)
+            #expect(next == nil && due.sorted() == [1, 3])
+        }
+        await store.close()
+    }
+
+    @Test func `leases fail together with a locked row, so that outcomes can be recorded without them`() async throws {
+        try await withPushes { store, folder, pushes in
+            try await withLock(on: Self.registrationRow, in: folder) {
+                var update = OutboxUpdate()
+                update.pushes = pushes.map { .init(id: $0.id, .lease) }
+                update.tokens = pushes.compactMap { $0.registration.map { .delivered($0) } }
+                await #expect(throws: StoreError.rowLocked(by: nil)) { try await store.update(update, at: start) }
+                let due = try await store.duePushes(route: "", at: start, limit: 100)
+                #expect(due.count == 8)
+            }
+        }
+    }
+
+    @Test func `a server takes over the messages of another except a locked one`() async throws {
+        let folder = try TemporaryFolder()
+        let (one, two) = (try folder.openPostgreSQL(), try folder.openPostgreSQL(serverName: "two"))
+        for number in 1...3 { _ = try await one.record(number) }
+        try await two.pool.perform(.writing) { $0.add("UPDATE server SET is_fenced = true WHERE name = 'one'") }
+        try await withLock(on: "message WHERE id = 2", in: folder) {
+            let taken = try await two.takePart().undecided
+            #expect(taken == [1, 3])
+        }
+        #expect(try await two.takePart().undecided == [2])
+        await one.close()
+        await two.close()
+    }
+
+    @Test func `the locked row of another server keeps no server from renewing its lease`() async throws {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock()
+        let (one, two) = (try folder.openPostgreSQL(clock: clock), try folder.openPostgreSQL(serverName: "two", clock: clock))
+        // Once its lease has lasted for its own length, a server fences others.
+        for _ in 0..<3 {
+            _ = try await two.takePart()
+            clock.advance(by: ClusterLimits.lease / 2)
+        }
+        _ = try await two.takePart()
+        try await two.pool.perform(.writing) { $0.add("UPDATE server SET lease_ends = now() WHERE name = 'one'") }
+        try await withLock(on: "server WHERE name = 'one'", in: folder) { _ = try await two.takePart() }
+        #expect(two.holdsLease(as: two.number, for: ClusterLimits.lease - .milliseconds(1)))
+        _ = try await two.takePart()
+        #expect(try await two.members().map(\.state) == [.fenced, .alive])
+        await one.close()
+        await two.close()
+    }
+
+    @Test func `rows that another session holds are not pruned, and the others are`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.openPostgreSQL()
+        var update = OutboxUpdate()
+        update.tokens = (1...3).map { .suspect(hash($0), Suspicion(since: start, refusedAt: start), route: "ios") }
+        _ = try await store.update(update, at: start)
+        let late = start.advanced(by: .seconds(365 * 86_400))
+        try await withLock(on: "(SELECT * FROM suspect_token LIMIT 1) AS first, suspect_token WHERE suspect_token = first", in: folder) {
+            let pruned = try await store.prune(at: late)
+            #expect(pruned.deadTokenCount == 2)
+        }
+        #expect(try await store.prune(at: late).deadTokenCount == 1)
+        await store.close()
+    }
+}
