@@ -15,18 +15,20 @@ extension WriteTransaction {
         let contents = registrations.map(\.registration.content)
         let installations = InstallationColumns(registrations.map(\.registration.installation))
         let secrets = try registrations.map { try RegistrationColumns($0.registration, sealing) }
-        // A registration with another token or bundle id has no delivery yet.
+        let writtenCodes = try contents.map { try sealing.code(of: $0.deviceToken) }
+        // A registration with another token or bundle id has no delivery yet. A row of 0.1.0 has the code of its token as it was written.
         database.add(
             """
             UPDATE registration SET delivered_at = NULL, first_delivered_at = NULL
-            FROM unnest($1::bytea[], $2::bytea[], $3::int8[], $4::bytea[], $5::bytea[])
-                AS new (key_hash, installation_id, token_type, apn_topic, token_code)
+            FROM unnest($1::bytea[], $2::bytea[], $3::int8[], $4::bytea[], $5::bytea[], $6::bytea[])
+                AS new (key_hash, installation_id, token_type, apn_topic, token_code, written_code)
             WHERE registration.key_hash = new.key_hash AND registration.installation_id = new.installation_id AND delivered_at IS NOT NULL
                 AND (registration.token_type <> new.token_type OR registration.apn_topic <> new.apn_topic
-                    OR registration.token_code IS DISTINCT FROM new.token_code)
+                    OR registration.token_code IS DISTINCT FROM new.token_code
+                        AND registration.token_code IS DISTINCT FROM new.written_code)
             """,
             installations.keyHashes, installations.installationIDs, SQLArray(contents.map(\.tokenType)), SQLArray(contents.map(\.apnTopic)),
-            SQLArray(secrets.map(\.tokenCode)))
+            SQLArray(secrets.map(\.tokenCode)), SQLArray(writtenCodes))
         let rows = try database.all(
             """
             INSERT INTO registration (
