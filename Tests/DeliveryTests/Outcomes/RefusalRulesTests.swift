@@ -69,9 +69,10 @@ import Testing
         #expect(judge(2, firstAt: 403)?.isDead == false && judge(1, firstAt: 2)?.isDead == false)
         // The last of them counts too, however many have counted before.
         #expect(judge(9, firstAt: 2, deliveryAt: 999)?.isDead == false)
-        // A mixed or failing route counts nothing.
+        // A mixed or failing route counts nothing, and puts what counted before in doubt.
         let mixed = judge(2, firstAt: 402, believes: false)
-        #expect(mixed?.isDead == false && mixed?.hasWitness == true && mixed?.suspicion.countedCount == 2)
+        #expect(mixed?.isDead == false && mixed?.hasWitness == true && mixed?.suspicion.refusalCount == 10)
+        #expect(mixed?.suspicion.countedCount == 0 && mixed?.suspicion.firstCountedAt == nil)
     }
 
     @Test func `an attempt that was posted before the newest refusal says nothing more`() {

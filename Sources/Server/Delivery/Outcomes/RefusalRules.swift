@@ -55,7 +55,10 @@ struct RefusalRules: Sendable {
         let hasWitness = hasWitness(for: refusal, since: suspicion.refusedAt, provenBefore: suspicion.since)
         suspicion.refusedAt = refusal.answeredAt
         suspicion.refusalCount += 1
-        if hasWitness, believesVerdicts {
+        if !believesVerdicts {
+            // Those before it are in doubt, too. A restart forgets that the route was mixed, and must not add to them.
+            (suspicion.countedCount, suspicion.firstCountedAt) = (0, nil)
+        } else if hasWitness {
             suspicion.countedCount += 1
             suspicion.firstCountedAt = suspicion.firstCountedAt ?? refusal.answeredAt
         }

@@ -233,6 +233,8 @@ struct RouteState: Sendable {
             storeIssue = nil
             schedule.nothingDue(until: until, at: now)
             if until != nil { profile.used() }
+            // No push is left, so those that expired between two attempts have no timeouts any more.
+            if until == nil, concurrency.requestsInFlight == 0, unrecordedOutcomes.isEmpty { timeouts = TimeoutPolicy() }
             // No push is left that could show whether the route works again.
             if breaker.state != .closed { schedule.probe(by: now + Schedule.searchInterval) }
         case .storeFailed(let error):
