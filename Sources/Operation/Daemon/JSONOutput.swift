@@ -29,10 +29,13 @@ struct PushProgressBody: Encodable {
     var state: String
     var attempts: Int
     var reason: String?
+    /// What Apple or Google said to the newest attempt that failed.
+    var words: String?
 
     init(_ progress: PushProgress) {
         attempts = progress.attemptCount
         reason = progress.reason
+        words = progress.words
         state =
             switch progress.outcome {
             case nil: "waiting"

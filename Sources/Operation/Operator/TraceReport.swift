@@ -44,6 +44,7 @@ private struct Entry: Encodable {
     var attempts: Int?
     var attemptedAt: String?
     var reason: String?
+    var words: String?
     var state: String?
     var finishedAt: String?
 
@@ -76,6 +77,7 @@ private struct Entry: Encodable {
         attempts = push.attemptCount
         attemptedAt = push.attemptedAt.map(text)
         reason = push.reason
+        words = push.words.map { PeerText($0).description }
         switch push.state {
         case .open(.queued): state = "waiting"
         case .open(.leased): state = "in flight"
@@ -92,12 +94,14 @@ private struct Entry: Encodable {
         if let acceptedAt { lines.append("  accepted  \(acceptedAt)\(route.map { $0.isEmpty ? "" : ", route \($0)" } ?? "")") }
         if result != "accepted" { lines.append("  result    \(result)") }
         if let isReplyPublished { lines.append("  reply     \(isReplyPublished ? "published" : "not published yet")") }
-        let suffix = reason.map { ": \($0)" } ?? ""
+        let failure = Remedy.text(reason: reason, words: words)
+        let suffix = failure.map { ": \($0)" } ?? ""
         if let attempts {
             let newest = attemptedAt.map { ", the newest at \($0)" } ?? ""
             lines.append("  attempts  \(attempts)\(newest)\(finishedAt == nil ? suffix : "")")
         }
         if let state { lines.append("  state     \(state)\(finishedAt.map { " at \($0)\(suffix)" } ?? "")") }
+        if state != "\(Milestone.sent)", let remedy = failure.flatMap(Remedy.of) { lines.append("  remedy    \(remedy)") }
         return lines
     }
 }

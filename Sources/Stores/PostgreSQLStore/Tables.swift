@@ -29,6 +29,8 @@ enum Tables {
         ALTER TABLE push ADD COLUMN IF NOT EXISTS refused_at int8,
             ADD COLUMN IF NOT EXISTS counted_refusals int8 NOT NULL DEFAULT 0,
             ADD COLUMN IF NOT EXISTS shortening int8 NOT NULL DEFAULT 0;
+        -- What Apple or Google said to the newest attempt that failed.
+        ALTER TABLE push ADD COLUMN IF NOT EXISTS words bytea;
         -- `Suspicion`; `tried_at` is the time of the newest refusal.
         ALTER TABLE suspect_token ADD COLUMN IF NOT EXISTS route bytea NOT NULL DEFAULT '',
             ADD COLUMN IF NOT EXISTS refusals int8 NOT NULL DEFAULT 1,

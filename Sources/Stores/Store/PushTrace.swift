@@ -67,11 +67,13 @@ package struct TracedPush: Sendable, Equatable {
     package var attemptedAt: Timestamp?
     /// The reason why the newest attempt failed or the push finished; nil if none exists.
     package var reason: String?
+    /// What Apple or Google said to the newest attempt that failed; nil if neither did.
+    package var words: String?
     package var state: State
 
     package init(
         message: Int64, receivedAt: Timestamp?, route: String, acceptedAt: Timestamp, attemptCount: Int, attemptedAt: Timestamp?,
-        reason: String?, state: State
+        reason: String?, words: String?, state: State
     ) {
         self.message = message
         self.receivedAt = receivedAt
@@ -80,6 +82,7 @@ package struct TracedPush: Sendable, Equatable {
         self.attemptCount = attemptCount
         self.attemptedAt = attemptedAt
         self.reason = reason
+        self.words = words
         self.state = state
     }
 }

@@ -10,14 +10,14 @@ extension SharedStore {
         try await reading { database in
             try database.firstRow(
                 """
-                SELECT attempts, reason, state, finished_at IS NULL FROM push
+                SELECT attempts, reason, words, state, finished_at IS NULL FROM push
                 WHERE \(Reading.dialect.isPush) ORDER BY id DESC LIMIT 1
                 """, deduplicationKey, deduplicationKey.prefix
             ) { row in
-                let (attemptCount, reason): (Int64, String?) = (try row.value(), try row.value())
+                let (attemptCount, reason, words): (Int64, String?, String?) = (try row.value(), try row.value(), try row.value())
                 let (state, isOpen): (Int64, Bool) = (try row.value(), try row.value())
                 return PushProgress(
-                    attemptCount: Int(attemptCount), reason: reason, outcome: isOpen ? nil : PushOutcome(rawValue: state))
+                    attemptCount: Int(attemptCount), reason: reason, words: words, outcome: isOpen ? nil : PushOutcome(rawValue: state))
             }
         }
     }
@@ -59,8 +59,8 @@ extension SharedStore {
 }
 
 private let selectTracedPush = """
-    SELECT push.message, message.received_at, push.route, push.accepted_at, push.attempts, push.attempted_at, push.reason, push.state,
-        push.finished_at
+    SELECT push.message, message.received_at, push.route, push.accepted_at, push.attempts, push.attempted_at, push.reason, push.words,
+        push.state, push.finished_at
     FROM push LEFT JOIN message ON message.id = push.message AND push.message <> 0
     """
 
@@ -78,10 +78,10 @@ extension SharedRow {
     fileprivate mutating func tracedPush() throws -> TracedPush {
         let (message, receivedAt, route): (Int64, Timestamp?, String) = (try value(), try value(), try value())
         let (acceptedAt, attemptCount): (Timestamp, Int) = (try value(), try value())
-        let (attemptedAt, reason): (Timestamp?, String?) = (try value(), try value())
+        let (attemptedAt, reason, words): (Timestamp?, String?, String?) = (try value(), try value(), try value())
         let (number, finishedAt): (Int64, Timestamp?) = (try value(), try value())
         return TracedPush(
             message: message, receivedAt: receivedAt, route: route, acceptedAt: acceptedAt, attemptCount: attemptCount,
-            attemptedAt: attemptedAt, reason: reason, state: try TracedPush.State(stored: number, finishedAt: finishedAt))
+            attemptedAt: attemptedAt, reason: reason, words: words, state: try TracedPush.State(stored: number, finishedAt: finishedAt))
     }
 }

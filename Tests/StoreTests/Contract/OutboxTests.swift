@@ -261,6 +261,35 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func `the words of Apple and Google are those of the newest attempt that failed, and of no push that was sent`(
+        kind: StoreUnderTest
+    ) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue((1...4).map { push($0) })
+            func change(_ id: Int64, _ change: OutboxUpdate.PushChange, _ reason: PushReason?, words: String?) async throws {
+                var update = OutboxUpdate()
+                update.pushes = [.init(id: id, change, reason: reason, words: words)]
+                _ = try await store.update(update, at: start)
+            }
+            func words(_ number: Int) async throws -> String? {
+                let progress = try await store.progress(ofPush: push(number).deduplicationKey)?.words
+                #expect(try await store.tracePushes(to: push(number).target).map(\.words) == [progress])
+                return progress
+            }
+            for id: Int64 in 1...4 { try await change(id, .retry(at: start, isUnknown: false), .quotaExceeded, words: "Quota of x \(id)") }
+            // Another one replaces them; a postponement and an expiry keep them.
+            try await change(1, .retry(at: start, isUnknown: true), .noResponse, words: nil)
+            try await change(2, .postpone(until: start), .suspectedToken, words: nil)
+            try await change(3, .finish(.sent), nil, words: nil)
+            #expect(try await [words(1), words(2), words(3), words(4)] == [nil, "Quota of x 2", nil, "Quota of x 4"])
+            #expect(try await store.expirePushes(route: "", acceptedBefore: start.advanced(by: .seconds(1)), limit: 9, at: start) == 3)
+            try await store.enqueue([push(5)])
+            try await change(5, .finish(.deadToken), .apnsUnregistered, words: "Unregistered")
+            #expect(try await [words(2), words(4), words(5)] == ["Quota of x 2", "Quota of x 4", "Unregistered"])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func `a push keeps its refusals and its ciphertext`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue([push()])

@@ -90,6 +90,8 @@ package struct AdminEndpoints {
         var state: String
         var attempts: Int
         var reason: String?
+        /// An older server does not have them.
+        var words: String?
     }
 
     /// gorush waits up to 60 s for Apple or Google, and a push may wait for its turn.
@@ -107,7 +109,7 @@ package struct AdminEndpoints {
             guard let progress = await get("/pushes/\(Hex.encode(push.bytes))", as: Push.self, http) else {
                 return .wrong("The admin endpoints at \(url) do not know the push. Name this server's with --admin.")
             }
-            switch (progress.state, progress.reason) {
+            switch (progress.state, Remedy.text(reason: progress.reason, words: progress.words)) {
             case ("sent", _): return nil
             case ("waiting", let reason?): return .wrong("The push is not delivered, and waits: \(reason)")
             case ("waiting", nil):

@@ -182,48 +182,8 @@ extension Checkup.Step {
         }
     }
 
-    /// The remedies for the failure texts of Apple and Google (docs/DELIVERY.md).
-    private static let remedies: [(words: [String], remedy: String)] = [
-        (
-            ["Unregistered", "ExpiredToken"],
-            "The app was removed from the device, or has a newer token: read the token from the app again."
-        ),
-        (
-            ["BadDeviceToken"],
-            "The token belongs to Apple's other environment or to another app: compare ios.production of gorush with the build of the app."
-        ),
-        (
-            ["DeviceTokenNotForTopic", "TopicDisallowed", "BadTopic"],
-            "--bundle-id must be the app's bundle id, and belong to the team of gorush's key."
-        ),
-        (
-            ["SenderId mismatch", "Requested entity was not found", "The registration token is not"],
-            "The token belongs to another Firebase project than gorush's service account, or is no longer valid."
-        ),
-        (
-            [
-                "ProviderToken", "KeyId", "Forbidden", "oauth2", "cannot fetch token", "credential", "ermission",
-                "has not been used in project",
-            ],
-            "Apple or Google rejects gorush itself: correct its key, key id and team, or its service account."
-        ),
-        (
-            ["suspected token"],
-            "Apple or Google rejected the device less than 10 minutes ago. The server retries every 10 minutes: try again later."
-        ),
-        (
-            ["a proxy answers"],
-            "The proxy in front of gorush does not reach it, or limits requests: look at the proxy's log, and whether gorush runs."
-        ),
-        (
-            ["gorush is not reachable", "gorush cannot be used", "gorush runs in async mode", "gorush ignores core.sync", "does not show"],
-            "Start gorush, or correct its address or its configuration: `pushserver check-config --probe` says whether it is right."
-        ),
-        (["queue full"], "The queue of the route is full: look at the server's /health/ready."),
-    ]
-
     private static func remedy(for words: String) -> String {
-        remedies.first { $0.words.contains { words.contains($0) } }?.remedy
+        Remedy.of(words)
             ?? "docs/DELIVERY.md explains the texts; the server's /health/ready shows whether all pushes are affected."
     }
 }

@@ -17,6 +17,9 @@ enum AttemptOutcome: Sendable, Equatable {
 }
 
 extension AttemptOutcome {
+    /// What Apple or Google said; nil if neither did.
+    var words: String? { if case .failed(let failure) = self { failure.words } else { nil } }
+
     /// Whether the decision depends on earlier refusals of the device.
     var isDeviceRefusal: Bool {
         if case .failed(let failure) = self { failure.kind == .refusedDevice } else { false }

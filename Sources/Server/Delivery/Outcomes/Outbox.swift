@@ -121,7 +121,9 @@ struct Outbox: Sendable {
                 case .retry(let delay, let isUnknown): .retry(at: context.steadyNow.advanced(by: delay), isUnknown: isUnknown)
                 case .releaseLease: .release(attempt.push.state)
                 }
-            update.pushes.append(.init(id: attempt.push.id, change, reason: decision.reason, refusals: decision.refusals))
+            update.pushes.append(
+                .init(
+                    id: attempt.push.id, change, reason: decision.reason, words: attempt.outcome.words, refusals: decision.refusals))
             update.tokens += attempt.tokenChanges(by: decision, in: context)
             if case .finish(.sent) = decision.disposition, !context.savedTopics.contains(attempt.topic) {
                 update.deliveredBundleIDs.append((context.route, attempt.topic))

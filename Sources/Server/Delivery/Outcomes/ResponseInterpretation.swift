@@ -44,8 +44,8 @@ enum ResponseInterpretation: Sendable, Equatable {
             self = nothingSent("gorush rejects even a single notification", reason: .overLimit)
         case .refused where pushCount > 1, .tooLarge where pushCount > 1:
             self = .divide
-        case .refused:
-            self = all(.failed(Failure(kind: .refusedPush, reason: .rejectedByGorush)), .healthy)
+        case .refused(let message):
+            self = all(.failed(Failure(kind: .refusedPush, reason: .rejectedByGorush, words: message)), .healthy)
         case .tooLarge:
             self = nothingSent("a body of one push is too large for what is in front of gorush", reason: .bodyTooLarge)
         case .misconfigured(let status):

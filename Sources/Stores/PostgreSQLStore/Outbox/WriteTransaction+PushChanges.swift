@@ -14,18 +14,23 @@ extension WriteTransaction {
         try lease(changes.leases, at: now)
     }
 
-    typealias FinishedPush = (push: Int64, outcome: PushOutcome, reason: PushReason?)
+    /// A push with its outcome, the reason, and what Apple or Google said to the attempt that ended it.
+    typealias FinishedPush = (push: Int64, outcome: PushOutcome, reason: PushReason?, words: String?)
+    private typealias Retry = (push: Int64, at: Timestamp, state: OpenPushState, reason: PushReason?, words: String?)
 
     /// Finishes open pushes of this server and erases their secrets. A finished push keeps its outcome.
     func finish(_ pushes: [FinishedPush], at now: Timestamp) throws {
         guard !pushes.isEmpty else { return }
         let outcomes = try database.all(
             """
-            UPDATE push SET state = change.state, finished_at = $1, reason = change.reason, secrets = NULL
-            FROM unnest($2::int8[], $3::int8[], $4::bytea[]) AS change (id, state, reason)
-            WHERE push.id = change.id AND \(Self.isOpen(of: "$5")) RETURNING push.state
+            UPDATE push SET
+                state = change.state, finished_at = $1, reason = change.reason, secrets = NULL,
+                words = CASE change.state WHEN \(PushOutcome.sent.rawValue) THEN NULL ELSE coalesce(change.words, push.words) END
+            FROM unnest($2::int8[], $3::int8[], $4::bytea[], $5::bytea[]) AS change (id, state, reason, words)
+            WHERE push.id = change.id AND \(Self.isOpen(of: "$6")) RETURNING push.state
             """,
-            now, SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.outcome)), SQLArray(pushes.map(\.reason?.rawValue)), server
+            now, SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.outcome)), SQLArray(pushes.map(\.reason?.rawValue)),
+            SQLArray(pushes.map(\.words)), server
         ) { try $0.next(PushOutcome.self) }
         for outcome in outcomes { count(outcome.milestone) }
     }
@@ -42,16 +47,17 @@ extension WriteTransaction {
             SQLArray(refusals.map(\.new.shortening)), server)
     }
 
-    private func retry(_ pushes: [(push: Int64, at: Timestamp, state: OpenPushState, reason: PushReason?)]) throws {
+    private func retry(_ pushes: [Retry]) throws {
         guard !pushes.isEmpty else { return }
         let states = try database.all(
             """
-            UPDATE push SET state = change.state, next_attempt_at = change.next_attempt_at, reason = change.reason
-            FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::bytea[]) AS change (id, state, next_attempt_at, reason)
-            WHERE push.id = change.id AND \(Self.isOpen(of: "$5")) RETURNING push.state
+            UPDATE push SET
+                state = change.state, next_attempt_at = change.next_attempt_at, reason = change.reason, words = change.words
+            FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::bytea[], $5::bytea[]) AS change (id, state, next_attempt_at, reason, words)
+            WHERE push.id = change.id AND \(Self.isOpen(of: "$6")) RETURNING push.state
             """,
             SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.state)), SQLArray(pushes.map(\.at)),
-            SQLArray(pushes.map(\.reason?.rawValue)), server
+            SQLArray(pushes.map(\.reason?.rawValue)), SQLArray(pushes.map(\.words)), server
         ) { try $0.next(OpenPushState.self) }
         count(.uncertain, by: states.count { $0 == .unknown })
     }

@@ -28,7 +28,7 @@ extension WriteTransaction {
         let open = try database.all("SELECT id FROM push WHERE key_hash = $1 AND \(OpenPushes.ofTarget)", keyHash) {
             try $0.next(Int64.self)
         }
-        try finish(open.map { ($0, .withdrawn, .forgotten) }, at: now)
+        try finish(open.map { ($0, .withdrawn, .forgotten, nil) }, at: now)
         // The rows stay for the audit without the key.
         forgotten.pushCount = try database.run(
             """

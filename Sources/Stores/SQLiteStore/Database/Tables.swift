@@ -43,6 +43,8 @@ enum Tables {
         ALTER TABLE push ADD COLUMN refused_at INTEGER;
         ALTER TABLE push ADD COLUMN counted_refusals INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE push ADD COLUMN shortening INTEGER NOT NULL DEFAULT 0;
+        -- What Apple or Google said to the newest attempt that failed.
+        ALTER TABLE push ADD COLUMN words TEXT;
         -- `Suspicion`; `tried_at` is the time of the newest refusal.
         ALTER TABLE suspect_token ADD COLUMN route TEXT NOT NULL DEFAULT '';
         ALTER TABLE suspect_token ADD COLUMN refusals INTEGER NOT NULL DEFAULT 1;

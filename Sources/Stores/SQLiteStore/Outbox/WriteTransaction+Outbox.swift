@@ -53,11 +53,11 @@ extension WriteTransaction {
                 "UPDATE push SET refused_at = ?, counted_refusals = ?, shortening = ? WHERE id = ? AND finished_at IS NULL",
                 new.refusedAt, new.countedCount, new.shortening, push)
         }
-        for (push, outcome, reason) in changes.outcomes { try finish(push, as: outcome, reason: reason, at: now) }
-        for (push, next, state, reason) in changes.retries {
+        for (push, outcome, reason, words) in changes.outcomes { try finish(push, as: outcome, reason: reason, words: words, at: now) }
+        for (push, next, state, reason, words) in changes.retries {
             let changedCount = try database.run(
-                "UPDATE push SET state = ?, next_attempt_at = ?, reason = ? WHERE id = ? AND finished_at IS NULL",
-                state, next, reason?.rawValue, push)
+                "UPDATE push SET state = ?, next_attempt_at = ?, reason = ?, words = ? WHERE id = ? AND finished_at IS NULL",
+                state, next, reason?.rawValue, words, push)
             if state == .unknown { count(.uncertain, by: changedCount) }
         }
         for (push, state) in changes.releases {
@@ -94,19 +94,22 @@ extension WriteTransaction {
 
     /// Finishes an open push and erases its secrets. A finished push keeps its outcome.
     ///
+    /// - Parameter words: What Apple or Google said to the attempt that ended the push. Without them, a push that was not sent keeps those
+    ///   of its newest attempt.
     /// - Returns: Whether the push was open.
     @discardableResult
-    func finish(_ push: Int64, as outcome: PushOutcome, reason: PushReason?, at now: Timestamp) throws -> Bool {
-        let changedCount = try database.run(
-            """
-            UPDATE push SET
-                state = ?, finished_at = ?, reason = ?, secrets = NULL
-            WHERE id = ? AND finished_at IS NULL
-            """,
-            outcome, now, reason?.rawValue, push)
+    func finish(_ push: Int64, as outcome: PushOutcome, reason: PushReason?, words: String? = nil, at now: Timestamp) throws -> Bool {
+        let changedCount = try database.run(Self.finishPush, outcome, now, reason?.rawValue, words, push)
         count(outcome.milestone, by: changedCount)
         return changedCount == 1
     }
+
+    private static let finishPush = """
+        UPDATE push SET
+            state = ?1, finished_at = ?2, reason = ?3,
+            words = CASE ?1 WHEN \(PushOutcome.sent.rawValue) THEN NULL ELSE coalesce(?4, words) END, secrets = NULL
+        WHERE id = ?5 AND finished_at IS NULL
+        """
 
     /// Returns the route of a push; the empty string if no assignment matches. A transaction looks up each assignment once.
     func route(of tokenType: TokenType, apnTopic: String) throws -> String {

@@ -25,13 +25,19 @@ package struct OutboxUpdate: Sendable {
         package var change: PushChange
         /// The reason of an outcome, a retry or a postponement, for operators; nil if none exists.
         package var reason: PushReason?
+        /// What Apple or Google said to the attempt that has ended, on one short line without tokens; nil if neither did. A postponed push
+        /// keeps the words of its newest attempt.
+        package var words: String?
         /// The refusals of the push; nil if they do not change.
         package var refusals: PushRefusals?
 
-        package init(id: Int64, _ change: PushChange, reason: PushReason? = nil, refusals: PushRefusals? = nil) {
+        package init(
+            id: Int64, _ change: PushChange, reason: PushReason? = nil, words: String? = nil, refusals: PushRefusals? = nil
+        ) {
             self.id = id
             self.change = change
             self.reason = reason
+            self.words = words
             self.refusals = refusals
         }
 

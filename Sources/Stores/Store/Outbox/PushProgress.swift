@@ -4,12 +4,15 @@ package struct PushProgress: Sendable, Hashable {
     package var attemptCount: Int
     /// The reason why the newest attempt failed or the push finished; nil while no attempt has failed.
     package var reason: String?
+    /// What Apple or Google said to the newest attempt that failed; nil if neither did.
+    package var words: String?
     /// The outcome; nil while the push is open.
     package var outcome: PushOutcome?
 
-    package init(attemptCount: Int, reason: String?, outcome: PushOutcome?) {
+    package init(attemptCount: Int, reason: String?, words: String?, outcome: PushOutcome?) {
         self.attemptCount = attemptCount
         self.reason = reason
+        self.words = words
         self.outcome = outcome
     }
 }

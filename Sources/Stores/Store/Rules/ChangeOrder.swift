@@ -18,8 +18,8 @@ package struct ChangeOrder: Sendable {
     }
 
     package private(set) var refusals: [(push: Int64, new: PushRefusals)] = []
-    package private(set) var outcomes: [(push: Int64, outcome: PushOutcome, reason: PushReason?)] = []
-    package private(set) var retries: [(push: Int64, at: Timestamp, state: OpenPushState, reason: PushReason?)] = []
+    package private(set) var outcomes: [(push: Int64, outcome: PushOutcome, reason: PushReason?, words: String?)] = []
+    package private(set) var retries: [(push: Int64, at: Timestamp, state: OpenPushState, reason: PushReason?, words: String?)] = []
     package private(set) var releases: [(push: Int64, state: OpenPushState)] = []
     package private(set) var postponements: [(push: Int64, until: Timestamp, reason: PushReason?)] = []
     package private(set) var leases: [Int64] = []
@@ -33,8 +33,8 @@ package struct ChangeOrder: Sendable {
     private mutating func add(_ push: OutboxUpdate.Push) {
         if let new = push.refusals { refusals.append((push.id, new)) }
         switch push.change {
-        case .finish(let outcome): outcomes.append((push.id, outcome, push.reason))
-        case .retry(let time, let isUnknown): retries.append((push.id, time, isUnknown ? .unknown : .queued, push.reason))
+        case .finish(let outcome): outcomes.append((push.id, outcome, push.reason, push.words))
+        case .retry(let time, let isUnknown): retries.append((push.id, time, isUnknown ? .unknown : .queued, push.reason, push.words))
         case .release(let state): releases.append((push.id, state))
         case .postpone(let time): postponements.append((push.id, time, push.reason))
         case .lease: leases.append(push.id)
