@@ -41,6 +41,7 @@ package enum AbuseBenchmark {
         }
         try await addTopicKeyFlood(to: &report, options)
         try await addMadeUpTargets(seed, options, to: &report)
+        try await addStrangersDevices(seed, options, to: &report)
         try await addSilentProxies(to: &report, options)
         PeerAbuse.addPage(to: &report, options)
         try await PeerAbuse.addLockedRow(to: &report, options)
@@ -69,6 +70,22 @@ package enum AbuseBenchmark {
         report.add(
             "\(MadeUpTargets.targetCount) made-up targets: until gorush, p99", attacked.map { $0.quantile(0.99) }, unit: "ms",
             goal: .atMost(max(50, 2 * Sample(idle).median)))
+    }
+
+    private static func addStrangersDevices(_ seed: SeededStore, _ options: Options, to report: inout Report) async throws {
+        var (alone, behind): ([Double], [Double]) = ([], [])
+        for run in 0..<options.runCount {
+            options.progress.say("abuse: a stranger's devices, run \(run + 1) of \(options.runCount)")
+            alone.append(try await StrangersDevices.delay(behind: 0, seed, options))
+            behind.append(try await StrangersDevices.delay(behind: StrangersDevices.pushCount, seed, options))
+        }
+        report.add("a new device's first push alone: until gorush", alone, unit: "ms")
+        // A push of each of the devices may come first.
+        let roundSeconds = Double(StrangersDevices.deviceCount) / 32 * Double(StrangersDevices.gorushMilliseconds) / 1_000
+        report.add(
+            "a new device's first push behind \(StrangersDevices.pushCount) to a stranger's \(StrangersDevices.deviceCount) devices",
+            behind,
+            unit: "ms", goal: .atMost(2_000 * roundSeconds + 500))
     }
 
     private static func addSilentProxies(to report: inout Report, _ options: Options) async throws {

@@ -30,11 +30,16 @@ struct StubGorushCommand: AsyncParsableCommand {
     @Option(help: "Device token that Apple does not know; repeat the option for more tokens.")
     var invalidToken: [String] = []
 
+    @Option(help: "Milliseconds that each request with pushes takes.")
+    var delay = 0
+
     @Option(help: "File for the URL, written once the stub listens.", completion: .file())
     var readyFile: String?
 
     func run() async throws {
-        let stub = StubGorush(configuration: .init(port: port, isSync: !async))
+        var configuration = StubGorush.Configuration(port: port, isSync: !async)
+        configuration.delay = .milliseconds(delay)
+        let stub = StubGorush(configuration: configuration)
         for token in invalidToken { stub.fail(token: token, with: "BadDeviceToken") }
         let group = ServiceGroup(
             configuration: .init(

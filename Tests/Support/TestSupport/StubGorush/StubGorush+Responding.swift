@@ -41,6 +41,7 @@ extension StubGorush {
         let scripted = state.withLock { $0.script.isEmpty ? nil : $0.script.removeFirst() }
         if let scripted, !scripted.takesBatch { return try await respond(.empty, but: scripted.misbehaviour, channel: channel) }
         let answer = take(body, arrivedAt: arrivedAt)
+        if configuration.delay > .zero { try await Task.sleep(for: configuration.delay) }
         guard let scripted else { return response(answer) }
         return try await respond(answer, but: scripted.misbehaviour, channel: channel)
     }
@@ -57,7 +58,7 @@ extension StubGorush {
     }
 
     private func take(_ body: String, arrivedAt: Date) -> StubGorushResponse {
-        let (configuration, failures, poison) = state.withLock { ($0.configuration, $0.failures, $0.poison) }
+        let (configuration, failures, poison, judge) = state.withLock { ($0.configuration, $0.failures, $0.poison, $0.judge) }
         guard let batch = try? JSONDecoder().decode(Batch.self, from: Data(body.utf8)).notifications,
             poison.isDisjoint(with: batch.compactMap(\.self).flatMap(\.tokens))
         else {
@@ -74,7 +75,7 @@ extension StubGorush {
             notification.tokens.compactMap { token -> String? in
                 let topic = notification.topic
                 let targets = [Target(token: token, topic: topic), Target(token: token), Target(token: nil, topic: topic)]
-                return targets.lazy.compactMap { failures[$0] }.first.map {
+                return (targets.lazy.compactMap { failures[$0] }.first ?? judge?(token)).map {
                     StubGorushResponse.failure(notification, token: token, error: $0, hidesTokens: configuration.hidesTokens)
                 }
             }

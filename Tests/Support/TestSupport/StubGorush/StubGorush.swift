@@ -23,6 +23,8 @@ package final class StubGorush: Service, Sendable {
         package var queueEngine: String
         /// Whether APNs' production service is in use: gorush's `ios.production`.
         package var isProduction: Bool
+        /// The time that each request with pushes takes.
+        package var delay = Duration.zero
         /// The number of workers: gorush's `core.worker_num`.
         package var workerCount = 96
         /// Whether a proxy permits requests to `/api/push` only, so that the stub's reports on itself are hidden.
@@ -76,6 +78,7 @@ package final class StubGorush: Service, Sendable {
         var failures: [Target: String] = [:]
         var outage: (misbehaviour: Misbehaviour, platforms: Set<Int>)?
         var poison: Set<String> = []
+        var judge: (@Sendable (_ token: String) -> String?)?
     }
 
     /// All posts, including rejected ones.
@@ -111,6 +114,11 @@ package final class StubGorush: Service, Sendable {
     /// Makes later pushes for this bundle id fail, with any token.
     package func fail(topic: String, with error: String?) {
         state.withLock { $0.failures[Target(token: nil, topic: topic)] = error }
+    }
+
+    /// Makes a function decide about later pushes without another failure. It gets the device token and returns an error; nil for a delivery.
+    package func judge(_ judge: (@Sendable (_ token: String) -> String?)?) {
+        state.withLock { $0.judge = judge }
     }
 
     struct Target: Hashable {
