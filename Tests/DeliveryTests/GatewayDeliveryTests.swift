@@ -36,4 +36,45 @@ struct GatewayDeliveryTests {
             }
         }
     }
+
+    /// A caller waits, so a suspicion delays no call, and calls alone must not unregister a device within seconds.
+    @Test func `a call to a suspected softphone is tried at once and fails, until the device is unregistered`() async throws {
+        try await withStubGorush { stub in
+            let (world, url) = (try World(), await stub.url)
+            try await world.withDelivery(to: url) { running async throws in
+                let outbox = GatewayDelivery(
+                    store: running.store, delivery: running.loop, clock: world.clock, wallClock: world.wallClock.clock)
+                func call(_ device: Int) async throws -> [FirstAttempt] {
+                    var random = SecureRandom()
+                    var notification = GatewayNotification(
+                        platform: .android, token: DeviceToken(androidToken(device)), kind: .alert, priority: .high,
+                        data: ["verb": "NotifyReprovision"])
+                    notification.isTriedOnce = true
+                    return try await outbox.deliver([AcceptedNotification(notification, digest: random.fixedBytes())])
+                }
+                #expect(try await [call(1), call(2)] == [[.sent], [.sent]])
+                world.advance(by: .seconds(60))
+                stub.fail(token: androidToken(1), with: "Requested entity was not found.")
+                let posts = stub.notifications.all.count
+                // Calls every ten seconds, each next to a delivery to another device.
+                for number in 1...13 {
+                    #expect(try await [call(1), call(2)] == [[.failed], [.sent]])
+                    #expect(stub.notifications.all.count == posts + 2 * number)
+                    world.advance(by: .seconds(10))
+                }
+                #expect(try await world.number("SELECT refusals FROM suspect_token") == 3)
+                #expect(try await world.number("SELECT counted_refusals FROM suspect_token") == 2)
+                var seconds = 130
+                while try await call(1) == [.failed], seconds < 3_600 {
+                    #expect(try await call(2) == [.sent])
+                    world.advance(by: .seconds(10))
+                    seconds += 10
+                }
+                // The first refusal counts nothing, and the last one has to be ten minutes after the next.
+                #expect(seconds == 660)
+                stub.fail(token: androidToken(1), with: nil)
+                #expect(try await call(1) == [.sent])
+            }
+        }
+    }
 }

@@ -146,6 +146,13 @@ struct Running: Sendable {
 }
 
 extension World {
+    /// Reads a number without the server's knowledge.
+    func number(_ query: String) async throws -> Int? {
+        let queue = try DatabaseQueue(path: database)
+        defer { try? queue.close() }
+        return try await queue.read { try Int.fetchOne($0, sql: query) }
+    }
+
     /// Counts pushes without the server's knowledge.
     func count(_ condition: String) async throws -> Int {
         let queue = try DatabaseQueue(path: database)

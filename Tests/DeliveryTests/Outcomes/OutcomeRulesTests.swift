@@ -57,6 +57,16 @@ import Testing
         #expect(decide(failed(kind)) == decision)
     }
 
+    @Test(arguments: ["TooManyRequests", "Quota exceeded for quota metric 'x'", "Resource has been exhausted (e.g. check quota)."])
+    func `a quota is waited for a minute, doubling to ten minutes`(words: String) {
+        for (attempts, seconds) in [(1, 60), (2, 120), (3, 240), (4, 480), (5, 600), (99, 600)] {
+            let decision = decide(.failed(FailureTaxonomy.classify(words)), attempts: attempts)
+            #expect(decision.disposition == .retry(after: .seconds(seconds), isUnknown: false) && decision.token == .none)
+        }
+        #expect(
+            decide(.failed(FailureTaxonomy.classify("ServiceUnavailable"))).disposition == .retry(after: .seconds(2), isUnknown: false))
+    }
+
     @Test("A push to an unproven target expires after ten attempts", arguments: [FailureKind.refusedDevice, .topic, .refusedPush])
     func givenUp(kind: FailureKind) {
         func decision(_ attempts: Int, fails: Bool = false) -> PushDecision {

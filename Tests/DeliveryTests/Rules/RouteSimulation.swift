@@ -1,5 +1,6 @@
 import Bytes
 import Envelope
+import Foundation
 import PushProtocol
 import StatusCrypto
 import Store
@@ -15,6 +16,8 @@ struct RouteSimulation {
         case words(String)
         /// No response in time.
         case silence
+        /// gorush does not take the request, or its response is lost.
+        case unavailable, lost
     }
 
     struct Push {
@@ -31,6 +34,9 @@ struct RouteSimulation {
         var end: Duration
         var batch: [DeliveryItem]
         var postedAt: Timestamp
+        /// The wall clock's time.
+        var at: Timestamp
+        var deliveryCount: Int
         var response: GorushResponse
     }
 
@@ -54,17 +60,38 @@ struct RouteSimulation {
     private(set) var logLines: [(time: Duration, line: RouteLog.Line)] = []
     /// The times at which the route was ready, or not any more.
     private(set) var isReady = true
+    /// How far the wall clock is ahead.
+    var wallClockLead = Duration.zero
+    private let recentDevices: [Installation: Duration]
 
     /// - Parameter recentDevices: How many of the devices got a push in the last 48 hours.
     init(provenDevices: Range<Int>, recentDevices: Int = 0) {
         self.provenDevices = Set(provenDevices)
         outbox = Outbox(store: store)
         configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
-        state = RouteState(route: .init(name: "", pushes: .platform(.android)), configuration: configuration, routesOfEndpoint: 1)
+        state = RouteState(route: Self.route, configuration: configuration, routesOfEndpoint: 1)
         state.handle(.topicsSaved([""]), at: .zero)
         let recent = provenDevices.prefix(recentDevices).map { (Self.push($0, number: 0).target, Duration.seconds(-3_600)) }
-        state.handle(.restored(Dictionary(uniqueKeysWithValues: recent)), at: .zero)
+        self.recentDevices = Dictionary(uniqueKeysWithValues: recent)
+        state.handle(.restored(self.recentDevices), at: .zero)
     }
+
+    private static let route = DeliveryConfiguration.Route(name: "", pushes: .platform(.android))
+
+    /// Kills the server and starts it again: only the store knows what was before.
+    private mutating func restart() async throws {
+        requests = []
+        state = RouteState(route: Self.route, configuration: configuration, routesOfEndpoint: 1)
+        log = RouteLog()
+        _ = try await outbox.takeOver(routes: [], at: steadyNow)
+        state.handle(.topicsSaved([""]), at: now)
+        let recent = try await outbox.recentDevices(route: "", since: steadyNow.advanced(by: .zero - RouteFailure.recentInterval))
+        state.handle(.restored(recentDevices), at: now)
+        state.handle(.restored(recent.mapValues { .nanoseconds($0.nanoseconds - World.start.nanoseconds) }), at: now)
+    }
+
+    /// Makes the store fail until it is called again.
+    func setStoreFails(_ fails: Bool) async { await store.setFails(fails) }
 
     private static func push(_ device: Int, number: Int64) -> AcceptedPush {
         var push = androidPush(device)
@@ -74,18 +101,25 @@ struct RouteSimulation {
     }
 
     private var steadyNow: Timestamp { World.start.advanced(by: now) }
+    private var wallNow: Timestamp { steadyNow.advanced(by: wallClockLead) }
 
     /// Runs until a time.
     ///
     /// - Parameters:
     ///   - arrivals: The devices that a push is accepted for, by time.
+    ///   - restarts: The times at which the server is killed and starts again.
     ///   - respond: The response of Apple or Google to a push to a device at a time.
     mutating func run(
-        until end: Duration, arrivals: [(time: Duration, device: Int)],
+        until end: Duration, arrivals: [(time: Duration, device: Int)], restarts: [Duration] = [],
         respond: (_ device: Int, _ now: Duration, _ random: inout SplitMix64) -> Response
     ) async throws {
         var arrivals = arrivals.sorted { $0.time < $1.time }[...]
+        var restarts = restarts.sorted()[...]
         while now < end {
+            while let next = restarts.first, next <= now {
+                restarts.removeFirst()
+                try await restart()
+            }
             while let next = arrivals.first, next.time <= now {
                 arrivals.removeFirst()
                 await accept(next.device)
@@ -95,10 +129,16 @@ struct RouteSimulation {
             let action = state.next(at: now)
             observe()
             guard case .wait(let until) = action else {
-                try await act(action, respond: respond)
+                do {
+                    try await act(action, respond: respond)
+                } catch StoreError.storageFull {
+                    state.handle(.storeFailed("full"), at: now)
+                }
                 continue
             }
-            now = ([until, end, arrivals.first?.time].compactMap(\.self) + requests.map(\.end)).filter { $0 > now }.min() ?? end
+            now =
+                ([until, end, arrivals.first?.time, restarts.first].compactMap(\.self) + requests.map(\.end)).filter { $0 > now }.min()
+                ?? end
         }
     }
 
@@ -107,7 +147,7 @@ struct RouteSimulation {
         guard unregistered[device] == nil else { return }
         let number = Int64(pushes.count)
         let provenAt = provenDevices.contains(device) ? World.start.advanced(by: .seconds(-86_400)) : nil
-        let id = await store.accept(Self.push(device, number: number), at: steadyNow, provenAt: provenAt)
+        let id = await store.accept(Self.push(device, number: number), at: wallNow, provenAt: provenAt)
         pushes[id] = Push(id: id, device: device, acceptedAt: now)
         devices[id] = device
         state.handle(.woken, at: now)
@@ -119,7 +159,7 @@ struct RouteSimulation {
         switch action {
         case .probe: state.handle(.probed(.silent), at: now)
         case .expire:
-            _ = try await outbox.expire(route: "", acceptedBefore: steadyNow.advanced(by: .zero - configuration.lifetime), at: steadyNow)
+            _ = try await outbox.expire(route: "", acceptedBefore: wallNow.advanced(by: .zero - configuration.lifetime), at: wallNow)
             for (id, outcome) in await store.outcomes where pushes[id]?.outcome == nil { end(id, as: outcome) }
         case .retryNow(let row):
             state.handle(.retriedNow(upTo: try await outbox.retryNow(route: "", after: row, at: steadyNow)), at: now)
@@ -139,7 +179,7 @@ struct RouteSimulation {
             let planner = BatchPlanner(dataFormat: .rfc71, templates: NotificationTemplates(), lifetime: configuration.lifetime)
             let (current, time, steady) = (state, now, steadyNow)
             let plan = planner.plan(
-                candidates, batch: batch, limit: count, at: steadyNow, using: &random,
+                candidates, batch: batch, limit: count, at: wallNow, using: &random,
                 suspending: { current.suspension(of: $0, $1, at: time, steadyNow: steady) }, admitting: { Set($0.map(\.id)) })
             try await record(plan)
             let targets = plan.batches.joined().flatMap(\.pushes).map(\.targetDigest)
@@ -155,11 +195,15 @@ struct RouteSimulation {
         guard let push = batch.first?.pushes.first, let device = devices[push.id] else { return }
         postCounts[device, default: 0] += 1
         attemptTimes.append((device, now))
-        var request = Request(end: now + .milliseconds(100), batch: batch, postedAt: steadyNow, response: .accepted(failures: []))
+        var request = Request(
+            end: now + .milliseconds(100), batch: batch, postedAt: steadyNow, at: wallNow, deliveryCount: state.evidence.deliveryCount,
+            response: .accepted(failures: []))
         switch respond(device, now, &random) {
         case .delivered: break
         case .words(let words): request.response = .accepted(failures: [GorushFailure(identifier: nil, error: words, token: nil)])
         case .silence: (request.end, request.response) = (now + .seconds(60), .timedOut)
+        case .unavailable: request.response = .unavailable(.init())
+        case .lost: request.response = .unknown
         }
         requests.append(request)
     }
@@ -167,11 +211,12 @@ struct RouteSimulation {
     private mutating func complete(_ request: Request) {
         let pushes = request.batch.flatMap(\.pushes)
         let reading = ResponseInterpretation(
-            request.response, batch: request.batch, retriesItself: false, timeouts: state.timeouts, routeDelivered: false)
+            request.response, batch: request.batch, retriesItself: false, timeouts: state.timeouts,
+            routeDelivered: state.evidence.deliveryCount > request.deliveryCount)
         guard case .outcomes(let outcomes, let health) = reading else { return }
         let attempts = zip(pushes, outcomes).map { push, outcome in
             Outbox.Attempt(
-                push: push, outcome: outcome, at: request.postedAt, postedAt: request.postedAt, answeredAt: steadyNow)
+                push: push, outcome: outcome, at: request.at, postedAt: request.postedAt, answeredAt: steadyNow)
         }
         state.handle(.answered(health, attempts, jitter: Double.random(in: 0...1, using: &random)), at: now)
         state.handle(.ended(request.batch.count), at: now)
@@ -181,10 +226,16 @@ struct RouteSimulation {
         let attempts = state.unrecordedOutcomes
         state.unrecordedOutcomes = []
         let context = Outbox.Context(
-            route: "", rules: state.rules(at: now, judgingRefusals: true), now: steadyNow, savedTopics: state.evidence.savedTopics,
+            route: "", rules: state.rules(at: now, judgingRefusals: true), now: wallNow, savedTopics: state.evidence.savedTopics,
             steadyNow: steadyNow)
         var random = random
-        let recorded = try await outbox.recordOutcomes(attempts, leasing: plan, in: context) { Double.random(in: 0...1, using: &random) }
+        let recorded: Outbox.RecordedOutcomes
+        do {
+            recorded = try await outbox.recordOutcomes(attempts, leasing: plan, in: context) { Double.random(in: 0...1, using: &random) }
+        } catch {
+            state.unrecordedOutcomes += attempts
+            throw error
+        }
         self.random = random
         state.handle(.recorded(recorded.decisions, attempts), at: now)
         for (attempt, decision) in zip(attempts, recorded.decisions) {
@@ -222,4 +273,49 @@ struct RouteSimulation {
     /// Whether the route is ready now.
     var conditions: [RouteCondition] { RouteStatus(state, at: now).conditions }
     var warnings: [RouteCondition] { RouteStatus(state, at: now).warningConditions }
+
+    /// What the route keeps of pushes although none waits and none is under way.
+    var remains: [String] {
+        var remains: [String] = []
+        let all = pushes.values.map { push in
+            QueuedPush(id: push.id, message: push.id, push: Self.push(push.device, number: 0), acceptedAt: World.start)
+        }
+        if state.concurrency.requestsInFlight != 0 || state.concurrency.notificationsInFlight != 0 { remains.append("permits") }
+        if !state.unrecordedOutcomes.isEmpty { remains.append("outcomes") }
+        if all.contains(where: { state.evidence.inFlight.contains($0.targetDigest) }) { remains.append("devices in flight") }
+        if state.timeouts.limit(for: all, first: .seconds(1)) != .seconds(1) { remains.append("timeouts") }
+        if state.breaker.state != .closed { remains.append("breaker") }
+        return remains
+    }
+}
+
+extension RouteSimulation {
+    /// Prints what happened when, for the table of a change of the rules.
+    func report(_ name: String) {
+        guard ProcessInfo.processInfo.environment["ROUTE_REPORT"] != nil else { return }
+        let slowest = pushes.values.compactMap(\.delay).max() ?? .zero
+        let posts = postCounts.values.reduce(0, +)
+        print("== \(name): sent \(count(.sent)), unregistered \(unregistered.count), expired \(count(.expired))")
+        print("   refused \(count(.refused)), waiting \(count(nil)), posts \(posts), slowest \(slowest)")
+        if let first = unregistered.values.min() { print("   first unregistered after \(first)") }
+        for (_, told) in firstTold.sorted(by: { $0.value.time < $1.value.time }) { print("   told \(told.time): \(told.text)") }
+        for line in logLines.prefix(12) { print("   log \(line.time): \(line.line)") }
+    }
+}
+
+func minutes(_ count: Int) -> Duration { .seconds(60 * count) }
+func hours(_ count: Int) -> Duration { .seconds(3_600 * count) }
+
+/// Pushes at a constant rate, to each of the devices in turn.
+func pushes(
+    to devices: Range<Int>, from start: Duration = .zero, every interval: Duration, until end: Duration
+) -> [(time: Duration, device: Int)] {
+    var arrivals: [(time: Duration, device: Int)] = []
+    var (time, device) = (start, devices.lowerBound)
+    while time < end {
+        arrivals.append((time, device))
+        time += interval
+        device = device + 1 < devices.upperBound ? device + 1 : devices.lowerBound
+    }
+    return arrivals
 }

@@ -11,39 +11,10 @@ import Testing
     private static let mismatch = RouteSimulation.Response.words("SenderId mismatch")
     private static let invalid = RouteSimulation.Response.words("Request contains an invalid argument.")
 
-    private func minutes(_ count: Int) -> Duration { .seconds(60 * count) }
-    private func hours(_ count: Int) -> Duration { .seconds(3_600 * count) }
-
-    /// Pushes at a constant rate, to each of the devices in turn.
-    private func pushes(
-        to devices: Range<Int>, from start: Duration = .zero, every interval: Duration, until end: Duration
-    ) -> [(time: Duration, device: Int)] {
-        var arrivals: [(time: Duration, device: Int)] = []
-        var (time, device) = (start, devices.lowerBound)
-        while time < end {
-            arrivals.append((time, device))
-            time += interval
-            device = device + 1 < devices.upperBound ? device + 1 : devices.lowerBound
-        }
-        return arrivals
-    }
-
-    /// Prints what happened when, for the table of a change of the rules.
-    private func report(_ name: String, _ route: RouteSimulation) {
-        guard ProcessInfo.processInfo.environment["ROUTE_REPORT"] != nil else { return }
-        let slowest = route.pushes.values.compactMap(\.delay).max() ?? .zero
-        let posts = route.postCounts.values.reduce(0, +)
-        print("== \(name): sent \(route.count(.sent)), unregistered \(route.unregistered.count), expired \(route.count(.expired))")
-        print("   refused \(route.count(.refused)), waiting \(route.count(nil)), posts \(posts), slowest \(slowest)")
-        if let first = route.unregistered.values.min() { print("   first unregistered after \(first)") }
-        for (_, told) in route.firstTold.sorted(by: { $0.value.time < $1.value.time }) { print("   told \(told.time): \(told.text)") }
-        for line in route.logLines.prefix(12) { print("   log \(line.time): \(line.line)") }
-    }
-
     @Test func `a single phone that is refused for a day stays registered, and its pushes wait`() async throws {
         var route = RouteSimulation(provenDevices: 0..<1, recentDevices: 1)
         try await route.run(until: hours(23), arrivals: pushes(to: 0..<1, every: hours(1), until: hours(23))) { _, _, _ in Self.notFound }
-        report("one phone, dead", route)
+        route.report("one phone, dead")
         #expect(route.unregistered.isEmpty && route.count(nil) == 23)
         #expect(route.isReady && route.firstTold[.unwitnessed]?.time == .seconds(60) + .milliseconds(100))
         #expect(route.postCounts[0, default: 0] <= 23 * 6 + 12)
@@ -56,7 +27,7 @@ import Testing
         try await route.run(
             until: repair + minutes(20), arrivals: pushes(to: 0..<300, every: .milliseconds(250), until: repair + .seconds(60))
         ) { _, now, _ in start <= now && now < repair ? Self.mismatch : .delivered }
-        report("Google wrong for \(seconds) s", route)
+        route.report("Google wrong for \(seconds) s")
         #expect(route.unregistered.isEmpty && route.count(.sent) == route.pushes.count)
         #expect(route.slowestHealing(after: repair) <= .seconds(31))
         #expect((route.firstTold[.failing] != nil) == (seconds > 60))
@@ -69,7 +40,7 @@ import Testing
         try await route.run(until: repair + minutes(5), arrivals: pushes(to: 0..<100, every: .seconds(5), until: repair)) { _, now, _ in
             start <= now && now < repair ? Self.mismatch : .delivered
         }
-        report("wrong project for an hour", route)
+        route.report("wrong project for an hour")
         #expect(route.unregistered.isEmpty && route.count(.sent) == route.pushes.count)
         #expect(route.slowestHealing(after: repair) <= .seconds(31))
         #expect(try #require(route.firstTold[.failing]).time <= start + .seconds(100))
@@ -85,7 +56,7 @@ import Testing
             pushes(to: old, every: .seconds(20), until: hours(6))
             + pushes(to: 100..<200, from: .seconds(10), every: minutes(1), until: hours(6))
         try await route.run(until: hours(6), arrivals: arrivals) { device, _, _ in old.contains(device) ? Self.mismatch : .delivered }
-        report("new project", route)
+        route.report("new project")
         #expect(route.unregistered.isEmpty && route.count(.expired) == 0)
         #expect(route.pushes.values.allSatisfy { old.contains($0.device) || $0.outcome == .sent })
         // One line, and a warning that stays.
@@ -101,7 +72,7 @@ import Testing
             + pushes(to: invented, every: .milliseconds(50), until: .seconds(50))
         try await route.run(until: minutes(30), arrivals: arrivals) { device, _, _ in invented.contains(device) ? Self.notFound : .delivered
         }
-        report("1,000 invented tokens", route)
+        route.report("1,000 invented tokens")
         let honest = route.pushes.values.filter { $0.device < 100 }
         #expect(honest.allSatisfy { $0.delay.map { $0 < .seconds(2) } ?? false })
         #expect(route.pushes.values.allSatisfy { $0.outcome != nil })
@@ -114,13 +85,13 @@ import Testing
         var route = RouteSimulation(provenDevices: 0..<23, recentDevices: 20)
         let night = pushes(to: 20..<23, every: .seconds(20), until: hours(8))
         try await route.run(until: hours(8), arrivals: night) { device, _, _ in device >= 20 ? Self.notFound : .delivered }
-        report("three uninstalled phones at night", route)
+        route.report("three uninstalled phones at night")
         #expect(route.firstTold[.failing] == nil && route.firstTold[.unwitnessed] != nil && route.unregistered.isEmpty)
         // In the morning the others testify.
         var arrivals = pushes(to: 0..<20, from: hours(8), every: .seconds(20), until: hours(9))
         arrivals += pushes(to: 20..<23, from: hours(8), every: .seconds(20), until: hours(9))
         try await route.run(until: hours(9), arrivals: arrivals) { device, _, _ in device >= 20 ? Self.notFound : .delivered }
-        report("the morning after", route)
+        route.report("the morning after")
         #expect(Set(route.unregistered.keys) == [20, 21, 22] && route.conditions.isEmpty)
     }
 
@@ -128,7 +99,7 @@ import Testing
         var route = RouteSimulation(provenDevices: 0..<5, recentDevices: 5)
         let arrivals = (0..<5).flatMap { pushes(to: $0..<$0 + 1, from: minutes(12 * $0), every: hours(1), until: hours(20)) }
         try await route.run(until: hours(20), arrivals: arrivals) { device, _, _ in device >= 3 ? Self.notFound : .delivered }
-        report("five phones, two uninstalled", route)
+        route.report("five phones, two uninstalled")
         #expect(route.firstTold[.failing] == nil && Set(route.unregistered.keys) == [3, 4])
         // A line for each time that one of them was not known to be gone.
         #expect(route.logLines.count <= 4, "\(route.logLines)")
@@ -139,7 +110,7 @@ import Testing
         var route = RouteSimulation(provenDevices: 0..<4, recentDevices: 4)
         let arrivals = (0..<4).flatMap { pushes(to: $0..<$0 + 1, from: hours(5 * $0), every: hours(24), until: hours(120)) }
         try await route.run(until: hours(120), arrivals: arrivals) { device, _, _ in device == 3 ? Self.notFound : .delivered }
-        report("a push a day", route)
+        route.report("a push a day")
         #expect(Set(route.unregistered.keys) == [3] && route.firstTold[.failing] == nil)
         #expect(route.pushes.values.filter { $0.device < 3 }.allSatisfy { $0.outcome == .sent })
     }
@@ -148,7 +119,7 @@ import Testing
         var route = RouteSimulation(provenDevices: 0..<10, recentDevices: 10)
         let arrivals = pushes(to: 0..<9, every: .seconds(1), until: minutes(2)) + [(time: .seconds(30), device: 9)]
         try await route.run(until: minutes(3), arrivals: arrivals) { device, _, _ in device == 9 ? Self.invalid : .delivered }
-        report("one invalid push", route)
+        route.report("one invalid push")
         #expect(route.count(.refused) == 1 && route.postCounts[9] == 4 && route.count(.sent) == route.pushes.count - 1)
         #expect(route.firstTold.isEmpty && route.unregistered.isEmpty)
     }
@@ -159,7 +130,7 @@ import Testing
         try await route.run(until: repair + minutes(5), arrivals: pushes(to: 0..<30, every: .seconds(30), until: repair)) { _, now, _ in
             now < repair ? Self.invalid : .delivered
         }
-        report("all invalid by a setting", route)
+        route.report("all invalid by a setting")
         #expect(route.count(.refused) == 0 && route.count(.sent) == route.pushes.count)
         #expect(route.slowestHealing(after: repair) <= .seconds(31) && route.firstTold[.failing] != nil)
     }
@@ -172,7 +143,7 @@ import Testing
             _, now, random in
             now < end && Double.random(in: 0..<100, using: &random) < percentage ? Self.mismatch : .delivered
         }
-        report("balancer \(percentage) %", route)
+        route.report("balancer \(percentage) %")
         #expect(route.unregistered.isEmpty && route.count(.sent) == route.pushes.count && route.firstTold[.failing] == nil)
         if percentage == 50 {
             #expect(try #require(route.firstTold[.mixed]).time < minutes(3))
@@ -187,7 +158,7 @@ import Testing
         try await route.run(until: repair + minutes(10), arrivals: pushes(to: 0..<30, every: .seconds(2), until: repair)) { _, now, _ in
             start <= now && now < repair ? .silence : .delivered
         }
-        report("Apple hangs", route)
+        route.report("Apple hangs")
         #expect(route.count(.sent) == route.pushes.count && route.unregistered.isEmpty)
         let again = route.logLines.filter { $0.line == .deliveredAgain }
         #expect(again.count == 1 && again.allSatisfy { $0.time >= repair })
@@ -203,7 +174,7 @@ import Testing
         try await route.run(until: repair + minutes(3), arrivals: arrivals) { _, now, _ in
             now < repair ? .words("The service is currently unavailable.") : .delivered
         }
-        report("\(arrivals.count) waiting", route)
+        route.report("\(arrivals.count) waiting")
         #expect(route.count(.sent) == route.pushes.count && route.slowestHealing(after: repair) <= .seconds(60))
         let others = route.pushes.values.filter { $0.device != 0 && $0.acceptedAt < repair }.compactMap(\.endedAt)
         #expect(try #require(others.max()) <= repair + .seconds(33))
@@ -216,7 +187,7 @@ import Testing
         try await route.run(until: hours(2), arrivals: arrivals) { device, now, _ in
             device == 4 && now < minutes(50) ? .words(words) : .delivered
         }
-        report("quota: \(words)", route)
+        route.report("quota: \(words)")
         #expect(route.count(.sent) == route.pushes.count && route.postCounts[4, default: 0] <= 25)
         #expect(route.firstTold.isEmpty && route.unregistered.isEmpty)
     }

@@ -87,6 +87,20 @@ import Testing
         }
     }
 
+    @Test func `what a server took under an earlier number, and another has now, is not handed out to it`() async throws {
+        try await Cluster.with { cluster in
+            let rows = try await cluster.one.record(cluster.hashes(of: cluster.one, count: 1).map { ($0, envelope()) }, at: start)
+            // The second server takes the message of the first, and then the call fails.
+            try await cluster.run("ALTER TABLE push RENAME TO hidden")
+            await #expect(throws: StoreError.self) { try await cluster.fenceOne() }
+            try await cluster.run("ALTER TABLE hidden RENAME TO push")
+            // It is fenced before it calls again, and the first server takes the message back.
+            try await cluster.run("UPDATE server SET is_fenced = true WHERE number = \(cluster.two.number)")
+            #expect(try await cluster.one.takePart().undecided == rows.compactMap(\.self))
+            #expect(try await cluster.two.takePart().undecided == [])
+        }
+    }
+
     @Test func `after an outage that ended every lease, no server fences another before it could renew its own`() async throws {
         try await Cluster.with { cluster in
             try await cluster.endLeases(of: cluster.one, cluster.two)

@@ -1,8 +1,10 @@
+import Bytes
 import Envelope
 import PushProtocol
 import Store
 import TestSupport
 import Testing
+import Wire
 
 /// The rules for targets that untrusted clients invent, compared with proven targets.
 @Suite(.safetyNet)
@@ -59,6 +61,28 @@ struct PushTrustTests {
             #expect(try await store.duePushes(route: "", at: start, limit: 2).map(\.id) == [1, 2])
             try await deliver(to: row, in: store)
             #expect(try await store.duePushes(route: "", at: start, limit: 4).map(\.id) == [101, 102, 1, 2])
+        }
+    }
+
+    /// Anyone can register a token of another app, so the proof is of the token with its bundle id.
+    @Test("A registration that changes its device token or bundle id is proven no longer", arguments: StoreUnderTest.all)
+    func renewed(kind: StoreUnderTest) async throws {
+        let changes: [(String, String, isProven: Bool)] = [
+            ("device token 1", "im.status.ethereum", true), ("device token 1", "org.other", false),
+            ("device token 2", "im.status.ethereum", false),
+        ]
+        for (token, bundleID, isProven) in changes {
+            try await kind.withStore { store in
+                try await deliver(to: store.register(registration(installation(1))), in: store)
+                var renewed = registration(installation(1), version: 2)
+                (renewed.content.deviceToken, renewed.content.apnTopic) = (DeviceToken(token), bundleID)
+                _ = try await store.apply(at: start) { [renewed] in $0.register(renewed, topics: topics) }
+                var push = push(1, to: 1)
+                push.apnTopic = bundleID
+                try await store.enqueue([push])
+                let due = try await store.duePushes(route: "", at: start, limit: 9)
+                #expect(due.map { $0.provenAt != nil } == [isProven], "\(token) \(bundleID)")
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 import Envelope
 import Store
+import TestSupport
 import Testing
 
 struct OutboxCapacityTests {
@@ -34,5 +35,50 @@ struct OutboxCapacityTests {
         waiting = 1
         #expect(!reserve(after: 9))
         #expect(reserve(after: 10))
+    }
+
+    @Test func `a full queue is counted again at once when the clock was set back`() {
+        var capacity = OutboxCapacity(maximumCount: 4)
+        var waiting = 4
+        func reserve(after seconds: Int) -> Bool {
+            capacity.reserveSlot(in: "a", trust: .proven, at: start.advanced(by: .seconds(seconds))) { waiting }
+        }
+        #expect(!reserve(after: 0))
+        waiting = 0
+        #expect(!reserve(after: 9))
+        #expect(reserve(after: -86_400))
+    }
+
+    /// Pushes come and go while the clock jumps.
+    @Test(arguments: 1...5 as ClosedRange<UInt64>)
+    func `a queue never holds too many, and takes as many as it may once they have gone`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var capacity = OutboxCapacity(maximumCount: 200)
+        var waiting: [OutboxCapacity.Slots: Int] = [:]
+        var now = start
+        func reserve(_ trust: PushTrust) -> Bool {
+            let slots = OutboxCapacity.Slots(trust)
+            let isFree = capacity.reserveSlot(in: "a", trust: trust, at: now) { waiting[slots, default: 0] }
+            if isFree { waiting[slots, default: 0] += 1 }
+            return isFree
+        }
+        for _ in 0..<5_000 {
+            now = now.advanced(
+                by: .seconds(Int.random(in: 0..<20, using: &random) == 0 ? Int.random(in: -86_400...86_400, using: &random) : 1))
+            guard let trust = PushTrust.allCases.randomElement(using: &random) else { continue }
+            let slots = OutboxCapacity.Slots(trust)
+            let count = waiting[slots, default: 0]
+            if Int.random(in: 0..<5, using: &random) > 0 {
+                #expect(!reserve(trust) || count < capacity.limit(for: trust))
+            } else {
+                waiting[slots] = Int.random(in: 0...count, using: &random)
+            }
+        }
+        waiting = [:]
+        now = now.advanced(by: .seconds(10))
+        for trust in [PushTrust.unknownBundleID, .unproven] {
+            #expect((0..<200).count { _ in reserve(trust) } == capacity.limit(for: trust))
+        }
+        #expect((0..<200).count { _ in reserve(.proven) } == capacity.limit(for: .proven) - capacity.limit(for: .unproven))
     }
 }

@@ -1,4 +1,5 @@
 import Store
+import TestSupport
 import Testing
 
 struct OutboxFairQueueTests {
@@ -78,5 +79,53 @@ struct OutboxFairQueueTests {
     @Test mutating func `unknown bundle ids get a quarter of the attempts that are left for unproven targets`() {
         let divided = queue.divide(80, among: [.unproven: .init(first: 99), .unknownBundleID: .init(first: 99)], in: "a")
         #expect(divided == [.unproven: .init(first: 60), .unknownBundleID: .init(first: 20)])
+    }
+
+    /// Pushes of many devices come and are attempted, and one device has most of them.
+    @Test(arguments: 1...5 as ClosedRange<UInt64>)
+    mutating func `no device overtakes the push of another more than twice, and each push is attempted once`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var waiting: [PushTrust: [(next: Int64, id: Int64, device: Int)]] = [:]
+        var (last, attempted): (Int64, Set<Int64>) = (0, [])
+        /// How often other devices were attempted since the oldest push of a device came.
+        var overtaken: [Int: [Int: Int]] = [:]
+        func isFirst(_ device: Int, _ trust: PushTrust) -> Bool { !waiting[trust, default: []].contains { $0.device == device } }
+        for step in 0..<2_000 {
+            if step < 1_500, Int.random(in: 0..<3, using: &random) > 0 {
+                let device = Bool.random(using: &random) ? 0 : Int.random(in: 0..<30, using: &random)
+                let trust = PushTrust.allCases[device % PushTrust.allCases.count]
+                if isFirst(device, trust) { overtaken[device] = [:] }
+                last += 1
+                waiting[trust, default: []].append((enter(device, trust), last, device))
+            } else {
+                let limit = Int.random(in: 1...12, using: &random)
+                let due = waiting.mapValues { rows in
+                    DuePushes(
+                        first: rows.sorted { ($0.next, $0.id) < ($1.next, $1.id) }.prefix(limit).map { ($0.next, $0.id) }, retries: [])
+                }
+                let chosen = queue.choose(limit, among: due, in: "a")
+                #expect(chosen.count == min(limit, waiting.values.reduce(0) { $0 + $1.count }))
+                for id in chosen {
+                    #expect(attempted.insert(id).inserted)
+                    for (trust, rows) in waiting {
+                        guard let row = rows.first(where: { $0.id == id }) else { continue }
+                        waiting[trust]?.removeAll { $0.id == id }
+                        overtaken[row.device] = [:]
+                        for other in Set(rows.map(\.device)) where other != row.device {
+                            overtaken[other, default: [:]][row.device, default: 0] += 1
+                            #expect(overtaken[other]?[row.device] ?? 0 <= 2)
+                        }
+                    }
+                }
+            }
+        }
+        while waiting.values.contains(where: { !$0.isEmpty }) {
+            let due = waiting.mapValues { DuePushes(first: $0.sorted { $0.next < $1.next }.map { ($0.next, $0.id) }, retries: []) }
+            for id in queue.choose(50, among: due, in: "a") {
+                #expect(attempted.insert(id).inserted)
+                for trust in waiting.keys { waiting[trust]?.removeAll { $0.id == id } }
+            }
+        }
+        #expect(attempted.count == Int(last))
     }
 }
