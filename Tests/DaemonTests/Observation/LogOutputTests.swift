@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Logging
 import TestSupport
@@ -92,9 +91,7 @@ import Testing
             var ends: [Int32] = [0, 0]
             try #require(unsafe pipe(&ends) == 0)
             defer { ends.forEach { close($0) } }
-            var status = stat()
-            try #require(unsafe fstat(ends[1], &status) == 0)
-            let stream = isJournal ? "\(status.st_dev):\(status.st_ino)" : "\(status.st_dev):\(status.st_ino + 1)"
+            let stream = try #require(JournalStream.identity(of: ends[1])) + (isJournal ? "" : "0")
             let output = LogOutput(ends[1], environment: ["JOURNAL_STREAM": stream])
             var handler: any LogHandler = format == "text" ? TextLogHandler(output: output) : JSONLogHandler(label: "test", output: output)
             handler.logLevel = .trace

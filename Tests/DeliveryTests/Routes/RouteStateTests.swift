@@ -193,7 +193,7 @@ import Testing
         #expect(RouteStatus(route, at: start).isFailing)
         let words = "Google delivers nothing, not even to devices that have worked: ServiceUnavailable"
         #expect(report(route, at: start).issues == [.provider(words)])
-        #expect(report(route, at: start).text(.provider(words)) == "delivery first: \(words) (http://gorush)")
+        #expect(RouteReport.text(.provider(words), of: [report(route, at: start)]) == "delivery first: \(words) (http://gorush)")
         #expect(report(route, at: start).failureCount == 2 && report(route, at: start).lastDelivery == nil)
         // After the delay, devices that have worked come first. One that has not failed since is attempted immediately.
         let due = [failed(9, "", isProven: false), failed(1, ""), failed(2, "")].map(\.push)

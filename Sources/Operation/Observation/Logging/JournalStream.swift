@@ -8,9 +8,14 @@ enum JournalStream {
 
     /// Whether a descriptor is the journal. A redirected standard error is not, even if the variable is inherited.
     static func isJournal(_ descriptor: Int32, environment: [String: String]) -> Bool {
+        guard let expected = environment[variable] else { return false }
+        return expected == identity(of: descriptor)
+    }
+
+    /// Returns the device and inode of an open descriptor, as in the variable, or nil if there is none.
+    static func identity(of descriptor: Int32) -> String? {
         var status = stat()
-        guard let expected = environment[variable], unsafe fstat(descriptor, &status) == 0 else { return false }
-        return expected == "\(status.st_dev):\(status.st_ino)"
+        return unsafe fstat(descriptor, &status) == 0 ? "\(status.st_dev):\(status.st_ino)" : nil
     }
 
     /// The start of a line of this level, with the priority of syslog(3).
