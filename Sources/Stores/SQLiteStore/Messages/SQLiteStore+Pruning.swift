@@ -91,7 +91,7 @@ extension Database {
         try step(sql) { row in
             let (id, time): (Int64, Timestamp) = (try row.next(), try row.next())
             if try isDue(&row), time < oldest { rows.append(id) }
-            return rows.count < limit && !(oldest...now).contains(time)
+            return rows.count < limit && (time < oldest || time > now)
         }
         return rows
     }
