@@ -311,7 +311,8 @@ let package = Package(
         tests(
             "NextcloudOrigin",
             [
-                "NextcloudOrigin", "NextcloudProxy", "GatewayHTTP", "Store", "StoreSQL", "Bytes", "ServerCrypto", "StatusCrypto", "HTTPClient",
+                "NextcloudOrigin", "NextcloudProxy", "GatewayHTTP", "Store", "StoreSQL", "Bytes", "ServerCrypto", "StatusCrypto",
+                "HTTPClient",
                 "SQLiteStore", "Envelope",
                 logging, serviceLifecycle,
             ]),

@@ -168,7 +168,7 @@ struct CommandTests {
     }
 
     @Test func `the package's file of settings is short, and sets nothing but the paths that tools need too`() async throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/package.yaml").path()
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Config/package.yaml").path()
         let text = try String(contentsOfFile: file, encoding: .utf8)
         #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= 12)
         let state = ["STATE_DIRECTORY": "/var/lib/pushserver"]

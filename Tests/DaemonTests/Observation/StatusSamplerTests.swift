@@ -66,7 +66,7 @@ struct StatusSamplerTests {
 
     private static let conditions: [(Observation.Condition, kind: String, advice: String, commands: [String])] = [
         (.node("a"), "node", "Start the node", probe), (.network("a"), "network", "same shard", probe),
-        (.store("a"), "store", "Free disk space", ["df -h", "dmesg | tail", "journalctl --unit pushserver --lines 50"]),
+        (.store("a"), "store", "Check the database", ["df -h", "dmesg | tail", "journalctl --unit pushserver --lines 50"]),
         (.overload("a"), "overload", "Wait", prelude + ["pushctl top --admin http://127.0.0.1:9"]),
         (.replies("a"), "replies", "slow", prelude + ["pushctl top --admin http://127.0.0.1:9"]),
         (.clients("a"), "clients", "Update this server", ["pushserver --version"]),

@@ -54,7 +54,7 @@ import Testing
         for (count, isEnough) in [(95, false), (96, true)] {
             var profile = profile()
             profile.probed(instance("core: {sync: true, worker_num: \(count)}"))
-            #expect(profile.warnings.isEmpty == isEnough && profile.warnings.allSatisfy { $0.contains("96 are wanted") })
+            #expect(profile.warnings.isEmpty == isEnough && profile.warnings.allSatisfy { $0.contains("set it to 96 or more") })
         }
     }
 

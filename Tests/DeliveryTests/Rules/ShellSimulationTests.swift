@@ -39,7 +39,10 @@ import Wire
             let hadIssue = !shell.issues.isEmpty
             #expect(shell.unregistered.isEmpty && (seconds == 60 || hadIssue == (seconds > 60)), "\(shell.issues)")
             #expect(try await shell.count(.sent) == 30 + arrivals.count)
-            #expect(shell.running.loop.healthIssues == [] && shell.lineCount("pushes are delivered again") == (hadIssue ? 1 : 0))
+            #expect(shell.running.loop.healthIssues == [])
+            // An issue of less than a step is in the log only.
+            let issueCount = shell.lineCount("pushes are not delivered")
+            #expect(issueCount == shell.lineCount("pushes are delivered again") && issueCount <= 1 && (issueCount == 1 || !hadIssue))
         }
     }
 
