@@ -71,6 +71,24 @@ import Testing
         }
     }
 
+    @Test func `an error names the session that holds a row`() async throws {
+        try await withPushes { store, folder, _ in
+            try await withLock(on: Self.registrationRow, in: folder) {
+                var holder: String?
+                // On a busy machine, the first look may come after the transaction that waited.
+                while holder == nil {
+                    let outcomes = await register([registration(installation(1, key: 3), version: 2)], in: store)
+                    guard case .failure(let error) = outcomes[0], case .rowLocked(let found)? = error as? StoreError else {
+                        Issue.record("not locked: \(outcomes)")
+                        return
+                    }
+                    holder = found
+                }
+                #expect(holder?.hasPrefix("forgotten psql of postgres (process ") == true, "\(holder ?? "")")
+            }
+        }
+    }
+
     @Test func `outcomes of pushes are recorded although the row of a device is locked`() async throws {
         try await withPushes { store, folder, pushes in
             try await withLock(on: Self.registrationRow, in: folder) {

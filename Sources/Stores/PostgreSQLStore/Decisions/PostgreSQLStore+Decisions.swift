@@ -30,7 +30,8 @@ extension PostgreSQLStore {
     }
 
     /// Attempts work. If a row is locked, attempts it once more and finds the session that holds the row, unless one was looked for a short
-    /// time ago: PostgreSQL tells it only while a transaction waits. The second attempt therefore has the limit of a batch.
+    /// time ago: PostgreSQL tells it only while a transaction waits. The second attempt therefore has the limit of a batch. On a busy machine
+    /// the look may come too late. It is then repeated at the next locked row.
     ///
     /// - Parameter isAlone: Whether the work is a single piece, which will not be tried in parts.
     private func namingHolder<Result: Sendable>(
@@ -40,12 +41,19 @@ extension PostgreSQLStore {
             return try await attempt(limit)
         } catch StoreError.rowLocked where isAlone && mayLookForHolder() {
             async let second = attempt(nil)
-            let holder = try? await read { database in
-                database.add(LockLimit.holderDelay)
-                return try database.fetch([LockLimit.holder])[0].map { PeerText(try $0.next(String.self)).description }.first
-            }
-            do { return try await second } catch StoreError.rowLocked { throw StoreError.rowLocked(by: holder ?? nil) }
+            let holder = await holder()
+            if holder == nil { holderLookup.withLock { $0 = nil } }
+            do { return try await second } catch StoreError.rowLocked { throw StoreError.rowLocked(by: holder) }
         }
+    }
+
+    /// Returns the session for which a transaction of this program waits; nil if none waits any more.
+    private func holder() async -> String? {
+        let holders = try? await read { database in
+            database.add(LockLimit.holderDelay)
+            return try database.fetch([LockLimit.holder])[0].map { PeerText(try $0.next(String.self)).description }
+        }
+        return holders?.first
     }
 
     private func mayLookForHolder() -> Bool {
