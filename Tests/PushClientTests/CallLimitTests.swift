@@ -83,6 +83,18 @@ struct CallLimitTests {
         _ = try await server.register(device, installationID: "phone", as: alice)
     }
 
+    @Test func `a request at a node that hangs in each call ends 30 s after its time-out`() async throws {
+        defer { hang.release() }
+        let server = PushServer(first.identity, node: network.node { function, _ in function == .subscribe ? nil : .hangsBefore(hang) })
+        let query = Task { try await server.query(.key(alice.publicKey)) }
+        for seconds in [20, 20] {
+            await limits.sleepers(dueIn: .seconds(seconds))
+            limits.advance(by: .seconds(seconds))
+        }
+        let expected = PushClientError.nodeUnreachable(reason: "publish did not return within 20 s")
+        await #expect(throws: expected) { try await query.value }
+    }
+
     @Test func `after four abandoned calls, further ones fail immediately until one returns`() async throws {
         let node = network.node { function, _ in function == .subscribe ? .hangsBefore(hang) : nil }
         let server = PushServer(first.identity, node: node)

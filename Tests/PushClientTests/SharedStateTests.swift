@@ -82,6 +82,20 @@ struct SharedStateTests {
         }
     }
 
+    @Test(arguments: [Int.max, .min]) func `a state with extreme counts is used`(count: Int) async throws {
+        let state = MemoryState()
+        _ = try await client(state).register(device, with: [first.identity])
+        let name = "registration/\(alice.publicKey.compressedHex)/\(try await client(state).installationID)"
+        let saved = String(decoding: try #require(await state.value(named: name)), as: UTF8.self)
+        let changed = saved.replacing(#/"(generation|confirmedGeneration|failureCount|mismatchCount)":\d+/#) { "\"\($0.1)\":\(count)" }
+        #expect(changed != saved)
+        await state.save(Data(changed.utf8), named: name)
+        first.fault = .isSilent
+        #expect(try await client(state).register(device("b"), with: [first.identity]).count == 1)
+        first.fault = nil
+        #expect(try await client(state).register(device("c"), with: [first.identity]).map(\.phase) == [.registered])
+    }
+
     @Test func `a state of version 0.1.0 is read: nothing is registered or looked up again`() async throws {
         let state = MemoryState()
         let (installation, token) = ("b6ae4fde-bb65-11ea-b3de-0242ac130004", "724919d2-065b-4865-b02d-a573f40342c8")

@@ -25,7 +25,7 @@ public struct PushServer: Sendable {
     /// - Parameters:
     ///   - key: The server's public key, which is its address.
     ///   - node: The node that carries the messages.
-    ///   - timeout: The time to wait for a reply after the request is published.
+    ///   - timeout: The time to wait for a reply after the request is published. The calls of the node may add up to 30 s.
     public init(_ key: PublicKey, node: Node, timeout: Duration = defaultTimeout) {
         self.key = key
         self.node = node

@@ -14,6 +14,10 @@ package struct Exchange: Sendable {
     static let publishBackOff = BackOff(first: .milliseconds(500), longest: .seconds(2), minimumShare: 1)
     static let maximumPublishAttemptCount = 4
 
+    /// The time that the node's calls of one request may take besides the wait for its reply, so that a node that answers slowly in each call
+    /// delays the caller once.
+    static let maximumOverhead = Duration.seconds(30)
+
     /// The time to wait for further servers after the first useful reply: servers reply to the same query at nearly the same time.
     static let graceForOthers = Duration.seconds(1)
 
@@ -41,6 +45,8 @@ package struct Exchange: Sendable {
 
     /// Publishes the request once and returns the first reply to it.
     ///
+    /// - Parameter timeout: The time to wait after the request is published. It ends earlier if the node's own calls take longer than
+    ///   ``maximumOverhead``.
     /// - Throws: `noReply` after the timeout. A published request may have taken effect nevertheless.
     package func ask<Request: SealedRequest>(_ request: Request, timeout: Duration) async throws -> Request.Answer {
         var first: Request.Answer?
@@ -76,7 +82,9 @@ package struct Exchange: Sendable {
     /// (WAKU_REST.md §1.2).
     ///
     /// - Returns: Nil, or why it is unknown whether the request was published.
-    func publishRequest(_ payloads: [[UInt8]], on topic: TopicName) async throws -> PushClientError? {
+    func publishRequest(
+        _ payloads: [[UInt8]], on topic: TopicName, atMost limit: Duration? = nil
+    ) async throws -> PushClientError? {
         let messages = payloads.map { payload in
             var message = WakuMessage()
             message.payload = payload
@@ -86,7 +94,7 @@ package struct Exchange: Sendable {
             return NodeMessage(WakuEnvelope(pubsubTopic: pubsubTopic, message: message))
         }
         do {
-            try await answer("publish", atMost: limits.publishing) { [transport, clock] in
+            try await answer("publish", atMost: limit ?? limits.publishing) { [transport, clock] in
                 for message in messages { try await Self.publish(message, through: transport, clock: clock) }
             }
             return nil
@@ -113,9 +121,9 @@ package struct Exchange: Sendable {
     }
 
     /// Returns the messages on the topics since a time that the node has kept, and perhaps more.
-    package func history(of topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
+    package func history(of topics: Set<Topic>, since start: Timestamp, atMost limit: Duration? = nil) async throws -> [WakuEnvelope] {
         try await withoutAbandoning {
-            try await answer("history", atMost: limits.history) { [transport, pubsubTopic] in
+            try await answer("history", atMost: limit ?? limits.history) { [transport, pubsubTopic] in
                 try await transport.history(of: Set(topics.map(\.contentTopic)), on: pubsubTopic, since: start.nanoseconds).map(\.envelope)
             }
         }
@@ -123,9 +131,11 @@ package struct Exchange: Sendable {
 
     /// Returns the messages that the node has kept, like ``history(of:since:)``; nil if the node fails. For callers that also have a
     /// subscription, which brings what they wait for.
-    package func historyIfAvailable(of topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope]? {
+    package func historyIfAvailable(
+        of topics: Set<Topic>, since start: Timestamp, atMost limit: Duration? = nil
+    ) async throws -> [WakuEnvelope]? {
         do {
-            return try await history(of: topics, since: start)
+            return try await history(of: topics, since: start, atMost: limit)
         } catch is PushClientError {
             return nil
         }
@@ -209,6 +219,8 @@ package struct Exchange: Sendable {
     ) async throws -> PushClientError? {
         let answerTopic = TopicName.partitioned(request.asker.publicKey).topic
         let start = wallClock.now().advanced(by: .zero - Self.clockTolerance)
+        let elapsed = Self.stopwatch(limitClock)
+        func remaining(_ limit: Duration) -> Duration { min(limit, max(.zero, timeout + Self.maximumOverhead - elapsed())) }
         var reader = MessageReader(.asymmetric(request.asker))
         func goesOn(_ envelopes: [WakuEnvelope]) -> Bool {
             for envelope in envelopes {
@@ -221,14 +233,16 @@ package struct Exchange: Sendable {
         // The subscription precedes the request, so that a node that cannot receive fails before the request has an effect. A reply to an
         // earlier copy of the request, in the history, saves publishing it again.
         let inbox = try await subscribe(to: [answerTopic])
-        guard goesOn(try await historyIfAvailable(of: [answerTopic], since: start) ?? []) else { return nil }
-        let failure = try await publishRequest(request.payloads, on: request.topic)
-        let deadline = clock.now.advanced(by: timeout)
+        let earlier = try await historyIfAvailable(of: [answerTopic], since: start, atMost: remaining(limits.history))
+        guard goesOn(earlier ?? []) else { return nil }
+        let failure = try await publishRequest(request.payloads, on: request.topic, atMost: remaining(limits.publishing))
+        let deadline = clock.now.advanced(by: remaining(timeout))
         var rhythm = PollRhythm()
         while goesOn(try self.take(from: inbox)), isWanted() {
             guard clock.now < deadline else {
                 // A subscription may have missed the reply, for example while the node had no connection.
-                _ = goesOn(try await historyIfAvailable(of: [answerTopic], since: start) ?? [])
+                let missed = try await historyIfAvailable(of: [answerTopic], since: start, atMost: remaining(limits.history))
+                _ = goesOn(missed ?? [])
                 break
             }
             try await wait(for: inbox, atMost: min(rhythm.next(), clock.now.duration(to: deadline)))

@@ -46,7 +46,7 @@ extension RegistrationPlan {
         let renewsToken = accessToken.isEmpty || Self.renewsToken(from: self.device, to: device)
         if renewsToken { accessToken = UniversallyUniqueID.random(using: &random) }
         let isChanged = renewsToken || self.device?.asTold != device.asTold
-        if isChanged { generation += 1 }
+        if isChanged { generation &+= 1 }
         self.device = device
 
         for index in entries.indices {
@@ -138,7 +138,7 @@ extension RegistrationPlan {
     ) throws -> NotedRequest? {
         let now = node.now
         guard let index = index(of: server), entries[index].attempt(after: now, generation: generation) != nil else { return nil }
-        let leap = Self.leaps[min(entries[index].mismatchCount, Self.leaps.count - 1)]
+        let leap = Self.leaps[max(0, min(entries[index].mismatchCount, Self.leaps.count - 1))]
         version = max(version.addingSaturating(leap), Self.version(at: now))
         let device = entries[index].isWanted ? device : nil
         let registration =
@@ -231,7 +231,7 @@ extension RegistrationPlan {
         let rejection = RegistrationRejection(rawValue: response.error.rawValue)
         switch rejection {
         case .versionMismatch where entries[index].mismatchCount < Self.leaps.count - 1:
-            entries[index].mismatchCount += 1
+            entries[index].mismatchCount &+= 1
             entries[index].nextAttempt = nil
             return nil
         case .versionMismatch, .malformedMessage, .unsupportedTokenType:
@@ -278,7 +278,7 @@ extension RegistrationPlan {
         _ reason: PushClientError, at index: Int, now: Timestamp, using random: inout some RandomNumberGenerator
     ) -> RegistrationEvent {
         let server = entries[index].server
-        entries[index].failureCount += 1
+        entries[index].failureCount &+= 1
         guard entries[index].failureCount < BackOff.maximumFailureCount else {
             entries[index].stop = .gaveUp
             return .stopped(server: server, error: reason)

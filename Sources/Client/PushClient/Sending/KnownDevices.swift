@@ -45,7 +45,7 @@ package struct KnownDevices: Codable, Equatable, Sendable {
         self.devices = kept
         let usable = Set(kept.filter { $0.accessToken != nil }.map(\.installationID))
         let isComplete = isComplete ?? (!kept.isEmpty && kept.allSatisfy { usable.contains($0.installationID) })
-        incompleteCount = isComplete ? 0 : (previous?.incompleteCount ?? 0) + 1
+        incompleteCount = isComplete ? 0 : (previous?.incompleteCount ?? 0) &+ 1
     }
 
     package mutating func remove(where isGone: (DeviceInfo) -> Bool) {

@@ -43,7 +43,7 @@ struct UnsentPushes: Codable, Equatable, Sendable {
     var nextAttempt: Timestamp? { entries.map(\.nextAttempt).min() }
 
     mutating func add(_ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int, at now: Timestamp) {
-        lastNumber += 1
+        lastNumber &+= 1
         entries.append(
             Entry(
                 number: lastNumber, message: message, recipients: recipients, maximumDeviceCount: maximumDeviceCount, askedAt: now,
@@ -67,12 +67,13 @@ struct UnsentPushes: Codable, Equatable, Sendable {
             return
         }
         entries[index].recipients = remaining
-        entries[index].attemptCount += 1
-        entries[index].nextAttempt = now.advanced(by: Self.delay(afterAttempts: entries[index].attemptCount + 1))
+        entries[index].attemptCount &+= 1
+        entries[index].nextAttempt = now.advanced(by: Self.delay(afterAttempts: entries[index].attemptCount &+ 1))
     }
 
     /// Grows with n attempts as 2 × n × 2^n seconds, as reference clients wait between two requests of a push.
     private static func delay(afterAttempts count: Int) -> Duration {
-        min(.seconds(2 * count * (1 << min(count, 16))), maximumDelay)
+        let count = max(1, min(count, 16))
+        return min(.seconds(2 * count * (1 << count)), maximumDelay)
     }
 }
