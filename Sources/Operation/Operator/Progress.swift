@@ -37,7 +37,7 @@ package struct Progress: Sendable, Equatable {
         var parts = ["\(unit == .bytes ? amount(done) : "\(done)") of \(amount(total))"]
         let rate = elapsed > .zero ? Double(done) / (elapsed / .seconds(1)) : 0
         if rate >= 1 {
-            parts.append("\(amount(Int(rate)))/s")
+            parts.append("\(amount(Int(min(rate, 1e15))))/s")
             if done < total { parts.append("\(Self.time(Double(total - done) / rate)) left") }
         }
         let text = "\(String(repeating: " ", count: max(5 - percent.count, 0)))\(percent)  \(parts.joined(separator: "  "))"

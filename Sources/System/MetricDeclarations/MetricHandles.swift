@@ -42,5 +42,9 @@ extension Metric {
 }
 
 extension CoreMetrics.Timer {
-    package func record(_ duration: Duration) { recordNanoseconds(Int64(duration / .nanoseconds(1))) }
+    /// Records a duration, at most a century: the time in a damaged row may be any.
+    package func record(_ duration: Duration) {
+        let longest = 3e18
+        recordNanoseconds(Int64(max(-longest, min(duration / .nanoseconds(1), longest))))
+    }
 }
