@@ -2,7 +2,6 @@ import Bytes
 import Envelope
 import Foundation
 import MetricDeclarations
-import ServiceLifecycle
 import TestSupport
 import Testing
 import Transport
@@ -50,12 +49,15 @@ import Transport
                     CanarySettings(interval: .seconds(60)), identity: world.identity, serverName: name, node: node,
                     pubsubTopic: "/waku/2/rs/16/32", clock: ContinuousClock(), wallClock: .system, logger: quietLogger))
         }
-        let service = ServiceGroup(services: [RunningTransport(transport: transport)], logger: quietLogger)
-        async let running: Void = service.run()
-        while !network.healthIssues.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
-        await body(canaries)
-        await service.triggerGracefulShutdown()
-        try await running
+        let running = transport
+        try await withThrowingTaskGroup { group in
+            // It runs without a pause until the network has its receiver.
+            group.addImmediateTask { try await running.run(receiver: NoReceiver()) }
+            #expect(network.healthIssues.isEmpty)
+            await body(canaries)
+            group.cancelAll()
+            try await group.waitForAll()
+        }
     }
 
     @Test func `what the metrics declare to be of the whole database is the same at both servers`() async throws {
@@ -85,11 +87,8 @@ import Transport
     }
 }
 
-/// A transport that only canaries use.
-private struct RunningTransport: Service, EnvelopeReceiver {
-    let transport: any MessageTransport
-
-    func run() async throws { try await transport.run(receiver: self) }
+/// The server behind a transport that only canaries use.
+private struct NoReceiver: EnvelopeReceiver {
     func isInterested(in contentTopic: String) -> Bool { false }
     func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {}
 }

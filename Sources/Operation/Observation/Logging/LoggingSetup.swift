@@ -43,7 +43,7 @@ package enum LoggingSetup {
 /// The report of log lines that could not be written.
 enum LogLoss {
     static let message: Logger.Message = "log lines could not be written"
-    static let source = "Daemon"
+    static let source = "Observation"
 
     static func metadata(_ count: Int) -> Logger.Metadata { ["count": "\(count)"] }
 }

@@ -170,7 +170,7 @@ extension Checkup.Step {
         case (_, _, .some(.registrationRejected)) where error?.rejection == .internalError:
             "The server cannot write to its database: look at its /health/ready, its log and its disk."
         case (.delivery, _, _):
-            "Accepted pushes wait in the server until this is corrected. docs/RUNBOOK.md explains each reason."
+            "Accepted pushes wait in the server until this is corrected. docs/REASONS.md explains each reason."
         case (.outcome, .wrong(let words), _):
             Self.remedy(for: words)
         case (.push, .wrong, _):
