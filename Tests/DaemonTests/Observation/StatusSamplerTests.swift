@@ -44,6 +44,20 @@ struct StatusSamplerTests {
         #expect(await world.sampler.snapshot().store == nil)
     }
 
+    @Test func `a restarted server is listed once, with its newest state, and a copied database is no server`() {
+        func member(_ number: Int64, _ name: String, _ state: ClusterMember.State, version: String = "0.2.0") -> ClusterMember {
+            ClusterMember(number: number, name: name, version: version, state: state, lease: .zero)
+        }
+        let members = [
+            member(1, "migrate-store", .fenced, version: ""), member(2, "two", .fenced), member(3, "one", .fenced),
+            member(4, "two", .alive),
+        ]
+        #expect(
+            StatusSnapshot.Member.servers(of: members) == [
+                .init(name: "one", state: "fenced", version: "0.2.0"), .init(name: "two", state: "alive", version: "0.2.0"),
+            ])
+    }
+
     @Test func `the sampler shows what the readiness observed last, and since when`() async throws {
         let world = World()
         #expect(await !world.sampler.snapshot().isReady)

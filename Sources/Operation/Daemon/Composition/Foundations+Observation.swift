@@ -60,7 +60,7 @@ extension Foundations {
             nodes: { (transport as? WakuTransport)?.nodeReports ?? [] }, routes: { delivery?.reports ?? [] },
             files: { [storage = settings.storage] in .init(storage) }, backupAge: { backup?.newestAge },
             sealing: { [store] in try? await store.sealingProgress() },
-            members: { [cluster = store.cluster] in try? await cluster?.members().map(StatusSnapshot.Member.init) },
+            members: { [cluster = store.cluster] in (try? await cluster?.members()).map(StatusSnapshot.Member.servers) },
             finding: { [settings, publicKey = identity.publicKey] in
                 .init(
                     $0, pushLifetime: (settings.delivery?.lifetime ?? ProtocolLimits.pushLifetime).settingText,

@@ -32,7 +32,7 @@ extension StatusPage {
         svg{display:block;width:100%;height:40px;border-left:1px solid var(--line);border-bottom:1px solid var(--line);color:var(--chart)}
         .plot{display:grid;grid-template-columns:auto 1fr;gap:0 .3rem}.plot small{font-size:.75rem;line-height:1.1}
         .scale{text-align:right;display:flex;flex-direction:column;justify-content:space-between;font-variant-numeric:tabular-nums}
-        .axis{grid-column:2;display:flex;justify-content:space-between}
+        .axis{grid-column:2;display:flex;flex-wrap:wrap;gap:0 .4rem;justify-content:space-between}
         a{color:var(--chart)}nav{grid-column:1/-1;color:var(--quiet);font-size:.85rem;display:flex;gap:1rem;flex-wrap:wrap}
         pre{margin:.4rem 0 0;white-space:pre-wrap;font:.85rem/1.4 ui-monospace,monospace}
         polyline{fill:none;stroke:currentColor;stroke-width:1.5;stroke-linecap:round;stroke-linejoin:round;\

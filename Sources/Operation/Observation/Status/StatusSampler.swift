@@ -119,7 +119,18 @@ extension StatusSnapshot.Finding {
 }
 
 extension StatusSnapshot.Member {
-    package init(_ member: ClusterMember) { self.init(name: member.name, state: member.state.rawValue, version: member.version) }
+    /// Returns each server once, although it gets a new number at each start. `pushctl migrate-store` has a number but no version, and is no
+    /// server.
+    ///
+    /// - Parameter members: The members in the order of their numbers.
+    package static func servers(of members: [ClusterMember]) -> [Self] {
+        var servers: [Self] = []
+        for member in members where !member.version.isEmpty {
+            servers.removeAll { $0.name == member.name }
+            servers.append(.init(name: member.name, state: member.state.rawValue, version: member.version))
+        }
+        return servers.sorted { $0.name < $1.name }
+    }
 }
 
 extension StatusSnapshot.Store {
