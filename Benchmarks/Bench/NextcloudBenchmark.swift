@@ -8,6 +8,7 @@ import SQLiteStore
 import ServerCrypto
 import StatusCrypto
 import Store
+import StoreSQL
 import TestSupport
 
 /// A batch of notifications as a busy Nextcloud server posts it, through HTTP into the database, compared with the bare RSA verifications.

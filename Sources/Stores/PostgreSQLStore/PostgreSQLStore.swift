@@ -15,7 +15,7 @@ package final class PostgreSQLStore: PushStore {
     let pool: ConnectionPool
     let outbox: OutboxMemory
     let secrets: DatabaseSecrets
-    let userKeys = UserKeys()
+    package let userKeys = UserKeys()
     let size: DatabaseSize
     let member: Member
     let membership: Mutex<Membership>

@@ -18,7 +18,7 @@ package final class SQLiteStore: PushStore {
     let queue: WriteQueue
     let outbox: OutboxMemory
     package let sealing: RowSealing
-    let userKeys = UserKeys()
+    package let userKeys = UserKeys()
     /// The size in bytes above which the store rejects new devices of gateways. Nil means that only the disk limits it.
     let maximumStoredByteCount: Int?
     /// The checkpointer, or nil when the store is read-only.
@@ -78,7 +78,9 @@ package final class SQLiteStore: PushStore {
             checkpointer = try readOnly ? nil : WALCheckpointer(path: path, busyMode: configuration.busyMode, logger: logger)
             // The read uses the writer: only the writer deletes the WAL, and only if it is closed last.
             let secrets =
-                try isCopy ? .locked : pool.writeWithoutTransaction { try $0.secrets(identity: identity, keys: sealingKeys) }
+                try isCopy
+                ? .locked
+                : pool.writeWithoutTransaction { try $0.secrets(identity: identity, keys: sealingKeys, isReadOnly: readOnly) }
             sealing = secrets.sealing
             outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
             queue = WriteQueue(pool: pool, secrets: secrets, outbox: outbox, checkpointer: checkpointer)

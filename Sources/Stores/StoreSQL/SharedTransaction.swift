@@ -1,4 +1,5 @@
 import Bytes
+package import PushProtocol
 package import Store
 package import Wire
 
@@ -9,23 +10,27 @@ package import Wire
 package protocol SharedTransaction {
     associatedtype Row: SharedRow
 
-    /// The words in which the two databases differ.
-    static var dialect: SQLDialect { get }
-
     /// Runs a statement that returns no rows.
     ///
     /// - Returns: The number of rows that it inserted, changed or deleted.
-    @discardableResult
-    func change(_ sql: String, _ values: any SharedValue...) throws -> Int
+    func change(_ sql: String, _ values: [any SharedValue]) throws -> Int
 
     /// Runs a statement whose result does not matter, at the latest before the next query.
-    func changeLater(_ sql: String, _ values: any SharedValue...) throws
+    func changeLater(_ sql: String, _ values: [any SharedValue]) throws
 
     /// Reads all rows of a query.
     func rows<Result>(_ sql: String, _ values: [any SharedValue], read: (inout Row) throws -> Result) throws -> [Result]
 }
 
 extension SharedTransaction {
+    /// The words in which the two databases differ.
+    package static var dialect: SQLDialect { Row.dialect }
+
+    @discardableResult
+    package func change(_ sql: String, _ values: any SharedValue...) throws -> Int { try change(sql, values) }
+
+    package func changeLater(_ sql: String, _ values: any SharedValue...) throws { try changeLater(sql, values) }
+
     package func rows<Result>(_ sql: String, _ values: any SharedValue..., read: (inout Row) throws -> Result) throws -> [Result] {
         try rows(sql, values, read: read)
     }
@@ -36,11 +41,22 @@ extension SharedTransaction {
     ) throws -> Result? {
         try rows(sql, values, read: read).first
     }
+
+    /// Reads the one number of a `SELECT count(*)`.
+    package func countRows(_ sql: String, _ values: any SharedValue...) throws -> Int {
+        try rows(sql, values) { try $0.value(Int.self) }.first ?? 0
+    }
 }
 
 /// The columns of a row, read from the first to the last.
 package protocol SharedRow {
+    /// The words in which the two databases differ.
+    static var dialect: SQLDialect { get }
+
     mutating func nextScalar() throws -> SQLScalar
+
+    /// Passes over the columns that are left.
+    mutating func skipRest()
 }
 
 extension SharedRow {
@@ -63,45 +79,25 @@ extension SharedRow {
         guard let bytes = try value(sealing, in: place()) else { return Message() }
         do throws(WireError) { return try Message.decode(bytes) } catch { throw StoreError.damaged }
     }
-}
 
-/// A transaction that writes. It is valid until it ends.
-package protocol SharedWriteTransaction {
-    associatedtype Database: SharedTransaction
+    /// Reads the next column as a version.
+    package mutating func version() throws -> UInt64 { Self.dialect.version(stored: try value()) }
 
-    var database: Database { get }
-    var sealing: RowSealing { get }
-}
+    /// Reads an installation from the next two columns.
+    package mutating func installation() throws -> Installation {
+        Installation(keyHash: try value(), installationID: try value())
+    }
 
-/// A store that runs the shared statements.
-package protocol SharedStore: Sendable {
-    associatedtype Reading: SharedTransaction
-    associatedtype Writing: SharedWriteTransaction
-
-    var sealing: RowSealing { get }
-
-    /// Reads from one state of the database.
-    func reading<Result: Sendable>(_ body: @escaping @Sendable (Reading) throws -> Result) async throws -> Result
-
-    /// Writes in one transaction, and returns when it is durable.
-    func writing<Result: Sendable>(_ body: @escaping @Sendable (Writing) throws -> Result) async throws -> Result
-}
-
-/// The words in which the statements of the two databases differ.
-package struct SQLDialect: Sendable {
-    /// The column with the user of a Nextcloud device; `user` is a word of PostgreSQL's.
-    package var user: String
-    /// The condition by which a push is found from its deduplication key `$1`, whose first 8 bytes are `$2`.
-    package var isPush: String
-    /// Whether a row of `message` is unfinished.
-    package var isUnfinished: String
-    /// The condition for messages with the id of a status message, which an index covers.
-    package var hasStatusMessageID: String
-
-    package init(user: String, isPush: String, isUnfinished: String, hasStatusMessageID: String) {
-        self.user = user
-        self.isPush = isPush
-        self.isUnfinished = isUnfinished
-        self.hasStatusMessageID = hasStatusMessageID
+    /// Reads a row, or nil if it is damaged, and its number then joins the others.
+    package mutating func readable<Result>(
+        _ row: Int64, or damaged: inout [Int64], _ read: (inout Self) throws -> Result
+    ) rethrows -> Result? {
+        do {
+            return try read(&self)
+        } catch StoreError.damaged {
+            damaged.append(row)
+            skipRest()
+            return nil
+        }
     }
 }

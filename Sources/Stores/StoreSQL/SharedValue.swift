@@ -95,3 +95,4 @@ extension Int: SharedValue {}
 extension UInt32: SharedValue {}
 extension Timestamp: SharedValue {}
 extension MessageType: SharedValue {}
+extension TokenType: SharedValue {}

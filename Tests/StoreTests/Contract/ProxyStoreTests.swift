@@ -3,6 +3,7 @@ import Envelope
 import SQLiteStore
 import StatusCrypto
 import Store
+import StoreSQL
 import TestSupport
 import Testing
 

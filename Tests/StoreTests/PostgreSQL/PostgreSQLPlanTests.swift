@@ -4,6 +4,7 @@ import Logging
 import PushProtocol
 import StatusCrypto
 import Store
+import StoreSQL
 import TestSupport
 import Testing
 import Wire

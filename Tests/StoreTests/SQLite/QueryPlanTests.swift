@@ -5,6 +5,7 @@ import GRDBSQLite
 import PushProtocol
 import StatusCrypto
 import Store
+import StoreSQL
 import TestSupport
 import Testing
 import Wire

@@ -2,6 +2,7 @@ package import Bytes
 import Envelope
 import StatusCrypto
 package import Store
+import StoreSQL
 import Synchronization
 
 extension PostgreSQLStore: ClusterStore {
@@ -49,7 +50,7 @@ extension PostgreSQLStore: ClusterStore {
                 WHERE is_live AND (plain_topic = ANY($1) OR prefixed_topic = ANY($1))
                 """,
                 SQLArray(topics)
-            ) { ChangedRegistration(registration: try $0.next(), topics: QueryTopics(plain: try $0.next(), prefixed: try $0.next())) }
+            ) { ChangedRegistration(registration: try $0.next(), topics: try $0.nextTopics()) }
         }
     }
 
@@ -202,7 +203,7 @@ extension PostgreSQLStore: ClusterStore {
     private func takePushes() async throws {
         while true {
             let (count, proxies) = try await write { transaction in
-                let proxies = try transaction.takeOriginPushes() ? transaction.waitingProxies() : []
+                let proxies = try transaction.takeOriginPushes() ? transaction.database.waitingProxies(of: transaction.server) : []
                 return (try transaction.takePushes(limit: Self.takenPushCount), proxies)
             }
             taken.withLock { work in

@@ -29,18 +29,3 @@ extension Command {
             OR kind = 'push' AND EXISTS (SELECT FROM push WHERE id = row AND \(OpenPushes.byRow))
         """)
 }
-
-extension RowCursor {
-    /// Reads a row, or nil if it is damaged, and its number then joins the others.
-    mutating func readable<Result>(
-        _ row: Int64, or damaged: inout [Int64], _ read: (inout RowCursor) throws -> Result
-    ) rethrows -> Result? {
-        do {
-            return try read(&self)
-        } catch StoreError.damaged {
-            damaged.append(row)
-            skipRest()
-            return nil
-        }
-    }
-}

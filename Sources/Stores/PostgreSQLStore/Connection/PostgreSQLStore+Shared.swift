@@ -1,4 +1,7 @@
-import Store
+package import Bytes
+package import Envelope
+package import PushProtocol
+package import Store
 package import StoreSQL
 
 extension PostgreSQLStore: SharedStore {
@@ -9,25 +12,44 @@ extension PostgreSQLStore: SharedStore {
     package func writing<Result: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> Result) async throws -> Result {
         try await write(body)
     }
+
+    package func isFull(_ database: Transaction) throws -> Bool {
+        guard let maximumStoredByteCount else { return false }
+        return try size.exceeds(maximumStoredByteCount, database)
+    }
 }
 
-extension WriteTransaction: SharedWriteTransaction {}
-extension RowCursor: SharedRow {}
+extension WriteTransaction: SharedWriteTransaction {
+    package var owner: Int64? { server }
+
+    package func lockOwner(_ keyHash: Digest64) {
+        for command in Command.lockOwners([keyHash], adding: []) { database.add(command) }
+    }
+
+    package func register(
+        _ registration: Registration, replacing stored: StoredInstallation?, topics: QueryTopics, at now: Timestamp
+    ) throws -> Int64 {
+        try register([(registration, topics)], at: now)[0]
+    }
+}
 
 extension Transaction: SharedTransaction {
-    package static let dialect = SQLDialect(
-        user: "user_name", isPush: "deduplication_key = $1", isUnfinished: "is_unfinished",
-        hasStatusMessageID: "status_message_id IS NOT NULL")
-
-    package func change(_ sql: String, _ values: any SharedValue...) throws -> Int {
+    package func change(_ sql: String, _ values: [any SharedValue]) throws -> Int {
         try fetch([Command(sql, shared: values)])[0].changedCount
     }
 
-    package func changeLater(_ sql: String, _ values: any SharedValue...) { add(Command(sql, shared: values)) }
+    package func changeLater(_ sql: String, _ values: [any SharedValue]) { add(Command(sql, shared: values)) }
 
     package func rows<Result>(
         _ sql: String, _ values: [any SharedValue], read: (inout RowCursor) throws -> Result
     ) throws -> [Result] {
         try fetch([Command(sql, shared: values)])[0].map(read)
     }
+}
+
+extension RowCursor: SharedRow {
+    package static let dialect = SQLDialect(
+        user: "user_name", hasPrefixes: false, proxyDeviceRow: "identifier", isUnfinished: "is_unfinished",
+        hasStatusMessageID: "status_message_id IS NOT NULL", liveRegistrations: "registration", topics: "plain_topic, prefixed_topic",
+        forUpdate: "FOR UPDATE", skippingLocked: "FOR UPDATE SKIP LOCKED", hasOwners: true, versionMask: 1 << 63)
 }

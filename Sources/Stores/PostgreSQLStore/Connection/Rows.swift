@@ -65,7 +65,7 @@ package struct RowCursor {
     }
 
     /// Passes over the columns that are left.
-    mutating func skipRest() { column = rows.columnCount }
+    package mutating func skipRest() { column = rows.columnCount }
 
     /// Reads the next column as a protobuf message. NULL gives an empty message.
     mutating func nextMessage<Message: WireMessage>(_ type: Message.Type = Message.self) throws -> Message {

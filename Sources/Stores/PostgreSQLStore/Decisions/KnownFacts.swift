@@ -3,6 +3,7 @@ import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
+import StoreSQL
 import Wire
 
 /// The facts for a batch, and the rows that they were read from.
@@ -89,7 +90,7 @@ struct KnownFacts {
         let responses = try nextRows()?.map { row in
             let (request, recipient) = (try row.next(Digest32.self), try row.next(FixedBytes<33>.self))
             let place = SealedPlace.reply(to: recipient, message: try row.next())
-            return (request: request, reply: try row.nextValue(transaction.sealing, in: place))
+            return (request: request, reply: try row.value(transaction.sealing, in: place))
         }
         for (request, reply) in responses ?? [] { facts.responses[request] = reply }
         let sizes = try nextRows()?.map { row in
@@ -129,7 +130,7 @@ struct KnownFacts {
             registration.version = tokens.version
             registration.grant = try row.next()
             registration.allowFromContactsOnly = try row.next()
-            let lists: PushNotificationRegistration = try row.nextMessage(
+            let lists: PushNotificationRegistration = try row.message(
                 transaction.sealing, in: .allowedKeys(of: installation, version: tokens.version))
             registration.allowedKeyList = lists.allowedKeyList
             return (installation.keyHash, registration)

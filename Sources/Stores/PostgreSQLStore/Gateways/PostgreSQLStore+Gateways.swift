@@ -3,6 +3,7 @@ package import Envelope
 import PushProtocol
 import StatusCrypto
 package import Store
+import StoreSQL
 import Wire
 
 extension PostgreSQLStore {
@@ -30,7 +31,7 @@ extension WriteTransaction {
         _ accepted: AcceptedNotification, _ content: [UInt8]?, repeatsSince: Timestamp?, _ routes: RouteTable, at now: Timestamp
     ) throws -> Int64? {
         count(.accepted)
-        if let device = Digest64(accepted.owner) { recordUse(ofDevice: device, at: now) }
+        if let device = Digest64(accepted.owner) { try database.recordUse(ofDevice: device, at: now) }
         if let repeatsSince {
             let repeats = try database.count(
                 "SELECT count(*) FROM push WHERE deduplication_key = $1 AND accepted_at >= $2", accepted.digest, repeatsSince)

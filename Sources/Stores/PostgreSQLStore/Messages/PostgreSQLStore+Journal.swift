@@ -3,6 +3,7 @@ package import Envelope
 import PushProtocol
 import StatusCrypto
 package import Store
+import StoreSQL
 import Synchronization
 import Wire
 

@@ -1,6 +1,7 @@
 package import Envelope
 import PushProtocol
 package import Store
+import StoreSQL
 
 extension PostgreSQLStore {
     /// How many rows of each table one call of ``prune(at:)`` deletes at most, in some tens of milliseconds.
@@ -70,7 +71,7 @@ extension PostgreSQLStore {
     package func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations {
         try await write { transaction in
             guard try transaction.takeJob("unregister unused") else { return UnusedRegistrations(gone: [], lastRow: 0) }
-            transaction.removeDevices(unusedSince: oldest, at: now, limit: Self.maximumSweptRowCount)
+            try transaction.database.removeDevices(unusedSince: oldest, at: now, limit: Self.maximumSweptRowCount)
             let last = try transaction.database.first(
                 "SELECT max(id) FROM (SELECT id FROM registration WHERE id > $1 ORDER BY id LIMIT $2) AS swept", row,
                 Self.maximumSweptRowCount

@@ -1,8 +1,8 @@
 import Bytes
-import Envelope
+package import Envelope
 import PushProtocol
 import StatusCrypto
-import Store
+package import Store
 import Wire
 
 extension WriteTransaction {
@@ -108,7 +108,7 @@ extension WriteTransaction {
     }
 
     /// Records deliveries to registrations. After the first one to a registration, the open pushes to it are those of a proven target.
-    func addDeliveries(to targets: [TargetRegistration], at now: Timestamp) throws {
+    package func addDeliveries(to targets: [TargetRegistration], at now: Timestamp) throws {
         guard !targets.isEmpty else { return }
         let rows = try database.all(
             """

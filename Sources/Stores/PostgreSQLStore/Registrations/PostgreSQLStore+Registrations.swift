@@ -1,46 +1,9 @@
 package import Bytes
-package import Envelope
 import StatusCrypto
 package import Store
 import Wire
 
 extension PostgreSQLStore {
-    package func registrationCounts(since start: Timestamp?) async throws -> RegistrationCounts {
-        try await read { database in
-            let start = start ?? Timestamp(nanoseconds: .min)
-            var counts = RegistrationCounts()
-            let rows = try database.all(
-                "SELECT is_live, token_type, count(*) FROM registration WHERE updated_at >= $1 GROUP BY 1, 2", start
-            ) { row in
-                (isLive: try row.next(Bool.self), type: try row.next(TokenType?.self), count: try row.next(Int.self))
-            }
-            for row in rows {
-                if row.isLive { counts.live[row.type ?? .unknown] = row.count } else { counts.tombstones += row.count }
-            }
-            counts.nextcloud = try database.count(
-                "SELECT count(*) FROM nextcloud_device WHERE removed_at IS NULL AND updated_at >= $1", start)
-            counts.nextcloudOrigin = try database.count("SELECT count(*) FROM nextcloud_origin_device WHERE created_at >= $1", start)
-            return counts
-        }
-    }
-
-    package func registrationSummaries(of keyHash: Digest64) async throws -> [RegistrationSummary] {
-        try await read { database in
-            try database.all(
-                """
-                SELECT installation_id, version, is_live, updated_at, coalesce(token_type, 0), coalesce(apn_topic, ''),
-                    coalesce(enabled, false)
-                FROM registration WHERE key_hash = $1 ORDER BY installation_id
-                """,
-                keyHash
-            ) { row in
-                RegistrationSummary(
-                    installationID: try row.next(), version: try row.next(), isLive: try row.next(), updatedAt: try row.next(),
-                    tokenType: try row.next(), apnTopic: try row.next(), isEnabled: try row.next())
-            }
-        }
-    }
-
     // MARK: Topics
 
     package func registrationCount() async throws -> Int {
@@ -93,14 +56,6 @@ extension PostgreSQLStore {
             var keys = [(keyHash: Digest64, key: FixedBytes<32>?)?](repeating: nil, count: topics.count)
             for row in found { keys[row.index] = (row.keyHash, row.key) }
             return keys
-        }
-    }
-
-    package func topicKey(keyHash: Digest64, prefixed: Bool) async throws -> FixedBytes<32>? {
-        try await read { database in
-            try database.first("SELECT topic_key FROM topic_key WHERE key_hash = $1 AND is_prefixed = $2", keyHash, prefixed) {
-                try $0.next()
-            }
         }
     }
 

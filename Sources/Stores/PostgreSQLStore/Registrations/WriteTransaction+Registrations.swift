@@ -1,8 +1,8 @@
-import Bytes
-import Envelope
-import PushProtocol
+package import Bytes
+package import Envelope
+package import PushProtocol
 import StatusCrypto
-import Store
+package import Store
 import Wire
 
 extension WriteTransaction {
@@ -69,7 +69,7 @@ extension WriteTransaction {
     /// Replaces a registration by a tombstone, even if none existed. With the last installation of a key, deletes its topic keys.
     ///
     /// - Parameter stored: The present row of the installation; nil if it is unknown.
-    func unregister(
+    package func unregister(
         _ installation: Installation, replacing stored: StoredInstallation?, version: UInt64, plaintextDigest: Digest32, at now: Timestamp
     ) throws {
         if stored == nil { deleteExcessUnknownTombstones(of: installation.keyHash) }

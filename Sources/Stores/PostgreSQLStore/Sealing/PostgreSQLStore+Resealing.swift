@@ -14,7 +14,7 @@ extension PostgreSQLStore {
             let state = try ResealingState(transaction.database, isLocked: true)
             // A server that was started before a rotation has an older newest key. It leaves the work to the others.
             guard state.keyID == sealer.keys.newest else { return }
-            try Resealing(transaction: transaction, sealer: sealer).next(state)
+            try Resealing(transaction: transaction, newestKey: [sealer.keys.newest]).next(state)
         }
         return try await sealingProgress()
     }

@@ -1,4 +1,5 @@
 import Store
+import StoreSQL
 
 /// The steps of re-sealing, in their order. The raw value is stored.
 enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
@@ -29,7 +30,7 @@ enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
 }
 
 /// The key of a row as the stored position of a step.
-protocol ResealingPosition: SQLValue, Sendable {
+protocol ResealingPosition: SQLValue, SharedValue, Sendable {
     /// Creates the key from the stored bytes. No bytes stand for the beginning.
     init(position: [UInt8])
 }

@@ -3,6 +3,7 @@ import Logging
 import ServerCrypto
 import StatusCrypto
 import Store
+import StoreSQL
 
 /// Prepares a database for its sealing keys at the start, in a transaction that changes no row with secrets.
 struct SealingStart {
@@ -13,11 +14,11 @@ struct SealingStart {
     func prepare(_ database: Transaction, newSecret: FixedBytes<32>, logger: Logger) throws {
         switch try SealingChange(stored: database.storedSecrets(), identity: identity, keys: keys, newSecret: newSecret) {
         case .start(let secret):
-            database.insert(secret)
+            try database.insert(secret)
             database.add(
                 "INSERT INTO sealing (id, key_id, step, position) VALUES (1, $1, $2, '')", Int64(keys.newest), ResealingStep.done)
         case .rotate(let secret):
-            if let secret { database.insert(secret) }
+            if let secret { try database.insert(secret) }
             let changedCount = try database.run(
                 "UPDATE sealing SET key_id = $1, step = \(ResealingStep.first.rawValue), position = '' WHERE key_id <> $1",
                 Int64(keys.newest))
@@ -25,25 +26,5 @@ struct SealingStart {
                 logger.notice("rotating the sealing key; re-sealing the database", metadata: ["newKey": "\(keys.newest)"])
             }
         }
-    }
-}
-
-extension Transaction {
-    /// Reads the secret of the database and checks the keys.
-    ///
-    /// - Parameter keys: The sealing keys, or nil without a sealing key file.
-    func secrets(identity: FixedBytes<33>, keys: SealingKeys?, isReadOnly: Bool) throws -> DatabaseSecrets {
-        try DatabaseSecrets(stored: storedSecrets(), identity: identity, keys: keys, isReadOnly: isReadOnly)
-    }
-
-    fileprivate func storedSecrets() throws -> [StoredSecret] {
-        try all("SELECT key_id, secret FROM sealing_key ORDER BY key_id") { row in
-            guard let id = UInt8(exactly: try row.next(Int64.self)) else { throw StoreError.damaged }
-            return StoredSecret(keyID: id, sealed: try row.next())
-        }
-    }
-
-    fileprivate func insert(_ secret: StoredSecret) {
-        add("INSERT INTO sealing_key (key_id, secret) VALUES ($1, $2)", Int64(secret.keyID), secret.sealed)
     }
 }

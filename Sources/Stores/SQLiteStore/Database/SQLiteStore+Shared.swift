@@ -1,6 +1,7 @@
+package import Bytes
+package import Envelope
 package import GRDB
-import GRDBSQLite
-import Store
+package import Store
 package import StoreSQL
 
 extension SQLiteStore: SharedStore {
@@ -11,38 +12,50 @@ extension SQLiteStore: SharedStore {
     package func writing<Result: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> Result) async throws -> Result {
         try await queue.perform(body)
     }
+
+    package func isFull(_ database: Database) throws -> Bool { try database.isFull(above: maximumStoredByteCount) }
 }
 
-extension WriteTransaction: SharedWriteTransaction {}
-extension RowCursor: SharedRow {}
+extension WriteTransaction: SharedWriteTransaction {
+    package var owner: Int64? { nil }
+
+    /// Nothing to lock: the only writer holds all rows.
+    package func lockOwner(_ keyHash: Digest64) {}
+
+    package func addDeliveries(to targets: [TargetRegistration], at now: Timestamp) throws {
+        for target in targets { try addDelivery(to: target, at: now) }
+    }
+}
 
 extension Database: SharedTransaction {
-    package static let dialect = SQLDialect(
-        user: "user", isPush: "deduplication_prefix = $2 AND deduplication_key = $1",
-        isUnfinished: "EXISTS (SELECT 1 FROM unfinished_message WHERE unfinished_message.message = message.id)",
-        hasStatusMessageID: "status_prefix IS NOT NULL")
-
-    package func change(_ sql: String, _ values: any SharedValue...) throws -> Int {
-        guard unsafe sqlite3_get_autocommit(sqliteConnection) == 0 else { throw StoreError(code: SQLITE_ABORT) }
-        try step(Self.numbered(sql), values: values.map(\.scalar)) { _ in }
-        return unsafe Int(sqlite3_changes(sqliteConnection))
+    package func change(_ sql: String, _ values: [any SharedValue]) throws -> Int {
+        try changeLater(sql, values)
+        return changesCount
     }
 
-    package func changeLater(_ sql: String, _ values: any SharedValue...) throws {
-        guard unsafe sqlite3_get_autocommit(sqliteConnection) == 0 else { throw StoreError(code: SQLITE_ABORT) }
-        try step(Self.numbered(sql), values: values.map(\.scalar)) { _ in }
+    package func changeLater(_ sql: String, _ values: [any SharedValue]) throws {
+        try step(sql, values: values.map(\.scalar)) { _ in }
     }
 
     package func rows<Result>(
         _ sql: String, _ values: [any SharedValue], read: (inout RowCursor) throws -> Result
     ) throws -> [Result] {
         var results: [Result] = []
-        try step(Self.numbered(sql), values: values.map(\.scalar)) { results.append(try read(&$0)) }
+        try step(sql, values: values.map(\.scalar)) { results.append(try read(&$0)) }
         return results
     }
+}
 
-    /// SQLite numbers `?1`, while `$1` would be a name and get the number of its first occurrence.
-    private static func numbered(_ sql: String) -> String { sql.replacing("$", with: "?") }
+extension RowCursor: SharedRow {
+    package static let dialect = SQLDialect(
+        user: "user", hasPrefixes: true, proxyDeviceRow: "id",
+        isUnfinished: "EXISTS (SELECT 1 FROM unfinished_message WHERE unfinished_message.message = message.id)",
+        hasStatusMessageID: "status_prefix IS NOT NULL",
+        liveRegistrations: """
+            registration JOIN query_topic ON query_topic.registration = registration.id
+            LEFT JOIN registration_lists ON registration_lists.registration = registration.id
+            """,
+        topics: "plain, prefixed", forUpdate: "", skippingLocked: "", hasOwners: false, versionMask: 0)
 }
 
 extension SQLScalar {

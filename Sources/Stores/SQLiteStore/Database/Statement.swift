@@ -13,8 +13,7 @@ extension Database {
     /// - Returns: The number of changed rows.
     @discardableResult
     func run<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
-        // GRDB's properties would check the current queue three times for each statement.
-        guard unsafe sqlite3_get_autocommit(sqliteConnection) == 0 else { throw StoreError(code: SQLITE_ABORT) }
+        guard isInTransaction else { throw StoreError(code: SQLITE_ABORT) }
         let statement = try prepare(sql, repeat each values)
         defer { statement.reset() }
         while try statement.step() {}
@@ -75,20 +74,27 @@ extension Database {
 
     /// Runs a statement whose parameters have names, inside a transaction.
     func run(_ sql: String, named value: (String) -> CopiedValue) throws {
-        guard unsafe sqlite3_get_autocommit(sqliteConnection) == 0 else { throw StoreError(code: SQLITE_ABORT) }
+        guard isInTransaction else { throw StoreError(code: SQLITE_ABORT) }
         try step(sql, named: value) { _ in }
     }
 
-    /// Steps through the rows of a query whose values have types that are known at run time only. Values that it does not use are left out.
+    /// Steps through the rows of a statement with the parameters `$1`, `$2` and so on. Values that it does not use are left out.
+    ///
+    /// Outside a transaction the statement may only read.
     func step(_ sql: String, values: [SQLScalar], read: (inout RowCursor) throws -> Void) throws {
         let statement = BoundStatement(try cachedStatement(sql: sql))
+        guard statement.isReadOnly || isInTransaction else { throw StoreError(code: SQLITE_ABORT) }
         defer { statement.reset() }
-        guard values.count >= statement.parameterCount else { throw StoreError(code: SQLITE_RANGE) }
-        for (index, value) in values.prefix(Int(statement.parameterCount)).enumerated() {
-            try value.bind(to: statement, at: Int32(index) + 1)
+        // To SQLite `$1` is a name, and it numbers names by their first occurrence.
+        for (index, name) in statement.parameterNames.enumerated() {
+            guard let number = Int(name.dropFirst()), values.indices.contains(number - 1) else { throw StoreError(code: SQLITE_RANGE) }
+            try values[number - 1].bind(to: statement, at: Int32(index) + 1)
         }
         while try statement.step() { try statement.row(read) }
     }
+
+    /// Whether a transaction is open. GRDB's properties would check the current queue three times for each statement.
+    private var isInTransaction: Bool { unsafe sqlite3_get_autocommit(sqliteConnection) == 0 }
 
     private func prepare<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> BoundStatement {
         let statement = BoundStatement(try cachedStatement(sql: sql))
@@ -125,23 +131,13 @@ package struct RowCursor {
         try Self.message(try next())
     }
 
-    /// Reads the next column as a sealed protobuf message. NULL gives an empty message.
-    mutating func nextMessage<Message: WireMessage>(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> Message {
-        try Self.message(try nextValue(sealing, in: place()))
-    }
-
-    /// Reads the next column as a sealed value, or nil for NULL.
-    mutating func nextValue(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> [UInt8]? {
-        try sealing.value(next(), in: place())
-    }
-
     package mutating func nextScalar() throws -> SQLScalar {
         defer { column += 1 }
         return try statement.scalar(column)
     }
 
     /// Passes over the columns that are left.
-    mutating func skipRest() { column = statement.columnCount }
+    package mutating func skipRest() { column = statement.columnCount }
 
     private static func message<Message: WireMessage>(_ bytes: [UInt8]?) throws -> Message {
         guard let bytes else { return Message() }
@@ -161,6 +157,8 @@ package struct RowCursor {
         self.statement = statement
     }
 
+    /// Whether the statement changes nothing.
+    fileprivate var isReadOnly: Bool { unsafe sqlite3_stmt_readonly(pointer) != 0 }
     fileprivate var parameterCount: Int32 { unsafe sqlite3_bind_parameter_count(pointer) }
     fileprivate var parameterNames: [String] {
         (0..<parameterCount).map { unsafe String(cString: sqlite3_bind_parameter_name(pointer, $0 + 1)) }

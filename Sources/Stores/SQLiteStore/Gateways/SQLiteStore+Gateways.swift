@@ -5,6 +5,7 @@ import GRDB
 import PushProtocol
 import StatusCrypto
 package import Store
+import StoreSQL
 import Wire
 
 extension SQLiteStore {
@@ -29,7 +30,7 @@ extension WriteTransaction {
         _ accepted: AcceptedNotification, _ content: [UInt8]?, repeatsSince: Timestamp?, at now: Timestamp
     ) throws -> Int64? {
         count(.accepted)
-        if let device = Digest64(accepted.owner) { try recordUse(ofDevice: device, at: now) }
+        if let device = Digest64(accepted.owner) { try database.recordUse(ofDevice: device, at: now) }
         if let repeatsSince, try database.isQueued(accepted.digest, since: repeatsSince) {
             count(.merged)
             return nil

@@ -3,6 +3,7 @@ package import Envelope
 import GRDB
 import StatusCrypto
 package import Store
+import StoreSQL
 import Wire
 
 extension SQLiteStore {

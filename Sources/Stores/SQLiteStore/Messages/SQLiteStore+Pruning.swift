@@ -2,6 +2,7 @@ package import Envelope
 import GRDB
 import PushProtocol
 package import Store
+import StoreSQL
 
 extension SQLiteStore {
     /// How many rows of each table one call of ``prune(at:)`` deletes at most, in a few milliseconds of the writer.
@@ -48,7 +49,9 @@ extension SQLiteStore {
             let deadCount = try database.run(
                 "DELETE FROM dead_registration WHERE id IN (SELECT id FROM dead_registration WHERE died_at < ? LIMIT ?)",
                 oldest.deadRegistrations, limit)
-            let removedCount = try transaction.forgetRemovedDevices(before: oldest.removedDevices, limit: limit)
+            let removedCount = try database.run(
+                "DELETE FROM nextcloud_device WHERE id IN (SELECT id FROM nextcloud_device WHERE removed_at < ? LIMIT ?)",
+                oldest.removedDevices, limit)
             let deadTokenCount = max(suspicionCount, provenCount, deadCount, removedCount)
             return Pruned(
                 messageCount: messages.count, pushCount: pushes.count, deadTokenCount: deadTokenCount,
@@ -63,7 +66,7 @@ extension SQLiteStore {
 
     package func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations {
         try await queue.perform { transaction in
-            try transaction.removeDevices(unusedSince: oldest, at: now, limit: Self.maximumSweptRowCount)
+            try transaction.database.removeDevices(unusedSince: oldest, at: now, limit: Self.maximumSweptRowCount)
             let last = try transaction.database.first(
                 "SELECT max(id) FROM (SELECT id FROM registration WHERE id > ? ORDER BY id LIMIT ?)", row, Self.maximumSweptRowCount
             ) { try $0.next(Int64?.self) }

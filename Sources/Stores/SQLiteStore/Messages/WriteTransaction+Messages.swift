@@ -3,6 +3,7 @@ import Envelope
 import GRDB
 import StatusCrypto
 import Store
+import StoreSQL
 import Wire
 
 extension WriteTransaction {
@@ -134,7 +135,7 @@ extension Database {
             statusMessageID.prefix, statusMessageID, MessageType.pushNotificationResponse
         ) { row in
             let (message, recipient): (Int64, FixedBytes<33>) = (try row.next(), try row.next())
-            return try row.nextValue(sealing, in: .reply(to: recipient, message: message))
+            return try row.value(sealing, in: .reply(to: recipient, message: message))
         } ?? nil
     }
 }

@@ -4,6 +4,7 @@ import GRDB
 package import PushProtocol
 import StatusCrypto
 package import Store
+import StoreSQL
 import Synchronization
 import Wire
 

@@ -1,44 +1,10 @@
 package import Bytes
-package import Envelope
 import GRDB
 import StatusCrypto
 package import Store
 import Wire
 
 extension SQLiteStore {
-    package func registrationCounts(since start: Timestamp?) async throws -> RegistrationCounts {
-        try await read { database in
-            let start = start ?? Timestamp(nanoseconds: .min)
-            var counts = RegistrationCounts()
-            try database.forEach(
-                "SELECT is_live, token_type, count(*) FROM registration WHERE updated_at >= ? GROUP BY 1, 2", start
-            ) { row in
-                let (isLive, type, count): (Bool, TokenType?, Int) = (try row.next(), try row.next(), try row.next())
-                if isLive { counts.live[type ?? .unknown] = count } else { counts.tombstones += count }
-            }
-            counts.nextcloud = try database.count(
-                "SELECT count(*) FROM nextcloud_device WHERE removed_at IS NULL AND updated_at >= ?", start)
-            counts.nextcloudOrigin = try database.count("SELECT count(*) FROM nextcloud_origin_device WHERE created_at >= ?", start)
-            return counts
-        }
-    }
-
-    package func registrationSummaries(of keyHash: Digest64) async throws -> [RegistrationSummary] {
-        try await read { database in
-            try database.all(
-                """
-                SELECT installation_id, version, is_live, updated_at, token_type, apn_topic, enabled FROM registration
-                WHERE key_prefix = ? AND is_live IN (0, 1) AND key_hash = ? ORDER BY installation_id
-                """,
-                keyHash.prefix, keyHash
-            ) { row in
-                RegistrationSummary(
-                    installationID: try row.next(), version: try row.next(), isLive: try row.next(), updatedAt: try row.next(),
-                    tokenType: try row.next(), apnTopic: try row.next(), isEnabled: try row.next())
-            }
-        }
-    }
-
     // MARK: Topics
 
     package func registrationCount() async throws -> Int {
@@ -83,15 +49,6 @@ extension SQLiteStore {
                     prefixed, registration
                 ) { (keyHash: try $0.next(), key: try $0.next()) }
             }
-        }
-    }
-
-    package func topicKey(keyHash: Digest64, prefixed: Bool) async throws -> FixedBytes<32>? {
-        try await read { database in
-            try database.first(
-                "SELECT topic_key FROM topic_key WHERE key_prefix = ? AND key_hash = ? AND is_prefixed = ?", keyHash.prefix, keyHash,
-                prefixed
-            ) { try $0.next() }
         }
     }
 

@@ -1,10 +1,11 @@
-import Bytes
-import Envelope
+package import Bytes
+package import Envelope
 import GRDB
-import PushProtocol
+package import PushProtocol
 import ServerCrypto
 import StatusCrypto
-import Store
+package import Store
+import StoreSQL
 import Wire
 
 extension WriteTransaction {
@@ -12,7 +13,7 @@ extension WriteTransaction {
     ///
     /// - Parameter stored: The present row of the installation; nil if it is unknown.
     /// - Returns: The row, which an installation keeps permanently.
-    func register(
+    package func register(
         _ registration: Registration, replacing stored: StoredInstallation?, topics: QueryTopics, at now: Timestamp
     ) throws -> Int64 {
         let content = registration.content
@@ -65,7 +66,7 @@ extension WriteTransaction {
     /// Replaces a registration by a tombstone, even if none existed. With the last installation of a key, deletes its topic keys.
     ///
     /// - Parameter stored: The present row of the installation; nil if it is unknown.
-    func unregister(
+    package func unregister(
         _ installation: Installation, replacing stored: StoredInstallation?, version: UInt64, plaintextDigest: Digest32,
         at now: Timestamp
     ) throws {
@@ -193,7 +194,7 @@ extension Database {
             let tokens = try row.nextTokens(of: installation, sealing)
             (registration.accessToken, registration.version) = (tokens.access, tokens.version)
             let keys = SealedPlace.allowedKeys(of: installation, version: tokens.version)
-            let lists: PushNotificationRegistration = try row.nextMessage(sealing, in: keys)
+            let lists: PushNotificationRegistration = try row.message(sealing, in: keys)
             registration.allowedKeyList = lists.allowedKeyList
             return registration
         }

@@ -1,4 +1,5 @@
 import Store
+import StoreSQL
 
 /// The steps of re-sealing, in their order. The raw value is stored.
 enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
@@ -21,15 +22,15 @@ enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
     static let first = registrations
 
     /// The table and its numeric key whose rows the step goes through, or nil if it counts otherwise.
-    var table: (name: String, key: String)? {
+    var sealedTable: (table: SealedTable<RowCursor>, key: String)? {
         switch self {
-        case .registrations: ("registration", "id")
-        case .lists: ("registration_lists", "registration")
-        case .deadRegistrations: ("dead_registration", "id")
-        case .pushes: ("push", "id")
-        case .replies: ("message", "id")
-        case .proxyDevices: ("nextcloud_device", "id")
-        case .originPushes: ("nextcloud_origin_push", "id")
+        case .registrations: (.registrations([.tokens]), "id")
+        case .lists: (.registrations([.allowedKeys, .chatLists], in: "registration_lists"), "registration")
+        case .deadRegistrations: (.deadRegistrations, "id")
+        case .pushes: (.pushes, "id")
+        case .replies: (.replies, "id")
+        case .proxyDevices: (.proxyDevices, "id")
+        case .originPushes: (.originPushes, "id")
         case .originKeys, .takingFreePages, .returningFreePages, .truncatingLog, .done: nil
         }
     }

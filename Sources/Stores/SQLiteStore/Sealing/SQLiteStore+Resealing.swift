@@ -1,13 +1,16 @@
 import Bytes
 import GRDB
+import ServerCrypto
 package import Store
+import StoreSQL
 
 extension SQLiteStore {
     package func resealNext() async throws -> SealingProgress {
         let sealer = try sealing.sealer
         let step = try await queue.perform { transaction in
             let state = try ResealingState(transaction.database)
-            try transaction.database.overwritingDeletedContent { try Resealing(transaction: transaction, sealer: sealer).next(state) }
+            let resealing = Resealing(transaction: transaction, newestKey: [sealer.keys.newest])
+            try transaction.database.overwritingDeletedContent { try resealing.next(state) }
             return state.step
         }
         if step == .truncatingLog { try await truncateLog() }
@@ -19,8 +22,8 @@ extension SQLiteStore {
             let state = try ResealingState(database)
             guard state.step != .done else { return .sealed }
             var part = 0.0
-            if let (table, key) = state.step.table {
-                let last = try database.count("SELECT coalesce(max(\(key)), 0) FROM \(table)")
+            if let (table, key) = state.step.sealedTable {
+                let last = try database.count("SELECT coalesce(max(\(key)), 0) FROM \(table.name)")
                 part = last == 0 ? 0 : min(1, Double(state.position) / Double(last))
             }
             let stepCount = ResealingStep.done.rawValue - ResealingStep.first.rawValue

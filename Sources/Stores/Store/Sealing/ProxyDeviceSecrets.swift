@@ -1,4 +1,5 @@
 package import Bytes
+import ServerCrypto
 import StatusCrypto
 
 /// The secrets of a device of the Nextcloud push proxy.
@@ -17,6 +18,26 @@ package struct ProxyDeviceSecrets: Sendable {
 
     /// The fields of the sealed value without the token for calls.
     package var fields: [[UInt8]?] { [userKey, token.field] }
+}
+
+/// A device's sealed secrets as the columns of its row keep them.
+package struct ProxyDeviceColumns: Sendable {
+    /// User key and token.
+    package let secrets: [UInt8]
+    package let tokenCode: FixedBytes<16>
+    /// The token for calls, or nil without one.
+    package let voipSecrets: [UInt8]?
+    package let voipTokenCode: FixedBytes<16>?
+
+    /// - Throws: `StoreError.sealingKeyMissing` in a locked database.
+    package init(_ device: ProxyDevice, _ sealing: RowSealing) throws(StoreError) {
+        let identifier = device.identifier.digest
+        let content = ProxyDeviceSecrets(userKey: device.userKey.der, token: device.token)
+        secrets = try sealing.seal(content.fields, in: .proxyDevice(identifier))
+        tokenCode = try sealing.code(of: device.token)
+        voipSecrets = try sealing.seal(value: device.voipToken?.field, in: .proxyDeviceCalls(identifier))
+        voipTokenCode = if let token = device.voipToken { try sealing.code(of: token) } else { nil }
+    }
 }
 
 extension RowSealing {

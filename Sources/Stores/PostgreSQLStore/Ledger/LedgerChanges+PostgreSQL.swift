@@ -1,18 +1,6 @@
 import Store
 
-/// The changes of the ledger in a transaction.
-final class LedgerChanges {
-    private var amounts: [Milestone: (count: Int, pruned: Int)] = [:]
-
-    func add(_ milestone: Milestone, count: Int) {
-        amounts[milestone, default: (0, 0)].count += count
-    }
-
-    /// Notes that rows which stood for a milestone are deleted.
-    func add(_ milestone: Milestone, pruned: Int) {
-        amounts[milestone, default: (0, 0)].pruned += pruned
-    }
-
+extension LedgerChanges {
     /// Writes the changes as the last statement of the transaction, because other transactions wait for these rows. All of them lock the
     /// rows in the same order.
     ///
