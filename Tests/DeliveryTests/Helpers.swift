@@ -73,7 +73,7 @@ extension NotificationTemplates {
     }
 }
 
-extension Outbox.Attempt {
+extension PushAttempt {
     /// Creates an attempt that was answered immediately.
     init(push: QueuedPush, outcome: AttemptOutcome, at time: Timestamp = World.start) {
         self.init(push: push, outcome: outcome, at: time, postedAt: time, answeredAt: time)

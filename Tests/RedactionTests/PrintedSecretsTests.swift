@@ -126,7 +126,7 @@ import Wire
                 Holder(opened), Holder(MessageDecision.answered(reply)), Holder(DeviceToken(secret)), Holder(AccessToken(secret)),
                 Holder(PushToken.fcm(DeviceToken(secret))),
                 Holder(
-                    Outbox.Attempt(
+                    PushAttempt(
                         push: queued, outcome: .sent, at: Timestamp(nanoseconds: 1), postedAt: Timestamp(nanoseconds: 1),
                         answeredAt: Timestamp(nanoseconds: 1))),
                 Holder(GorushClient(http: client, endpoint: endpoint, probeTimeout: .seconds(1))),

@@ -52,19 +52,22 @@ extension Server {
             switch routes[index].next(at: elapsed) {
             case .probe: routes[index].handle(.probed(gorush.probe), at: elapsed)
             case .expire:
-                _ = try await outbox.expire(route: name, acceptedBefore: now.advanced(by: .zero - configuration.lifetime), at: now)
+                let oldest = now.advanced(by: .zero - configuration.lifetime)
+                _ = try await store.expireAllPushes(route: name, acceptedBefore: oldest, at: now)
             case .retryNow(let row):
-                let last = try await outbox.retryNow(route: name, after: row, at: steadyNow(steadily))
+                let last = try await store.retryNow(
+                    route: name, reasons: OutcomeRules.reasonsOfRoute, after: row, at: steadyNow(steadily))
                 routes[index].handle(.retriedNow(upTo: last), at: elapsed)
             case .postDue(let requests, let batch):
-                let due = try await outbox.due(route: name, at: steadyNow(steadily), limit: max(32, requests * (batch ?? 1)))
+                let due = try await store.duePushes(
+                    route: name, at: steadyNow(steadily), limit: max(32, requests * (batch ?? 1)))
                 guard due.isEmpty else {
                     looks[index] = Look(due: due, requestCount: requests, batch: batch)
                     return .due(due)
                 }
                 // A push whose outcome is unrecorded may still be due in the database. Record its outcome first.
                 guard routes[index].unrecordedOutcomes.isEmpty else { return await recordOutcomes(index, at: now, steadily) }
-                let next = try await outbox.nextDue(route: name)
+                let next = try await store.nextAttempt(route: name)
                 let until = next.map { Duration.nanoseconds($0.nanoseconds - startedAt.nanoseconds) }
                 routes[index].handle(.nothingDue(until: until), at: elapsed)
             case .recordOutcomes: return await recordOutcomes(index, at: now, steadily)
@@ -119,14 +122,14 @@ extension Server {
     /// - Returns: The recorded outcomes, or nil if the write failed and may be durable or not. Then the route's step.
     private mutating func recordOutcomes(
         _ index: Int, leasing plan: DeliveryPlan, at now: Timestamp, _ steadily: Duration
-    ) async -> (Outbox.RecordedOutcomes?, step: DeliveryStep) {
+    ) async -> (RecordedOutcomes?, step: DeliveryStep) {
         let elapsed = steadily - startedSteadily
         let state = routes[index]
-        let context = Outbox.Context(
+        let context = OutcomeContext(
             route: state.route.name, rules: state.rules(at: elapsed, judgingRefusals: true), now: now,
             savedTopics: state.evidence.savedTopics, steadyNow: steadyNow(steadily))
         do {
-            let recorded = try await outbox.recordOutcomes(state.unrecordedOutcomes, leasing: plan, in: context) { 0.5 }
+            let recorded = try await store.recordOutcomes(state.unrecordedOutcomes, leasing: plan, in: context) { 0.5 }
             routes[index].handle(.recorded(recorded.decisions, state.unrecordedOutcomes), at: elapsed)
             routes[index].unrecordedOutcomes = []
             for changed in recorded.unregistered { directory.remove(registration: changed.registration, topics: changed.topics) }
@@ -152,7 +155,7 @@ extension Server {
         let pushes = batch.flatMap(\.pushes)
         let answer = try gorush.post(batch)
         let answeredAt = steadyNow(steadily)
-        func ended(_ outcomes: [AttemptOutcome]) -> [Outbox.Attempt] {
+        func ended(_ outcomes: [AttemptOutcome]) -> [PushAttempt] {
             zip(pushes, outcomes).map {
                 .init(push: $0, outcome: $1, at: attempt.at, postedAt: attempt.postedAt, answeredAt: answeredAt)
             }

@@ -42,7 +42,6 @@ struct Server {
     var replies: [PendingReply] = []
     /// Published replies without a durable publication mark.
     var unmarked: [PendingReply] = []
-    let outbox: Outbox
     var routes: [RouteState]
     /// The pushes to be posted next, by route.
     var looks: [Int: Look] = [:]
@@ -65,7 +64,6 @@ struct Server {
     ) async throws {
         self.store = store
         self.configuration = configuration
-        outbox = Outbox(store: store)
         startedAt = now
         startedSteadily = steadily
         let directory = try await TopicDirectory(serverKey: Party.server.key, store: store)
@@ -78,8 +76,8 @@ struct Server {
             pubsubTopic: Network.pubsubTopic, peerAddress: nil, wants: wants, isKnown: { hash in known.contains(hash) })
         let all = configuration.allRoutes
         routes = all.map { RouteState(route: $0, configuration: configuration, routesOfEndpoint: all.count) }
-        _ = try await outbox.takeOver(routes: configuration.assignments, at: now)
-        let topics = try await outbox.deliveredBundleIDs()
+        _ = try await store.takeOverOutbox(routes: configuration.assignments, latest: now.advanced(by: BackOff.longestOfPush))
+        let topics = try await store.deliveredBundleIDs()
         for index in routes.indices { routes[index].handle(.topicsSaved(topics[all[index].name] ?? []), at: .zero) }
         let unfinished = try await store.unfinishedRows()
         for row in try await store.undecided(unfinished.undecided) {

@@ -97,7 +97,7 @@ package struct DeliveryConfiguration: Sendable {
     package var timeout = Duration.seconds(60)
     /// The timeout of a probe. gorush responds to it without Apple or Google.
     package var probeTimeout = Duration.seconds(5)
-    /// The maximum number of a route's requests in flight. ``Concurrency`` decides how many of them are used.
+    /// The maximum number of a route's requests in flight. ``CongestionWindow`` decides how many of them are used.
     package var maximumRequestsInFlight = 256
     /// The maximum number of notifications in a request. gorush may have a lower limit.
     package var maximumNotificationsPerRequest = 100

@@ -11,7 +11,7 @@ import Tasks
 /// Routes are independent of each other. A route leases a push before it posts it. After a crash the outcome of leased pushes is unknown,
 /// and the server posts them again under the same collapse identifier: a second notification is better than none.
 package final class DeliveryLoop: Service {
-    private let outbox: Outbox
+    private let outbox: any PushOutbox
     private let configuration: DeliveryConfiguration
     private let routes: [Route]
     private let clock: any Clock<Duration>
@@ -32,7 +32,7 @@ package final class DeliveryLoop: Service {
         memberNumber: @escaping @Sendable () -> Int64 = { 0 }, mayPost: @escaping @Sendable (_ memberNumber: Int64) -> Bool = { _ in true },
         onUnregistered: @escaping @Sendable ([ChangedRegistration]) async -> Void
     ) {
-        outbox = Outbox(store: store)
+        outbox = store
         self.configuration = configuration
         self.clock = clock
         self.wallClock = wallClock
@@ -78,8 +78,8 @@ package final class DeliveryLoop: Service {
 
     /// Sets the gauges of all routes. A gauge keeps its value if the outbox cannot be read.
     package func refreshMetrics() async {
-        guard let counts = try? await outbox.queuedCounts() else { return }
-        let refused = outbox.refusedCounts
+        guard let counts = try? await outbox.queuedPushCounts() else { return }
+        let refused = outbox.refusedPushCounts
         for route in routes { route.refreshMetrics(queuedCount: counts[route.name] ?? 0, refusedCount: refused[route.name] ?? 0) }
     }
 
@@ -119,12 +119,14 @@ package final class DeliveryLoop: Service {
     private func takeOver() async -> Bool {
         while true {
             do {
-                let leaseCount = try await outbox.takeOver(routes: configuration.assignments, at: wallClock.now())
+                let leaseCount = try await outbox.takeOverOutbox(
+                    routes: configuration.assignments, latest: wallClock.now().advanced(by: BackOff.longestOfPush))
                 let topics = try await outbox.deliveredBundleIDs()
                 let earliest = wallClock.now().advanced(by: .zero - RouteFailure.recentInterval)
                 for route in routes {
                     route.haveWorked(topics[route.name] ?? [])
-                    route.haveGotPushes(try await outbox.recentDevices(route: route.name, since: earliest))
+                    route.haveGotPushes(
+                        try await outbox.recentDevices(route: route.name, since: earliest, limit: RecentDevices.maximumCount))
                 }
                 if leaseCount > 0 {
                     logger.notice(

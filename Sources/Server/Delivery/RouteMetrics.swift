@@ -51,7 +51,7 @@ package struct RouteMetrics: Sendable {
     /// Counts the decisions about attempts.
     ///
     /// - Parameter now: The time at which they are recorded.
-    func count(_ decisions: some Sequence<(Outbox.Attempt, PushDecision)>, at now: Timestamp) {
+    func count(_ decisions: some Sequence<(PushAttempt, PushDecision)>, at now: Timestamp) {
         for (attempt, decision) in decisions {
             if case .finish(.sent) = decision.disposition { pushSeconds?.record(attempt.push.acceptedAt.duration(to: now)) }
             if let reason = decision.reason { failures[PushFailure(reason)]?.increment() }

@@ -23,7 +23,7 @@ import Testing
         push.refusals = refusals
         push.acceptedAt = now.advanced(by: .seconds(-60))
         if hasWorked { push.tokenDeliveries = Deliveries(first: World.start, last: World.start) }
-        var attempt = Outbox.Attempt(push: push, outcome: outcome)
+        var attempt = PushAttempt(push: push, outcome: outcome)
         attempt.isVoid = isVoid
         return OutcomeRules(
             routeFails: fails, refusals: rules ?? RefusalRules(), deliveredBundleIDs: topicHasWorked ? ["app"] : []

@@ -13,20 +13,20 @@ import Testing
 
     private func evidence(configured: Set<String> = []) -> Evidence { Evidence(platform: .ios, configuredTopics: configured) }
 
-    private func attempt(_ number: Int, _ outcome: AttemptOutcome, isProven: Bool = true, topic: String = "app") -> Outbox.Attempt {
+    private func attempt(_ number: Int, _ outcome: AttemptOutcome, isProven: Bool = true, topic: String = "app") -> PushAttempt {
         var push = queued([iosPush(number, topic: topic)])[0]
         push.id = Int64(number)
         if isProven { push.tokenDeliveries = Deliveries(first: World.start, last: World.start) }
-        return Outbox.Attempt(push: push, outcome: outcome)
+        return PushAttempt(push: push, outcome: outcome)
     }
 
     /// Records an attempt, and returns whether waiting pushes are due.
-    private func record(_ attempt: Outbox.Attempt, in evidence: inout Evidence, at time: Duration) -> Bool {
+    private func record(_ attempt: PushAttempt, in evidence: inout Evidence, at time: Duration) -> Bool {
         var attempt = attempt
         return evidence.record(&attempt, at: time)
     }
 
-    private func failed(_ number: Int, _ words: String, isProven: Bool = true, topic: String = "app") -> Outbox.Attempt {
+    private func failed(_ number: Int, _ words: String, isProven: Bool = true, topic: String = "app") -> PushAttempt {
         attempt(number, .failed(FailureTaxonomy.classify(words)), isProven: isProven, topic: topic)
     }
 

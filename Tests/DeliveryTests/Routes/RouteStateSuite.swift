@@ -51,16 +51,16 @@ extension RouteStateSuite {
     static var failing: RouteHealth { .failing(issue: "gone", retryAfter: nil) }
 
     /// - Parameter attempts: The results of the request's attempts.
-    func answered(_ health: RouteHealth, _ attempts: [Outbox.Attempt] = []) -> RouteState.Event { .answered(health, attempts, jitter: 1) }
+    func answered(_ health: RouteHealth, _ attempts: [PushAttempt] = []) -> RouteState.Event { .answered(health, attempts, jitter: 1) }
 
-    func attempt(_ number: Int, _ outcome: AttemptOutcome, isProven: Bool = true) -> Outbox.Attempt {
+    func attempt(_ number: Int, _ outcome: AttemptOutcome, isProven: Bool = true) -> PushAttempt {
         var push = queued([iosPush(number)])[0]
         push.id = Int64(number)
         if isProven { push.tokenDeliveries = Deliveries(first: World.start, last: World.start) }
-        return Outbox.Attempt(push: push, outcome: outcome)
+        return PushAttempt(push: push, outcome: outcome)
     }
 
-    func failed(_ number: Int, _ words: String, isProven: Bool = true) -> Outbox.Attempt {
+    func failed(_ number: Int, _ words: String, isProven: Bool = true) -> PushAttempt {
         attempt(number, .failed(FailureTaxonomy.classify(words)), isProven: isProven)
     }
 }

@@ -251,7 +251,7 @@ import Testing
         route.handle(.notLeased(Array(pushes.prefix(UnprovenBundleIDBudget.burst))), at: .zero)
         #expect(admittedCount(at: .zero) == UnprovenBundleIDBudget.burst)
         let refused = pushes.prefix(UnprovenBundleIDBudget.burst).map {
-            Outbox.Attempt(push: $0, outcome: .failed(FailureTaxonomy.classify("TopicDisallowed")), at: World.start)
+            PushAttempt(push: $0, outcome: .failed(FailureTaxonomy.classify("TopicDisallowed")), at: World.start)
         }
         route.handle(answered(.healthy, refused), at: .zero)
         #expect(admittedCount(at: .seconds(9)) == 0)
@@ -359,8 +359,8 @@ import Testing
         #expect(!route.mustWake(at: .zero))
     }
 
-    private func unknown(_ number: Int64) -> Outbox.Attempt {
-        Outbox.Attempt(
+    private func unknown(_ number: Int64) -> PushAttempt {
+        PushAttempt(
             push: QueuedPush(id: number, message: 1, push: androidPush(Int(number)), acceptedAt: World.start),
             outcome: .unknown(reason: .noResponse), at: World.start)
     }

@@ -7,8 +7,8 @@ import Testing
 @Suite(.safetyNet) struct TimeoutPolicyTests {
     private let pushes = queued([iosPush(1), iosPush(2)])
 
-    private func attempt(_ outcome: AttemptOutcome) -> Outbox.Attempt {
-        Outbox.Attempt(push: pushes[0], outcome: outcome, at: World.start)
+    private func attempt(_ outcome: AttemptOutcome) -> PushAttempt {
+        PushAttempt(push: pushes[0], outcome: outcome, at: World.start)
     }
 
     @Test func `each attempt without a response doubles the timeout of the next, whether it counts or not`() {

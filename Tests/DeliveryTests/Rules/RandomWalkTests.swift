@@ -120,33 +120,33 @@ import Testing
     func `a window stays within its bounds, and is free once its requests have ended`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
-        var concurrency = Concurrency(configuration: configuration)
+        var congestion = CongestionWindow(configuration: configuration)
         let profile = GorushProfile(
             route: .init(name: "", pushes: .platform(.android)), configuration: configuration, routesOfEndpoint: 1)
         var requests: [Int] = []
         for _ in 0..<3_000 {
-            let batch = Bool.random(using: &random) ? nil : concurrency.batch(workers: nil)
-            let capacity = concurrency.capacity(batch: batch, profile: profile)
+            let batch = Bool.random(using: &random) ? nil : congestion.batch(workers: nil)
+            let capacity = congestion.capacity(batch: batch, profile: profile)
             #expect(capacity >= 0)
             if capacity > 0, Bool.random(using: &random) {
                 let posted = (0..<Int.random(in: 1...capacity, using: &random)).map { _ in Int.random(in: 1...(batch ?? 1), using: &random)
                 }
-                concurrency.posted(posted)
+                congestion.posted(posted)
                 requests += posted
             } else if !requests.isEmpty {
                 switch Int.random(in: 0..<4, using: &random) {
-                case 0: concurrency.failed()
-                case 1: concurrency.limitBatch(to: Int.random(in: 1...100, using: &random))
-                default: concurrency.succeeded()
+                case 0: congestion.failed()
+                case 1: congestion.limitBatch(to: Int.random(in: 1...100, using: &random))
+                default: congestion.succeeded()
                 }
-                concurrency.ended(requests.remove(at: Int.random(in: 0..<requests.count, using: &random)))
+                congestion.ended(requests.remove(at: Int.random(in: 0..<requests.count, using: &random)))
             }
-            #expect((Concurrency.minimumWindow...configuration.maximumRequestsInFlight).contains(concurrency.window))
-            #expect(concurrency.requestsInFlight == requests.count && concurrency.notificationsInFlight == requests.reduce(0, +))
-            #expect(concurrency.requestsInFlight <= configuration.maximumRequestsInFlight && concurrency.batch(workers: nil) >= 1)
+            #expect((CongestionWindow.minimumWindow...configuration.maximumRequestsInFlight).contains(congestion.window))
+            #expect(congestion.requestsInFlight == requests.count && congestion.notificationsInFlight == requests.reduce(0, +))
+            #expect(congestion.requestsInFlight <= configuration.maximumRequestsInFlight && congestion.batch(workers: nil) >= 1)
         }
-        for request in requests { concurrency.ended(request) }
-        #expect(concurrency.requestsInFlight == 0 && concurrency.notificationsInFlight == 0)
-        #expect(concurrency.capacity(batch: nil, profile: profile) == concurrency.window)
+        for request in requests { congestion.ended(request) }
+        #expect(congestion.requestsInFlight == 0 && congestion.notificationsInFlight == 0)
+        #expect(congestion.capacity(batch: nil, profile: profile) == congestion.window)
     }
 }

@@ -4,6 +4,7 @@ import Foundation
 import PushProtocol
 import StatusCrypto
 import Store
+import Tasks
 import TestSupport
 
 @testable import Delivery
@@ -44,7 +45,6 @@ struct RouteSimulation {
     let provenDevices: Set<Int>
     var random = SplitMix64(seed: 71)
     private let store = MemoryOutbox()
-    private let outbox: Outbox
     private let configuration: DeliveryConfiguration
     private var state: RouteState
     private var log = RouteLog()
@@ -67,7 +67,6 @@ struct RouteSimulation {
     /// - Parameter recentDevices: How many of the devices got a push in the last 48 hours.
     init(provenDevices: Range<Int>, recentDevices: Int = 0) {
         self.provenDevices = Set(provenDevices)
-        outbox = Outbox(store: store)
         configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
         state = RouteState(route: Self.route, configuration: configuration, routesOfEndpoint: 1)
         state.handle(.topicsSaved([""]), at: .zero)
@@ -83,9 +82,10 @@ struct RouteSimulation {
         requests = []
         state = RouteState(route: Self.route, configuration: configuration, routesOfEndpoint: 1)
         log = RouteLog()
-        _ = try await outbox.takeOver(routes: [], at: steadyNow)
+        _ = await store.takeOverOutbox(routes: [], latest: steadyNow.advanced(by: BackOff.longestOfPush))
         state.handle(.topicsSaved([""]), at: now)
-        let recent = try await outbox.recentDevices(route: "", since: steadyNow.advanced(by: .zero - RouteFailure.recentInterval))
+        let earliest = steadyNow.advanced(by: .zero - RouteFailure.recentInterval)
+        let recent = await store.recentDevices(route: "", since: earliest, limit: RecentDevices.maximumCount)
         state.handle(.restored(recentDevices), at: now)
         state.handle(.restored(recent.mapValues { .nanoseconds($0.nanoseconds - World.start.nanoseconds) }), at: now)
     }
@@ -159,16 +159,18 @@ struct RouteSimulation {
         switch action {
         case .probe: state.handle(.probed(.silent), at: now)
         case .expire:
-            _ = try await outbox.expire(route: "", acceptedBefore: wallNow.advanced(by: .zero - configuration.lifetime), at: wallNow)
+            let oldest = wallNow.advanced(by: .zero - configuration.lifetime)
+            _ = try await store.expireAllPushes(route: "", acceptedBefore: oldest, at: wallNow)
             for (id, outcome) in await store.outcomes where pushes[id]?.outcome == nil { end(id, as: outcome) }
         case .retryNow(let row):
-            state.handle(.retriedNow(upTo: try await outbox.retryNow(route: "", after: row, at: steadyNow)), at: now)
+            let last = await store.retryNow(route: "", reasons: OutcomeRules.reasonsOfRoute, after: row, at: steadyNow)
+            state.handle(.retriedNow(upTo: last), at: now)
         case .recordOutcomes: try await record(DeliveryPlan())
         case .postDue(let count, let batch):
-            let due = try await outbox.due(route: "", at: steadyNow, limit: max(32, count))
+            let due = try await store.duePushes(route: "", at: steadyNow, limit: max(32, count))
             guard !due.isEmpty else {
                 try await record(DeliveryPlan())
-                let next = try await outbox.nextDue(route: "")
+                let next = await store.nextAttempt(route: "")
                 return state.handle(.nothingDue(until: next.map { .nanoseconds($0.nanoseconds - World.start.nanoseconds) }), at: now)
             }
             let candidates = state.candidates(among: due, at: now)
@@ -215,7 +217,7 @@ struct RouteSimulation {
             routeDelivered: state.evidence.deliveryCount > request.deliveryCount)
         guard case .outcomes(let outcomes, let health) = reading else { return }
         let attempts = zip(pushes, outcomes).map { push, outcome in
-            Outbox.Attempt(
+            PushAttempt(
                 push: push, outcome: outcome, at: request.at, postedAt: request.postedAt, answeredAt: steadyNow)
         }
         state.handle(.answered(health, attempts, jitter: Double.random(in: 0...1, using: &random)), at: now)
@@ -225,13 +227,13 @@ struct RouteSimulation {
     private mutating func record(_ plan: DeliveryPlan) async throws {
         let attempts = state.unrecordedOutcomes
         state.unrecordedOutcomes = []
-        let context = Outbox.Context(
+        let context = OutcomeContext(
             route: "", rules: state.rules(at: now, judgingRefusals: true), now: wallNow, savedTopics: state.evidence.savedTopics,
             steadyNow: steadyNow)
         var random = random
-        let recorded: Outbox.RecordedOutcomes
+        let recorded: RecordedOutcomes
         do {
-            recorded = try await outbox.recordOutcomes(attempts, leasing: plan, in: context) { Double.random(in: 0...1, using: &random) }
+            recorded = try await store.recordOutcomes(attempts, leasing: plan, in: context) { Double.random(in: 0...1, using: &random) }
         } catch {
             state.unrecordedOutcomes += attempts
             throw error
@@ -280,7 +282,7 @@ struct RouteSimulation {
         let all = pushes.values.map { push in
             QueuedPush(id: push.id, message: push.id, push: Self.push(push.device, number: 0), acceptedAt: World.start)
         }
-        if state.concurrency.requestsInFlight != 0 || state.concurrency.notificationsInFlight != 0 { remains.append("permits") }
+        if state.congestion.requestsInFlight != 0 || state.congestion.notificationsInFlight != 0 { remains.append("permits") }
         if !state.unrecordedOutcomes.isEmpty { remains.append("outcomes") }
         if all.contains(where: { state.evidence.inFlight.contains($0.targetDigest) }) { remains.append("devices in flight") }
         if state.timeouts.limit(for: all, first: .seconds(1)) != .seconds(1) { remains.append("timeouts") }

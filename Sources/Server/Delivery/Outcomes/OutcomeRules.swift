@@ -58,7 +58,7 @@ struct OutcomeRules: Sendable {
     /// - Parameters:
     ///   - suspicion: The refusals of the device in a row before this attempt.
     ///   - jitter: From 0 to 1, for the delay before the next attempt.
-    func decide(_ attempt: Outbox.Attempt, suspicion: Suspicion?, jitter: @autoclosure () -> Double) -> PushDecision {
+    func decide(_ attempt: PushAttempt, suspicion: Suspicion?, jitter: @autoclosure () -> Double) -> PushDecision {
         let attempts = attempt.push.attempts + 1
         func retry(_ backOff: BackOff, _ reason: PushReason, isUnknown: Bool = false) -> PushDecision {
             let delay = routeFails ? Self.outageInterval : backOff.delay(afterFailures: attempts, jitter: jitter())

@@ -44,7 +44,7 @@ struct Evidence: Sendable {
     /// Records the outcome of an attempt, which is void if a delivery to the same device has overtaken it.
     ///
     /// - Returns: Whether pushes that waited because of the route, or for a first delivery to the bundle id, are due now.
-    mutating func record(_ attempt: inout Outbox.Attempt, at now: Duration) -> Bool {
+    mutating func record(_ attempt: inout PushAttempt, at now: Duration) -> Bool {
         let end = inFlight.end(attempt)
         attempt.isVoid = end.isOvertaken
         attempt.maySuspect = end.wasRefused
@@ -77,7 +77,7 @@ struct Evidence: Sendable {
     mutating func restore(_ devices: [Installation: Duration]) { failure.restore(devices) }
 
     /// Records the decision about an attempt.
-    mutating func decided(_ decision: PushDecision, about attempt: Outbox.Attempt, at now: Duration) {
+    mutating func decided(_ decision: PushDecision, about attempt: PushAttempt, at now: Duration) {
         let push = attempt.push
         if case .finish(let outcome) = decision.disposition {
             let isAlive = outcome == .sent && push.provenAt != nil
@@ -96,7 +96,7 @@ struct Evidence: Sendable {
         }
     }
 
-    private mutating func delivered(_ attempt: Outbox.Attempt, at now: Duration) -> Bool {
+    private mutating func delivered(_ attempt: PushAttempt, at now: Duration) -> Bool {
         let (topic, target) = (attempt.topic, attempt.push.targetDigest)
         deliveryCount += 1
         lastDelivery = attempt.at
@@ -117,7 +117,7 @@ struct Evidence: Sendable {
     }
 
     /// - Parameter kind: nil for attempts without words of Apple or Google.
-    private mutating func failed(_ attempt: Outbox.Attempt, _ words: String, _ kind: FailureKind?, at now: Duration) {
+    private mutating func failed(_ attempt: PushAttempt, _ words: String, _ kind: FailureKind?, at now: Duration) {
         let push = attempt.push
         failureCount += 1
         if kind == .credentials { failure.recordCredentialsFailure(words: words, at: now, wallTime: attempt.at) }

@@ -97,6 +97,6 @@ struct GorushProfile: Sendable {
 
     /// The number of workers for the requests that all routes have in flight at first, and half as many to spare.
     static func wantedWorkerCount(routes: Int, maximumRequestsInFlight: Int) -> Int {
-        routes * min(Concurrency.initialWindow, maximumRequestsInFlight) * 3 / 2
+        routes * min(CongestionWindow.initialWindow, maximumRequestsInFlight) * 3 / 2
     }
 }

@@ -13,7 +13,7 @@ import Tasks
 final class Route: Sendable {
     /// The values that the routes of a delivery share.
     struct Dependencies: Sendable {
-        var outbox: Outbox
+        var outbox: any PushOutbox
         var configuration: DeliveryConfiguration
         var wallClock: WallClock
         var time: SteadyTime
@@ -139,12 +139,14 @@ final class Route: Sendable {
     private func expire() async throws {
         let now = dependencies.wallClock.now()
         let oldest = now.advanced(by: .zero - dependencies.configuration.lifetime)
-        let count = try await dependencies.outbox.expire(route: name, acceptedBefore: oldest, at: now)
+        let count = try await dependencies.outbox.expireAllPushes(route: name, acceptedBefore: oldest, at: now)
         metrics.finished(.expired, .expired, by: count)
     }
 
     private func retryNow(after row: Int64) async throws {
-        handle(.retriedNow(upTo: try await dependencies.outbox.retryNow(route: name, after: row, at: dependencies.time.now)))
+        let last = try await dependencies.outbox.retryNow(
+            route: name, reasons: OutcomeRules.reasonsOfRoute, after: row, at: dependencies.time.now)
+        handle(.retriedNow(upTo: last))
     }
 
     /// The minimum number of pushes to read, so that a single request finds one whose target may be attempted.
@@ -154,10 +156,10 @@ final class Route: Sendable {
         guard dependencies.mayPost(dependencies.memberNumber()) else { return handle(.storeFailed("the lease of this server has ended")) }
         let (outbox, time) = (dependencies.outbox, dependencies.time)
         let limit = requestCount * (batch ?? 1)
-        let due = try await outbox.due(route: name, at: time.now, limit: max(limit, Self.minimumReadCount))
+        let due = try await outbox.duePushes(route: name, at: time.now, limit: max(limit, Self.minimumReadCount))
         guard !due.isEmpty else {
             try await recordOutcomes()
-            let next = try await outbox.nextDue(route: name)
+            let next = try await outbox.nextAttempt(route: name)
             return handle(.nothingDue(until: next.map(time.elapsed)))
         }
         let (elapsed, steadyNow) = (time.elapsed(), time.now)
@@ -197,11 +199,11 @@ final class Route: Sendable {
     private func post(_ batch: [DeliveryItem], at now: Timestamp, leasedAs member: Int64, ending requestCount: Int?) async {
         let pushes = batch.flatMap(\.pushes)
         let postedAt = dependencies.time.now
-        func attempts(_ outcomes: [AttemptOutcome]) -> [Outbox.Attempt] {
+        func attempts(_ outcomes: [AttemptOutcome]) -> [PushAttempt] {
             let answeredAt = dependencies.time.now
             return zip(pushes, outcomes).map { .init(push: $0, outcome: $1, at: now, postedAt: postedAt, answeredAt: answeredAt) }
         }
-        func notSent(_ reason: PushReason) -> [Outbox.Attempt] { attempts(pushes.map { _ in .notSent(reason: reason) }) }
+        func notSent(_ reason: PushReason) -> [PushAttempt] { attempts(pushes.map { _ in .notSent(reason: reason) }) }
         guard dependencies.mayPost(member) else {
             // Another server may have taken the pushes over: no request leaves this one.
             return completeRequest(requestCount, with: .notPosted(notSent(.leaseEnded)))
@@ -263,7 +265,7 @@ final class Route: Sendable {
 
     @discardableResult
     private func write(
-        _ attempts: [Outbox.Attempt], leasing plan: DeliveryPlan = DeliveryPlan(), at now: Timestamp? = nil
+        _ attempts: [PushAttempt], leasing plan: DeliveryPlan = DeliveryPlan(), at now: Timestamp? = nil
     ) async throws -> Bool {
         let recorded = try await dependencies.outbox.recordOutcomes(
             attempts, leasing: plan, in: context(at: now, judging: attempts), jitter: jitter)
@@ -292,13 +294,13 @@ final class Route: Sendable {
         }
     }
 
-    private func context(at now: Timestamp?, judging attempts: [Outbox.Attempt]) -> Outbox.Context {
+    private func context(at now: Timestamp?, judging attempts: [PushAttempt]) -> OutcomeContext {
         let (elapsed, steadyNow) = (dependencies.time.elapsed(), dependencies.time.now)
         let judgesRefusals = attempts.contains(where: \.outcome.isRefusal)
         let (rules, savedTopics) = state.withLock { state in
             (state.rules(at: elapsed, judgingRefusals: judgesRefusals), state.evidence.savedTopics)
         }
-        return Outbox.Context(
+        return OutcomeContext(
             route: name, rules: rules, now: now ?? dependencies.wallClock.now(), savedTopics: savedTopics, steadyNow: steadyNow)
     }
 

@@ -7,7 +7,7 @@ import Wire
 
 /// A route as a value: events go in (``handle(_:at:)``), actions come out (``next(at:)``).
 ///
-/// Four values decide: ``Schedule`` when to act, ``Concurrency`` how much may be in flight, ``GorushProfile`` what gorush is set up for,
+/// Four values decide: ``Schedule`` when to act, ``CongestionWindow`` how much may be in flight, ``GorushProfile`` what gorush is set up for,
 /// and ``Evidence`` whether the route delivers. Times are those of a monotonic clock since the start of the delivery.
 struct RouteState: Sendable {
     enum Event: Sendable, Equatable {
@@ -24,17 +24,17 @@ struct RouteState: Sendable {
         /// The outbox could not be read or written.
         case storeFailed(String)
         /// gorush responded or did not, with these outcomes. The jitter, from 0 to 1, varies the delay before the next request.
-        case answered(RouteHealth, [Outbox.Attempt], jitter: Double)
+        case answered(RouteHealth, [PushAttempt], jitter: Double)
         /// gorush accepts at most that number of notifications in a request; the attempts never began.
-        case limited(Int, [Outbox.Attempt])
+        case limited(Int, [PushAttempt])
         /// Not posted, because this server's lease has expired.
-        case notPosted([Outbox.Attempt])
+        case notPosted([PushAttempt])
         /// A request with that number of notifications has ended.
         case ended(Int)
         /// gorush responded to a probe, or did not.
         case probed(GorushClient.Probe)
         /// The outcomes of attempts are recorded, with these decisions.
-        case recorded([PushDecision], [Outbox.Attempt])
+        case recorded([PushDecision], [PushAttempt])
         /// The store knows that a push was delivered to these bundle ids.
         case topicsSaved(Set<String>)
         /// These devices got a push in an earlier process.
@@ -64,14 +64,14 @@ struct RouteState: Sendable {
     let route: DeliveryConfiguration.Route
     private let configuration: DeliveryConfiguration
     private var schedule = Schedule()
-    private(set) var concurrency: Concurrency
+    private(set) var congestion: CongestionWindow
     private(set) var profile: GorushProfile
     private(set) var evidence: Evidence
     private(set) var breaker = Breaker()
     private var unprovenBudget = UnprovenBundleIDBudget()
     private(set) var timeouts = TimeoutPolicy()
     /// The attempts whose outcomes are not recorded yet.
-    var unrecordedOutcomes: [Outbox.Attempt] = []
+    var unrecordedOutcomes: [PushAttempt] = []
     /// Why gorush accepted no request; nil if it did.
     private(set) var issue: String?
     private(set) var storeIssue: String?
@@ -79,7 +79,7 @@ struct RouteState: Sendable {
     init(route: DeliveryConfiguration.Route, configuration: DeliveryConfiguration, routesOfEndpoint: Int) {
         self.route = route
         self.configuration = configuration
-        concurrency = Concurrency(configuration: configuration)
+        congestion = CongestionWindow(configuration: configuration)
         profile = GorushProfile(route: route, configuration: configuration, routesOfEndpoint: routesOfEndpoint)
         evidence = Evidence(platform: route.platform, configuredTopics: configuration.knownBundleIDs(of: route))
     }
@@ -95,7 +95,7 @@ struct RouteState: Sendable {
 
     private mutating func decide(at now: Duration) -> Action {
         if schedule.isStopping {
-            guard concurrency.requestsInFlight > 0 || !unrecordedOutcomes.isEmpty else { return .stop }
+            guard congestion.requestsInFlight > 0 || !unrecordedOutcomes.isEmpty else { return .stop }
             if let rest = schedule.storeRest(at: now) { return .wait(until: rest) }
             return rest(until: now + Schedule.longestPause)
         }
@@ -117,7 +117,7 @@ struct RouteState: Sendable {
             guard let attempt = breaker.nextAttempt, attempt > now else { return rest(until: pause) }
             return rest(until: min(pause, attempt))
         }
-        if let end = schedule.gathering(for: requests, of: concurrency.window, at: now) { return .wait(until: min(pause, end)) }
+        if let end = schedule.gathering(for: requests, of: congestion.window, at: now) { return .wait(until: min(pause, end)) }
         schedule.read(requests)
         return .postDue(requests: requests, batchSize: batchCount)
     }
@@ -127,8 +127,8 @@ struct RouteState: Sendable {
 
     /// Returns the number of requests that may be posted now. While the route fails it is one at a time.
     func requestRoom(at now: Duration) -> Int {
-        let limit = evidence.fails(at: now) ? max(0, 1 - concurrency.requestsInFlight) : .max
-        return min(concurrency.capacity(batch: batchCount, profile: profile), breaker.permits(at: now), limit)
+        let limit = evidence.fails(at: now) ? max(0, 1 - congestion.requestsInFlight) : .max
+        return min(congestion.capacity(batch: batchCount, profile: profile), breaker.permits(at: now), limit)
     }
 
     /// Returns the due pushes that may be attempted, in the order of attempts. While the route fails, devices that have worked and not
@@ -151,7 +151,7 @@ struct RouteState: Sendable {
 
     /// The number of notifications in a request; nil for one with one token.
     private var batchCount: Int? {
-        configuration.batchMode == .batch ? concurrency.batch(workers: profile.workerShare) : nil
+        configuration.batchMode == .batch ? congestion.batch(workers: profile.workerShare) : nil
     }
 
     /// Returns the rows of the pushes that may be attempted now. Attempts with unproven bundle ids spend their budget.
@@ -199,7 +199,7 @@ struct RouteState: Sendable {
 
     /// Returns the time until which nothing happens without an event; nil while work is in progress.
     func idleUntil(at now: Duration) -> Duration? {
-        guard schedule.waitEnd != nil, concurrency.requestsInFlight == 0, !schedule.isProbing else { return nil }
+        guard schedule.waitEnd != nil, congestion.requestsInFlight == 0, !schedule.isProbing else { return nil }
         var copy = self
         return copy.decide(at: now).end
     }
@@ -208,7 +208,7 @@ struct RouteState: Sendable {
     /// does not wait calls ``next(at:)`` anyway.
     func mustWake(at now: Duration) -> Bool {
         guard let waitEnd = schedule.waitEnd else { return false }
-        guard concurrency.requestsInFlight > 0 else { return true }
+        guard congestion.requestsInFlight > 0 else { return true }
         var copy = self
         return copy.decide(at: now).end.map { $0 < waitEnd } ?? true
     }
@@ -225,7 +225,7 @@ struct RouteState: Sendable {
             profile.used()
             schedule.posted(batches.count, at: now)
             for _ in batches { breaker.begin() }
-            concurrency.posted(batches)
+            congestion.posted(batches)
         case .notLeased(let pushes):
             for push in pushes { unprovenBudget.ended(push, isRefused: false) }
             schedule.wake()
@@ -234,7 +234,7 @@ struct RouteState: Sendable {
             schedule.nothingDue(until: until, at: now)
             if until != nil { profile.used() }
             // No push is left, so those that expired between two attempts have no timeouts any more.
-            if until == nil, concurrency.requestsInFlight == 0, unrecordedOutcomes.isEmpty { timeouts = TimeoutPolicy() }
+            if until == nil, congestion.requestsInFlight == 0, unrecordedOutcomes.isEmpty { timeouts = TimeoutPolicy() }
             // No push is left that could show whether the route works again.
             if breaker.state != .closed { schedule.probe(by: now + Schedule.searchInterval) }
         case .storeFailed(let error):
@@ -243,7 +243,7 @@ struct RouteState: Sendable {
         case .answered(let health, let attempts, let jitter):
             answered(health, attempts, jitter: jitter, at: now)
         case .limited(let limit, let attempts):
-            concurrency.limitBatch(to: limit)
+            congestion.limitBatch(to: limit)
             _ = record(attempts, at: now)
             works(at: now)
         case .notPosted(let attempts):
@@ -251,9 +251,9 @@ struct RouteState: Sendable {
             if case .trial = breaker.state { breaker.fail(at: now, retryAfter: nil, jitter: 0, isCounted: false) }
             schedule.storeFailed(at: now)
         case .ended(let count):
-            concurrency.ended(count)
+            congestion.ended(count)
             // The queue shows whether a push still waits once none is in flight.
-            if concurrency.requestsInFlight == 0 { schedule.wake() }
+            if congestion.requestsInFlight == 0 { schedule.wake() }
         case .probed(let probe): probed(probe, at: now)
         case .recorded(let decisions, let attempts):
             for (decision, attempt) in zip(decisions, attempts) { evidence.decided(decision, about: attempt, at: now) }
@@ -263,16 +263,16 @@ struct RouteState: Sendable {
         }
     }
 
-    private mutating func answered(_ health: RouteHealth, _ attempts: [Outbox.Attempt], jitter: Double, at now: Duration) {
+    private mutating func answered(_ health: RouteHealth, _ attempts: [PushAttempt], jitter: Double, at now: Duration) {
         let deliveryCount = evidence.deliveryCount
         if record(attempts, at: now) { schedule.retryNow(at: now) }
         switch health {
         case .healthy:
-            concurrency.succeeded()
+            congestion.succeeded()
             works(at: now)
             if evidence.deliveryCount == deliveryCount { evidence.responded(jitter: jitter, at: now) }
         case .failing(let issue, let retryAfter):
-            concurrency.failed()
+            congestion.failed()
             breaker.fail(at: now, retryAfter: retryAfter, jitter: jitter)
             self.issue = issue
             evidence.gorushFailed(at: now)
@@ -282,7 +282,7 @@ struct RouteState: Sendable {
     }
 
     /// - Returns: Whether waiting pushes are due.
-    private mutating func record(_ attempts: [Outbox.Attempt], at now: Duration) -> Bool {
+    private mutating func record(_ attempts: [PushAttempt], at now: Duration) -> Bool {
         var mustRetryNow = false
         for var attempt in attempts {
             timeouts.record(attempt)
@@ -308,7 +308,7 @@ struct RouteState: Sendable {
         }
         if case .instance(let instance) = probe {
             let configured = configuration.maximumNotificationsPerRequest
-            concurrency.resetBatch(to: min(configured, instance.maximumNotificationCount ?? .max))
+            congestion.resetBatch(to: min(configured, instance.maximumNotificationCount ?? .max))
         }
         let isFine = profile.issue == nil && issue == nil && profile.configurationFault == nil
         schedule.probed(isFine: isFine, at: now)

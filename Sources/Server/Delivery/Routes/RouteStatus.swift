@@ -29,8 +29,8 @@ struct RouteStatus: Sendable, Equatable {
         refusesCredentials = state.evidence.failure.rejectsGorush(at: now)
         isBreakerOpen = state.breaker.state != .closed
         deliveryCount = state.evidence.deliveryCount
-        notificationsInFlight = state.concurrency.notificationsInFlight
-        requestWindow = state.concurrency.window
+        notificationsInFlight = state.congestion.notificationsInFlight
+        requestWindow = state.congestion.window
     }
 
     var warnings: [String] { warningConditions.map(\.text) }

@@ -23,7 +23,7 @@ struct TargetsInFlight: Sendable {
     ///
     /// - Returns: Whether a push was delivered to the device since the attempt was posted, and whether one was refused while attempts were
     ///   in flight.
-    mutating func end(_ attempt: Outbox.Attempt) -> (isOvertaken: Bool, wasRefused: Bool) {
+    mutating func end(_ attempt: PushAttempt) -> (isOvertaken: Bool, wasRefused: Bool) {
         let target = attempt.push.targetDigest
         guard var ended = attempts[target] else { return (false, false) }
         let result = (isOvertaken: ended.deliveredAt.map { attempt.postedAt <= $0 } ?? false, wasRefused: ended.wasRefused)

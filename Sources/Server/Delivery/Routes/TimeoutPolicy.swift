@@ -29,7 +29,7 @@ struct TimeoutPolicy: Sendable {
         return min(first * (1 << min(count, Self.maximumCount)), max(first, Self.longest))
     }
 
-    mutating func record(_ attempt: Outbox.Attempt) {
+    mutating func record(_ attempt: PushAttempt) {
         guard case .timedOut(let count) = attempt.outcome, count < Self.maximumCount else {
             if !counts.isEmpty { counts[attempt.push.id] = nil }
             return

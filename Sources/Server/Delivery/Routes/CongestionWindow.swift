@@ -1,7 +1,7 @@
 /// A congestion window that decides how much a route may have in flight.
 ///
 /// While requests fill the window, each round of responses makes it four wider. A request that gorush does not accept halves it.
-struct Concurrency: Sendable {
+struct CongestionWindow: Sendable {
     /// Enough for 500 pushes a second at 60 ms each, and within what gorush's usual workers can handle.
     static let initialWindow = 32
     /// With a smaller window, gorush sits idle between requests.

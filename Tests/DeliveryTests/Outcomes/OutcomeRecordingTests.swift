@@ -7,8 +7,8 @@ import Testing
 @testable import Delivery
 
 /// The writes between two attempts, in a real database.
-@Suite(.safetyNet) struct OutboxTests {
-    private let context = Outbox.Context(
+@Suite(.safetyNet) struct OutcomeRecordingTests {
+    private let context = OutcomeContext(
         route: "", rules: OutcomeRules(), now: World.start, savedTopics: [], steadyNow: World.start)
 
     private func plan(_ pushes: [QueuedPush]) -> DeliveryPlan {
@@ -20,21 +20,20 @@ import Testing
     func settleAndLease(hasEnded: Bool) async throws {
         let world = try World()
         try await world.withStore { store in
-            let outbox = Outbox(store: store)
             try await world.accept((1...4).map { androidPush($0) }, in: store)
-            let due = try await outbox.due(route: "", at: World.start, limit: 4)
-            #expect(try await outbox.recordOutcomes([], leasing: plan(Array(due[..<2])), in: context, jitter: { 0 }).isLeased)
+            let due = try await store.duePushes(route: "", at: World.start, limit: 4)
+            #expect(try await store.recordOutcomes([], leasing: plan(Array(due[..<2])), in: context, jitter: { 0 }).isLeased)
             if hasEnded {
                 var update = OutboxUpdate()
                 update.pushes = [.init(id: due[3].id, .finish(.withdrawn))]
                 _ = try await store.update(update, at: World.start)
             }
 
-            let attempts: [Outbox.Attempt] = [
+            let attempts: [PushAttempt] = [
                 .init(push: due[0], outcome: .sent, at: World.start),
                 .init(push: due[1], outcome: .failed(Failure(kind: .transient, reason: .serviceUnavailable)), at: World.start),
             ]
-            let recorded = try await outbox.recordOutcomes(attempts, leasing: plan(Array(due[2...])), in: context, jitter: { 0 })
+            let recorded = try await store.recordOutcomes(attempts, leasing: plan(Array(due[2...])), in: context, jitter: { 0 })
             #expect(recorded.isLeased == !hasEnded)
             let retry = PushDecision.Disposition.retry(after: BackOff.push.delay(afterFailures: 1, jitter: 0), isUnknown: false)
             #expect(recorded.decisions.map(\.disposition) == [.finish(.sent), retry])
