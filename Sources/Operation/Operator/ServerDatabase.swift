@@ -82,7 +82,7 @@ package struct ServerDatabase: Sendable {
                 let result = try await body(store)
                 // If the connection of the lock has broken, a server may have joined.
                 try await Self.checkThatNoServerRuns(on: store, url)
-                try await location().markMoved(to: place, in: store)
+                try await store.markMoved(to: place)
                 return result
             }
         }
@@ -91,7 +91,7 @@ package struct ServerDatabase: Sendable {
         defer { withExtendedLifetime(lock) {} }
         return try await withStore(open: { try location().openForReading(sealingKeys: keys, logger: Self.silentLogger) }) { store in
             let result = try await body(store)
-            try await location().markMoved(to: place, in: store)
+            try await store.markMoved(to: place)
             return result
         }
     }

@@ -76,14 +76,6 @@ extension DatabaseLocation {
         }
     }
 
-    /// Marks the database, which `store` is open on, as moved to another place.
-    package func markMoved(to place: String, in store: any OperatorStore) async throws {
-        switch self {
-        case .sqlite(let path): try SQLiteStore.markMoved(databaseAt: path, to: place)
-        case .postgresql: try await (store as? PostgreSQLStore)?.markMoved(to: place)
-        }
-    }
-
     /// Lifts the mark of a moved database.
     ///
     /// - Returns: The place to which it was moved, or nil without a mark.

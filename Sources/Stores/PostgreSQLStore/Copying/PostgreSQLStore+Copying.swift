@@ -83,9 +83,7 @@ extension PostgreSQLStore: CopyableStore {
 }
 
 extension PostgreSQLStore {
-    /// Marks the database as moved, so that no server starts on it. The caller holds the ``OperatorLock``.
-    ///
-    /// - Parameter place: The path of the database that has the rows now.
+    /// The caller holds the ``OperatorLock``.
     package func markMoved(to place: String) async throws {
         try await pool.perform(.writing) { Schema.markMoved($0, to: place) }
     }

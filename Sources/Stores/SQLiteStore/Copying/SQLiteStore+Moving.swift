@@ -20,11 +20,9 @@ enum MoveMark {
 }
 
 extension SQLiteStore {
-    /// Marks a database as moved, so that no server starts on it. The caller holds the ``InstanceLock``.
-    ///
-    /// - Parameter place: The path or URL of the database that has the rows now.
-    package static func markMoved(databaseAt path: String, to place: String) throws(StoreError) {
-        try change(path) { try MoveMark.set($0, place: place) }
+    /// The mark takes a connection of its own, because this one may only read. The caller holds the ``InstanceLock``.
+    package func markMoved(to place: String) async throws {
+        try Self.change(pool.path) { try MoveMark.set($0, place: place) }
     }
 
     /// Lifts the mark. The caller holds the ``InstanceLock``.

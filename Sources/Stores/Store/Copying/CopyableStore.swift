@@ -20,6 +20,11 @@ package protocol CopyableStore: OperatorViews {
 
     /// Makes the database one that a server uses, after all rows were added.
     func complete(_ database: CopiedDatabase) async throws
+
+    /// Marks the database as moved, so that no server starts on it. The caller has made sure that none uses it.
+    ///
+    /// - Parameter place: The path or URL of the database that has the rows now.
+    func markMoved(to place: String) async throws
 }
 
 /// A page of a table's rows.
