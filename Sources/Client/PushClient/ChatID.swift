@@ -1,7 +1,7 @@
 import Bytes
 import StatusCrypto
 
-/// The id of a chat. Servers see only its hash.
+/// A chat's id. Servers see only its hash.
 public struct ChatID: Hashable, Sendable, Codable {
     /// The id in the messenger's form.
     public let text: String

@@ -1,25 +1,25 @@
 public import FoundationEssentials
 
-/// The reason why an operation of a client failed. It contains no token, key or message.
+/// The reason why a client's operation failed. It never contains tokens, keys or messages.
 ///
 /// A call whose task is cancelled throws `CancellationError` instead. Its request may have been sent.
 public struct PushClientError: LocalizedError, Hashable, Sendable {
-    /// The kind of an error. Later versions may have further ones.
+    /// The kind of error. Later versions may add kinds.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// The name of the constant.
+        /// The constant's name.
         public let description: String
 
         /// The node does not respond. The request's state is unknown.
         public static let nodeUnreachable = Code(description: "nodeUnreachable")
         /// The node responded with an error. Retry later if its ``PushClientError/status`` is 500 or more.
         public static let nodeRejected = Code(description: "nodeRejected")
-        /// The server did not reply within the time. It may have performed the request.
+        /// No reply arrived in time. The server may have performed the request nevertheless.
         public static let noReply = Code(description: "noReply")
-        /// The server rejected the registration or unregistration. See ``PushClientError/rejection``.
+        /// A registration or unregistration was rejected. See ``PushClientError/rejection``.
         public static let registrationRejected = Code(description: "registrationRejected")
         /// The device, its lists or the installation id are not what servers accept. Nothing was sent.
         public static let invalidRegistration = Code(description: "invalidRegistration")
-        /// The push has no message id. Nothing was sent.
+        /// The push lacks a message id. Nothing was sent.
         public static let invalidPush = Code(description: "invalidPush")
         /// The request is longer than any node accepts. Nothing was sent.
         public static let requestTooLong = Code(description: "requestTooLong")
@@ -27,15 +27,15 @@ public struct PushClientError: LocalizedError, Hashable, Sendable {
         public static let stateUnusable = Code(description: "stateUnusable")
     }
 
-    /// The kind of the error.
+    /// What failed.
     public let code: Code
-    /// The reason in words of the node, the state or this client, or empty if the code is the whole reason.
+    /// The reason as the node, the state or this client words it, or empty if the code says everything.
     public private(set) var reason = ""
     /// The node's HTTP status, or a number with the same meaning, or nil unless the node rejected the request.
     public private(set) var status: Int?
     /// The time in which the server did not reply, or nil for other errors.
     public private(set) var timeout: Duration?
-    /// The server's reason, or nil unless it rejected the registration or unregistration.
+    /// Why the server rejected the registration or unregistration, or nil for other errors.
     public private(set) var rejection: RegistrationRejection?
 
     private init(_ code: Code, reason: String = "") {
@@ -45,12 +45,12 @@ public struct PushClientError: LocalizedError, Hashable, Sendable {
 }
 
 extension PushClientError {
-    /// The error of a transport whose node does not respond.
+    /// The error that a transport throws when its node does not respond.
     ///
     /// - Parameter reason: The reason without a full stop.
     public static func nodeUnreachable(reason: String) -> PushClientError { PushClientError(.nodeUnreachable, reason: reason) }
 
-    /// The error of a transport whose node responded with an error.
+    /// The error that a transport throws when its node responded with an error.
     ///
     /// - Parameters:
     ///   - status: The HTTP status, or a number with the same meaning. The client publishes again after 500 and more, which is a failure
@@ -62,7 +62,7 @@ extension PushClientError {
         return error
     }
 
-    /// The error of a state that cannot be read or written.
+    /// The error that a state throws when it cannot be read or written.
     ///
     /// - Parameter reason: The reason without a full stop.
     public static func stateUnusable(reason: String) -> PushClientError { PushClientError(.stateUnusable, reason: reason) }

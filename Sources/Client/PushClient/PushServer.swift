@@ -3,7 +3,8 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// A push server (71/STATUS-PUSH-NOTIFICATION-SERVER) behind a messaging node: one request, one reply, no state.
+/// A push server (71/STATUS-PUSH-NOTIFICATION-SERVER) behind a messaging node. Each call sends a request and returns its reply. Nothing is
+/// saved.
 ///
 ///     let server = PushServer(try PublicKey(hex: "0x04…"), node: node)
 ///     let receipt = try await server.register(device, installationID: "phone", as: identity)
@@ -15,15 +16,15 @@ public struct PushServer: Sendable {
     /// The default timeout. Servers reply within 3 s. The rest is for the network.
     public static let defaultTimeout = Duration.seconds(10)
 
-    /// The server's public key, which is its address.
+    /// The public key, which is the server's address.
     public let key: PublicKey
     private let node: Node
     private let timeout: Duration
 
-    /// Creates a client of a server. The first call sends the first request.
+    /// Creates a client for a server. The first call sends the first request.
     ///
     /// - Parameters:
-    ///   - key: The server's public key, which is its address.
+    ///   - key: The public key, which is the server's address.
     ///   - node: The node that carries the messages.
     ///   - timeout: The time to wait for a reply after the request is published. The calls of the node may add up to 30 s.
     public init(_ key: PublicKey, node: Node, timeout: Duration = defaultTimeout) {
@@ -36,12 +37,12 @@ public struct PushServer: Sendable {
     ///
     /// - Parameters:
     ///   - device: The device.
-    ///   - installationID: The id that distinguishes the devices of one identity. Reference servers accept UUIDs only, servers of this
-    ///     project 1 to 128 bytes.
+    ///   - installationID: The id that distinguishes the devices that share an identity. Reference servers accept UUIDs only, servers of
+    ///     this project 1 to 128 bytes.
     ///   - accessToken: The UUID that senders must present. Nil creates a random one.
-    ///   - version: A version higher than that of any earlier registration of the installation. Nil uses the milliseconds since 1970.
+    ///   - version: A version higher than in any earlier registration for the installation. Nil uses the milliseconds since 1970.
     ///   - identity: The owner, who signs the registration and the server's grant.
-    /// - Returns: The server's confirmation. The server delivers to the device from now on.
+    /// - Returns: A confirmation: from now on, the server delivers to the device.
     /// - Throws: ``PushClientError``, or `CancellationError`. After `noReply` the server may have stored the registration.
     public func register(
         _ device: Device, installationID: String, accessToken: String? = nil, version: UInt64? = nil, as identity: Identity
@@ -54,10 +55,10 @@ public struct PushServer: Sendable {
         return try await send(registration, as: identity)
     }
 
-    /// Unregisters an installation. The server keeps only its version.
+    /// Unregisters an installation. After that, the server knows only the installation's version.
     ///
     /// - Parameters:
-    ///   - installationID: The installation id of the device.
+    ///   - installationID: The device's installation id.
     ///   - version: A version higher than the registration's. Nil uses the milliseconds since 1970.
     ///   - identity: The owner that registered.
     /// - Throws: ``PushClientError``, or `CancellationError`. After `noReply` the server may have unregistered the installation.
@@ -71,8 +72,9 @@ public struct PushServer: Sendable {
     /// Queries an owner's devices.
     ///
     /// - Parameters:
-    ///   - owner: The owner of the devices.
-    ///   - identity: The caller, who may be a contact of the owner: decrypts the access token. The request does not reveal it.
+    ///   - owner: The devices' owner.
+    ///   - identity: The caller's identity. If the owner has the caller as a contact, it decrypts the access token. The request does not
+    ///     reveal it.
     /// - Throws: ``PushClientError``, or `CancellationError`. `noReply` also means that the server does not know the owner: servers reply
     ///   to a query for an unknown key with an empty list, or not at all.
     public func query(_ owner: Owner, as identity: Identity? = nil) async throws -> QueryResult {
@@ -121,6 +123,6 @@ public struct PushServer: Sendable {
             accessToken: registration.unregister ? nil : registration.accessToken.text, requestID: request.requestID.description)
     }
 
-    /// The current version: it rises with the clock, so a client without state needs no counter.
+    /// The current version: it rises with the clock, so a client without state doesn't need a counter.
     private var presentVersion: UInt64 { RegistrationPlan.version(at: node.now) }
 }

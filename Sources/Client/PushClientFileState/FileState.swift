@@ -13,7 +13,7 @@ public final class FileState: ClientState {
 
     /// Opens the file, or creates it. Blocks on the disk.
     ///
-    /// - Throws: `PushClientError.stateUnusable`, also for a file of another program or of a later version of this library.
+    /// - Throws: `PushClientError.stateUnusable`, also for a file that another program, or a later version of this library, has written.
     public init(path: String) throws {
         try Self.makePrivateFile(path)
         do {
@@ -47,7 +47,7 @@ public final class FileState: ClientState {
         }
     }
 
-    /// Saves a value under the name if the present value is as expected, in one transaction: other processes may use the file too.
+    /// Saves a value under the name if the present value is as expected, in a transaction, because other processes may use the file too.
     public func replace(_ old: Data?, by new: Data, named name: String) async throws -> Bool {
         do {
             return try await database.write { database in
@@ -80,7 +80,7 @@ public final class FileState: ClientState {
         case newerVersion
     }
 
-    /// Returns the error with only the code of a database error: its text may quote a statement.
+    /// Returns the error to throw. It contains a database error's code, but not its text, which may quote a statement.
     private static func failure(_ error: any Error) -> any Error {
         switch error {
         case is CancellationError: error

@@ -3,13 +3,13 @@ import Envelope
 public import PushClient
 import StatusCrypto
 
-/// The messages that a node receives on some topics, polled until the task is cancelled or the node fails. The first poll is part of the
-/// subscription.
+/// The messages that a node receives on some topics, polled until the task is cancelled or the node fails. Subscribing includes the first
+/// poll.
 public struct RESTMessages: AsyncSequence, Sendable {
     private let transport: RESTTransport
     private let topics: Set<Topic>
     private let pubsubTopic: String
-    /// The time of the subscription.
+    /// When the subscription started.
     private let start: Timestamp
     /// The messages that the first poll returned.
     private let first: [WakuEnvelope]

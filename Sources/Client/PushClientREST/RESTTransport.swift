@@ -6,11 +6,11 @@ import Synchronization
 import WakuREST
 
 extension Node {
-    /// Connects to a Waku node behind its REST API. The first call of a client sends the first request.
+    /// Connects to a Waku node behind its REST API. Nothing is sent until a client is called.
     ///
     /// - Parameters:
     ///   - url: The address, `http://host:port`.
-    ///   - pubsubTopic: The shard of the servers.
+    ///   - pubsubTopic: The servers' shard.
     ///   - logger: Where the clients log, as ``Node`` describes. Nothing is logged by default.
     public init(url: String, pubsubTopic: String = defaultPubsubTopic, logger: Logger = silentLogger) {
         self.init(transport: RESTTransport(url: url), pubsubTopic: pubsubTopic, logger: logger)
@@ -25,7 +25,7 @@ public final class RESTTransport: NodeTransport {
 
         /// The node's store, which other clients may read too.
         public static let store = Reception(name: "store")
-        /// The node's relay cache, which reading empties: only for a node without other clients. All clients of a program share the
+        /// The node's relay cache, which reading empties: only for a node without other clients. All clients in a program share the
         /// transport.
         public static let relayCache = Reception(name: "relay cache")
     }
@@ -42,8 +42,8 @@ public final class RESTTransport: NodeTransport {
     /// - Parameters:
     ///   - url: The node's REST API, `http://host:port` or `https://host:port`.
     ///   - reception: The place where messages are read.
-    ///   - headers: The headers of each request, for example `Authorization` for a proxy in front of the node.
-    ///   - certificateAuthorityFile: The path of a PEM file with the certificates to trust; nil trusts those of the system.
+    ///   - headers: Headers to send with each request, for example `Authorization` for a proxy in front of the node.
+    ///   - certificateAuthorityFile: The path of a PEM file with the certificates to trust. Nil trusts the system's.
     public init(
         url: String, reception: Reception = .store, headers: [String: String] = [:], certificateAuthorityFile: String? = nil
     ) {
@@ -61,7 +61,7 @@ public final class RESTTransport: NodeTransport {
         try await RESTMessages(self, Set(contentTopics.compactMap(Topic.init(contentTopic:))), pubsubTopic)
     }
 
-    /// Returns the messages of the node's store since a time, or those that were read from the relay cache.
+    /// Returns the messages in the node's store since a time, or what was read from the relay cache.
     public func history(of contentTopics: Set<String>, on pubsubTopic: String, since start: Int64) async throws -> [NodeMessage] {
         let topics = Set(contentTopics.compactMap(Topic.init(contentTopic:)))
         return try await messages(on: pubsubTopic, topics: topics, since: Timestamp(nanoseconds: start)).map(NodeMessage.init)
@@ -71,7 +71,7 @@ public final class RESTTransport: NodeTransport {
         do {
             try await node.publish(envelope)
         } catch .refused(400, let text) where text.contains("not subscribed") {
-            // No other program reads this topic at the node, so the subscription takes no messages from anyone (WAKU_REST.md §1.2).
+            // No other program reads this topic at the node, so the subscription does not take messages from anyone (WAKU_REST.md §1.2).
             try await asked { () async throws(NodeError) in
                 try await node.subscribe(to: [envelope.pubsubTopic])
                 try await node.publish(envelope)
@@ -81,12 +81,13 @@ public final class RESTTransport: NodeTransport {
         }
     }
 
-    /// Returns the messages on any of the topics since a time, perhaps more, and perhaps repeated.
+    /// Returns the messages on these topics since a time, perhaps more, and perhaps repeated.
     func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
         guard reception == .relayCache else {
             return try await asked { () async throws(NodeError) in try await stored(on: pubsubTopic, topics: topics, since: start) }
         }
-        // A task of its own: the GET empties the cache, and a cancelled one would lose messages that other subscriptions wait for.
+        // A separate task, because the GET empties the cache: if it were cancelled, messages that other subscriptions wait for would be
+        // lost.
         return try await Task {
             try await asked { () async throws(NodeError) in try await cached(on: pubsubTopic, topics: topics) }
         }.value

@@ -1,12 +1,11 @@
 import Envelope
 import Wire
 
-/// The messages read from a relay cache that may still be needed: the cache forgets what it returns, and a client reads one topic at a
-/// time.
+/// The messages read from a relay cache that may still be needed: the cache forgets what it returns, and a client reads its topics in turn.
 ///
 /// The inbox keeps only messages on topics that were read before, so that a shard's traffic cannot displace a reply.
 struct RelayInbox: Sendable {
-    /// The maximum number of topics: those of the requests in progress, and of the followed contacts.
+    /// Enough for the requests in progress and the followed contacts.
     static let maximumTopicCount = 1_024
     /// The maximum number of envelopes per topic: far more than arrive during a wait for a reply.
     static let maximumEnvelopeCountPerTopic = 256

@@ -24,7 +24,7 @@ public final class FakeNetwork: FakeNode {
 
     /// The servers. Their keys are the same in each test.
     public let servers: [FakeServer]
-    /// The clock of the clients and servers.
+    /// The clients' and servers' clock.
     public let clock: TestClock
     package var time: TestClock { clock }
     private let state = Mutex(State())
@@ -42,7 +42,7 @@ public final class FakeNetwork: FakeNode {
         self.init(serverCount: serverCount, clock: TestClock())
     }
 
-    /// A node of the network. Limits of calls do not apply to it.
+    /// A node in the network. Call limits do not apply to it.
     public var node: Node { clock.node(self) }
 
     /// All messages that clients and servers have published.
@@ -54,10 +54,10 @@ public final class FakeNetwork: FakeNode {
     /// Makes the given number of next reads fail.
     package func failReads(_ count: Int) { state.withLock { $0.failingReadCount = count } }
 
-    /// Drops the given number of a server's next replies.
+    /// Drops a server's next replies, as many as given.
     public func loseReplies(of server: FakeServer, count: Int = 1) { state.withLock { $0.lostReplies[server.identity] = count } }
 
-    /// Delays the replies of a server.
+    /// Makes a server's replies arrive later from now on.
     public func delayReplies(of server: FakeServer, by delay: Duration) { state.withLock { $0.delays[server.identity] = delay } }
 
     package func publish(_ envelope: WakuEnvelope) async throws {

@@ -2,11 +2,11 @@ package import Envelope
 package import PushClient
 import Tasks
 
-/// A node of a test. Its servers reply to published messages at once.
+/// A node for tests. Its servers reply to published messages immediately.
 package protocol FakeNode: Sendable {
     func publish(_ envelope: WakuEnvelope) async throws
 
-    /// Returns the messages on any of the topics since a time, including those that it has returned before.
+    /// Returns the messages on these topics since a time, including those that it has returned before.
     func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope]
 }
 
@@ -78,7 +78,7 @@ package final class Deliveries: Sendable {
     private struct State {
         var round = 1
         var lastReader = 0
-        /// The last finished round of each reader.
+        /// Each reader's last finished round.
         var finished: [Int: Int] = [:]
     }
 
@@ -109,7 +109,7 @@ package final class Deliveries: Sendable {
         await state.wait { $0.finished.values.allSatisfy { $0 >= round } ? () : nil }
     }
 
-    /// Finishes a round of the reader, and waits for the next one.
+    /// Finishes the reader's round, and waits for the next round.
     ///
     /// - Returns: The next round, or nil if the task was cancelled.
     func nextRound(after round: Int, of reader: Int) async -> Int? {

@@ -6,13 +6,13 @@ package import StatusCrypto
 import Tasks
 package import Wire
 
-/// A push server of a ``FakeNetwork``. It replies immediately, by the rules of the real server, and keeps its state in memory.
+/// A push server in a ``FakeNetwork``. It replies immediately, by the real server's rules, and keeps its state in memory.
 public final class FakeServer: FakeNode {
     /// A push that the server has accepted.
     public struct Push: Hashable, Sendable {
-        /// The token of the device, for Apple in hex digits.
+        /// The device token, for Apple in hex digits.
         public let deviceToken: String
-        /// The installation id of the device.
+        /// The device's installation id.
         public let installationID: String
         /// What the device gets: `PushPayload(data:)` of PushPayload reads it.
         public let data: [String: String]
@@ -63,7 +63,7 @@ public final class FakeServer: FakeNode {
         }
     }
 
-    /// - Parameter label: The version of its replies.
+    /// - Parameter label: The version in its replies' Waku messages.
     package init(
         key: PrivateKey = .test(1), fault: Fault? = nil, segmenter: Segmenter = Segmenter(), label: UInt32 = RFC26.messageVersion,
         wallClock: WallClock = WallClock { TestClock.start }
@@ -75,7 +75,7 @@ public final class FakeServer: FakeNode {
         self.wallClock = wallClock
     }
 
-    /// The server's public key, which is its address.
+    /// The public key, which is the server's address.
     public var identity: PushClient.PublicKey { PushClient.PublicKey(key.publicKey) }
     /// The fault of later replies, or nil.
     package var fault: Fault? {
@@ -127,7 +127,7 @@ public final class FakeServer: FakeNode {
 
     /// The received requests, in order.
     package var requests: [OpenedMessage] { state.read(\.requests) }
-    /// The accepted pushes.
+    /// The pushes that have passed all checks, in order.
     package var pushes: [AcceptedPush] { acceptedPushes.read { $0 } }
     package var registrations: [PushNotificationRegistration] { state.update { Array($0.registrations.values) } }
 
@@ -136,7 +136,7 @@ public final class FakeServer: FakeNode {
         state.update { $0.envelopes += replies }
     }
 
-    /// Returns the replies to a message: none, an envelope, or one for each segment of a long reply.
+    /// Returns the replies to a message: none, an envelope, or several if the reply is long and cut into segments.
     package func replies(to envelope: WakuEnvelope) -> [WakuEnvelope] {
         guard envelope.pubsubTopic == Self.pubsubTopic, envelope.isReadable,
             let topic = Topic(contentTopic: envelope.message.contentTopic), let request = open(envelope.message.payload, on: topic)
@@ -172,7 +172,7 @@ public final class FakeServer: FakeNode {
         }
     }
 
-    /// Replaces the stored state of an installation, without checks.
+    /// Replaces an installation's stored state, without checks.
     package func plant(_ registration: PushNotificationRegistration, of owner: StatusCrypto.PublicKey) {
         state.update { state in
             state.registrations[Installation(keyHash: owner.hash, installationID: registration.installationID)] = registration

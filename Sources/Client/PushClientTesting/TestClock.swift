@@ -4,7 +4,7 @@ package import PushClient
 package import StatusCrypto
 import Synchronization
 
-/// A clock for tests, whose time advances whenever somebody sleeps, so that what takes minutes in an app takes no time in its test.
+/// A clock for tests, whose time advances whenever somebody sleeps, so that a test finishes immediately where its app would take minutes.
 ///
 /// A client's `run()` sleeps all the time, so hold the clock before you start it:
 ///
@@ -12,9 +12,9 @@ import Synchronization
 ///     let running = Task { await client.run() }
 ///     await network.clock.pass { await network.servers[0].waitForRegistrations(count: 1) }
 public final class TestClock: Clock {
-    /// A time of the clock.
+    /// A time on the clock.
     public struct Instant: InstantProtocol {
-        /// The time since the creation of the clock.
+        /// The time since the clock was created.
         public let offset: Duration
 
         /// Returns the time after a duration.
@@ -25,14 +25,14 @@ public final class TestClock: Clock {
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
-    /// The date at the creation of the clock.
+    /// The date when the clock is created.
     package static let start = Timestamp(nanoseconds: 1_700_000_000_123_456_789)
 
     private let clock = HeldClock()
     private let isHeld = Atomic(false)
     /// The messages on their way to subscribers.
     package let deliveries = Deliveries()
-    /// The clock of the limits of calls, which stands still: otherwise the time of a limit would pass while the call runs.
+    /// The clock for call limits, which stands still. Otherwise a limit would be exceeded while the call runs.
     package let limits = HeldClock()
 
     /// Creates a clock.
@@ -40,7 +40,7 @@ public final class TestClock: Clock {
 
     /// The present time.
     public var now: Instant { clock.now }
-    /// The resolution, which has no limit.
+    /// Zero, because the clock advances exactly to each deadline.
     public var minimumResolution: Duration { .zero }
     /// The date that goes with the time.
     package var wallClock: WallClock { WallClock { Self.start.advanced(by: self.now.offset) } }
@@ -67,9 +67,9 @@ public final class TestClock: Clock {
     /// Waits until a task sleeps that is due after exactly this duration.
     package func sleeper(dueIn duration: Duration) async { await clock.sleepers(dueIn: duration) }
 
-    /// Advances the time from one sleeper's deadline to the next while an operation is in progress.
+    /// Advances the time from deadline to deadline, as sleepers wait for them, while an operation is in progress.
     ///
-    /// - Returns: The result of the operation.
+    /// - Returns: The operation's result.
     public func pass<Result>(while operation: () async throws -> Result) async rethrows -> Result {
         let passing = Task {
             while !Task.isCancelled {

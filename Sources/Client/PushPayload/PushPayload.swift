@@ -8,15 +8,15 @@
 /// Decoding is synchronous and takes little memory, as a notification service extension needs it. The content comes from a sender through
 /// a server: the extension learns who wrote it only from the decrypted ``ciphertext``.
 public struct PushPayload: Hashable, Sendable {
-    /// The SHAKE-256 of the chat's id, 64 bytes; empty if the push is not about a chat.
+    /// The SHAKE-256 of the chat's id, 64 bytes, or empty if the push is not about a chat.
     public let chatHash: [UInt8]
-    /// The encrypted message; empty if the sender added none, as reference clients never do.
+    /// The encrypted message, or empty if the sender left it out, as reference clients always do.
     public let ciphertext: [UInt8]
-    /// The installations that the push is for; empty if the server does not name them.
+    /// The installations that the push is for, or empty if the server does not name them.
     public let installationIDs: [String]
-    /// The hash of the key of the device's owner; empty if the server does not name it.
+    /// The hash of the owner's key, or empty if the server does not name it.
     public let keyHash: [UInt8]
-    /// The link to what the app should open, like `status-app://chats`; nil if the push has none.
+    /// The link to what the app should open, like `status-app://chats`, if the push contains a link.
     public let deepLink: String?
 
     /// Reads the notification that Apple delivered.
@@ -42,7 +42,7 @@ public struct PushPayload: Hashable, Sendable {
         self.init { name in data[name].map(Value.text) ?? .missing }
     }
 
-    /// Reads both formats: that of the specification, and that of status-go's server.
+    /// Reads both the specification's format and the format that status-go's server uses.
     private init?(_ value: (String) -> Value) {
         let specified = [value("chat_id"), value("message"), value("installation_ids")]
         let reference = [value("chatId"), value("encryptedMessage"), value("publicKey")]

@@ -1,15 +1,15 @@
 public import FoundationEssentials
 
-/// The pushes that this device has shown, in one file, so that it shows none twice.
+/// The pushes that this device has shown, in a file, so that it shows each only once.
 ///
 ///     let seen = SeenPushes(file: container.appending(path: "seen-pushes"))
 ///     if try seen.insert(push) { show(push) }
 ///
-/// Servers may deliver a push twice, and another server may deliver it too. Payloads have no message id, so a push is recognised by its chat
-/// and its ciphertext. A push without ciphertext is never a repetition: many messages of a chat would look alike.
+/// A server may deliver a push twice, and another server may deliver it too. Payloads lack the message id, so a push is recognised by its
+/// chat and its ciphertext. A push without ciphertext never counts as a repetition, because many messages in a chat would look alike.
 ///
-/// The file is replaced as a whole. If an app and its extension insert at the same moment, one of the two entries may be lost, and that
-/// push may be shown again.
+/// The file is replaced as a whole. If an app and its extension insert at the same moment, an entry may be lost, and its push may be shown
+/// again.
 public struct SeenPushes: Sendable {
     /// The number of pushes that are remembered, the newest: they take 40 KB.
     public static let maximumCount = 1_000
@@ -30,7 +30,7 @@ public struct SeenPushes: Sendable {
     ///
     /// - Parameter now: The present time.
     /// - Returns: Whether the push is new.
-    /// - Throws: The error of the file system, if the file cannot be written.
+    /// - Throws: The file system's error, if the file cannot be written.
     public func insert(_ push: PushPayload, now: Date = Date()) throws -> Bool {
         guard !push.ciphertext.isEmpty else { return true }
         let digest = Self.digest(of: push)
@@ -69,7 +69,7 @@ public struct SeenPushes: Sendable {
         return SHA256.hash(bytes)
     }
 
-    /// Appends the last bytes of a number, the highest first.
+    /// Appends a number's low bytes, the highest first.
     private static func append(_ number: UInt64, byteCount: Int, to bytes: inout [UInt8]) {
         for index in (0..<byteCount).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> (8 * UInt64(index)))) }
     }

@@ -1,4 +1,4 @@
-/// A value of a notification's data.
+/// A value in a notification's data.
 enum Value {
     case missing
     case text(String)
@@ -17,7 +17,7 @@ enum Value {
         return text
     }
 
-    /// The bytes of hex digits with the prefix `0x`; empty for a missing value, and nil for any other text.
+    /// The bytes that hex digits with the prefix `0x` stand for. Empty for a missing value, and nil for any other text.
     var bytes: [UInt8]? {
         if isMissing { return [] }
         guard let text, text.hasPrefix("0x") else { return nil }
@@ -38,7 +38,7 @@ enum Value {
         return bytes
     }
 
-    /// The texts of a list. Google delivers it as JSON in a string, whose texts are UUIDs and have no escapes.
+    /// The texts of a list. Google delivers it as JSON in a string, whose texts are UUIDs without escapes.
     var texts: [String]? {
         switch self {
         case .missing: return []

@@ -3,7 +3,7 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// The contents of an owner's advertisements, merged in turn.
+/// An owner's advertisements, merged in turn.
 ///
 /// An installation's newest advertisement replaces older ones as a whole, so servers that it leaves out are no longer used. Anyone can
 /// repeat an old advertisement, so the signed versions decide which is newest. Time decides only between equal versions.
@@ -24,19 +24,19 @@ struct AdvertisedDevices: Equatable, Sendable {
         self.owner = owner
     }
 
-    /// The owner's installations, the one with the latest advertisement first. A device in use advertises twice a day, which is the best
-    /// available sign of its activity.
+    /// The owner's installations, the most recently advertised first. A device in use advertises twice a day, and there is no better sign
+    /// that it is active.
     var installationIDs: [String] {
         installations.sorted { ($1.value.lastSentAt, $0.key) < ($0.value.lastSentAt, $1.key) }.map(\.key)
     }
 
-    /// The device infos, one per installation and server, in the order of the installations.
+    /// The device infos for each installation and server, ordered like ``installationIDs``.
     var devices: [DeviceInfo] { installationIDs.flatMap { installations[$0]?.devices ?? [] } }
 
     /// Whether the owner has advertised that no server notifies any device any more.
     var isWithdrawn: Bool { !installations.isEmpty && installations.values.allSatisfy(\.devices.isEmpty) }
 
-    /// Merges an advertisement. Ignores advertisements by other keys, unauthorised ones and outdated ones.
+    /// Merges an advertisement, unless it is outdated, unauthorised or signed with another key.
     ///
     /// - Parameter contact: See ``QueryResult``.
     mutating func take(_ message: OpenedMessage, sentAt: Timestamp, to contact: PrivateKey?) {

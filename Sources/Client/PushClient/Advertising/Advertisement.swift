@@ -6,7 +6,7 @@ import Wire
 /// An owner's own list of registrations: `ContactCodeAdvertisement`, on the contact-code topic (71/STATUS-PUSH-NOTIFICATION-SERVER,
 /// PROTOCOL.md §6).
 enum Advertisement {
-    /// The maximum age of an advertisement: advertisers repeat theirs twice a day, and nodes keep messages for some days.
+    /// Long enough, because devices in use advertise twice a day, and nodes keep messages only for a few days.
     private static let maximumAge = Duration.seconds(7 * 24 * 60 * 60)
 
     /// Returns the time from which to look for advertisements.
@@ -27,7 +27,7 @@ enum Advertisement {
 }
 
 extension PushNotificationQueryInfo {
-    /// Creates the owner's description of its own registration.
+    /// Creates the description by which an owner advertises a registration.
     ///
     /// - Parameter accessToken: The token, or nil if only contacts may have it. They query theirs from the server.
     init(_ registration: AdvertisedServer, installationID: String, accessToken: AccessToken, isTokenPublic: Bool, of owner: PrivateKey) {
@@ -44,7 +44,7 @@ extension PushNotificationQueryInfo {
     /// Creates the owner's statement that no server notifies the device any more: a description without a server. Reference clients ignore
     /// it.
     ///
-    /// - Parameter version: The highest version of all registrations of the installation. The statement withdraws everything up to it.
+    /// - Parameter version: The installation's highest version at any server. The statement withdraws everything up to it.
     init(withdrawing installationID: String, version: UInt64, of owner: PrivateKey) {
         self.init()
         self.installationID = installationID

@@ -4,7 +4,7 @@ import StatusCrypto
 import Wire
 
 extension Node {
-    /// Advertises one's own devices as servers describe them, for a client without state. The advertisement contains each known access
+    /// Advertises the caller's devices as servers describe them, for a client without state. The advertisement contains each known access
     /// token.
     package func advertise(_ devices: [DeviceInfo], as identity: Identity) async throws {
         let infos = devices.map { device in

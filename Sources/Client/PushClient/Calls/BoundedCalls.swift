@@ -2,13 +2,13 @@ import Tasks
 
 /// Calls of code that may never return: the app's node and state.
 ///
-/// Each call runs in a separate task, so neither its caller nor a task group of the caller has to wait for it.
+/// Each call runs in a separate task, so neither the caller nor the caller's task group has to wait for it.
 final class BoundedCalls: Sendable {
-    /// Tells why a call has no result.
+    /// The reason why a call did not return a result.
     enum Failure: Error {
         /// The call took longer than its limit. It may still have an effect.
         case abandoned(after: Duration)
-        /// As many abandoned calls as allowed have not returned, so this one was not made.
+        /// The call was not made, because too many abandoned calls have yet to return.
         case busy
     }
 
@@ -30,7 +30,7 @@ final class BoundedCalls: Sendable {
 
     /// Makes a call.
     ///
-    /// - Throws: The error of the call, ``Failure``, or `CancellationError` as soon as the caller's task is cancelled.
+    /// - Throws: The call's error, ``Failure``, or `CancellationError` as soon as the caller's task is cancelled.
     func call<Result: Sendable>(
         atMost limit: Duration, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {

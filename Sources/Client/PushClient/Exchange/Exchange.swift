@@ -5,8 +5,8 @@ import Wire
 
 /// Publishes requests through a node and waits for their replies.
 package struct Exchange: Sendable {
-    /// The tolerance between clocks: a store sorts by the time that a sender claims, and keeps messages whose time is wrong by at most 20 s
-    /// (WAKU_REST.md §1.5). The server's clock and the client's may differ in opposite directions.
+    /// The tolerance between clocks. Stores sort by the time that a sender claims, and keep messages whose time is wrong by at most 20 s
+    /// (WAKU_REST.md §1.5). A server and a client may both be wrong by that much, in opposite directions.
     package static let clockTolerance = Duration.seconds(40)
 
     /// The back-off of publishing: a node that has just lost its peers, or waits for its RLN proof, answers 5xx and recovers within
@@ -27,7 +27,7 @@ package struct Exchange: Sendable {
     let limits: CallLimits
     let limitClock: any Clock<Duration>
     private let transport: any NodeTransport
-    /// The calls of the transport. All clients of a node share them.
+    /// The calls to the transport, shared by all clients that use the node.
     let calls: BoundedCalls
 
     init(
@@ -58,9 +58,10 @@ package struct Exchange: Sendable {
         return first
     }
 
-    /// Publishes the request once and returns all replies within the time, or within one second after the first useful one.
+    /// Publishes the request once and returns all replies within the time, or within a second after the first useful reply.
     ///
-    /// - Parameter isUseful: Whether a reply is what the caller asks for. Others do not shorten the wait: some servers reply with nothing.
+    /// - Parameter isUseful: Whether a reply is what the caller asks for. Other replies do not shorten the wait, because some servers reply
+    ///   with nothing.
     package func collect<Request: SealedRequest>(
         _ request: Request, for time: Duration, isUseful: (Request.Answer) -> Bool
     ) async throws -> [Request.Answer] {
@@ -78,7 +79,7 @@ package struct Exchange: Sendable {
         return answers
     }
 
-    /// Publishes the payloads of a request in order. Retries byte for byte when the node fails: the network treats it as the same message
+    /// Publishes a request's payloads in order. Retries byte for byte when the node fails: the network treats it as the same message
     /// (WAKU_REST.md §1.2).
     ///
     /// - Returns: Nil, or why it is unknown whether the request was published.
@@ -129,7 +130,7 @@ package struct Exchange: Sendable {
         }
     }
 
-    /// Returns the messages that the node has kept, like ``history(of:since:)``; nil if the node fails. For callers that also have a
+    /// Returns the messages that the node has kept, like ``history(of:since:)``, or nil if the node fails. For callers that also have a
     /// subscription, which brings what they wait for.
     package func historyIfAvailable(
         of topics: Set<Topic>, since start: Timestamp, atMost limit: Duration? = nil
@@ -149,7 +150,7 @@ package struct Exchange: Sendable {
         }
     }
 
-    /// Removes and returns the messages of a subscription that have arrived.
+    /// Removes and returns the messages that have arrived on a subscription.
     package func take(from inbox: Inbox) throws -> [WakuEnvelope] {
         do {
             return try inbox.take()
@@ -171,7 +172,7 @@ package struct Exchange: Sendable {
 
     /// Returns the transport's answer. A cancelled call throws `CancellationError`, whatever the transport makes of it.
     ///
-    /// - Throws: ``AbandonedCall``, or the error of the transport as one of this library.
+    /// - Throws: ``AbandonedCall``, or the transport's error as a ``PushClientError``.
     private func answer<Answer: Sendable>(
         _ name: String, atMost limit: Duration, _ body: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
@@ -212,7 +213,7 @@ package struct Exchange: Sendable {
     }
 
     /// - Parameter take: Whether to keep listening after this reply.
-    /// - Returns: Why it is unknown whether the request was published; nil if it was.
+    /// - Returns: Why it is unknown whether the request was published, or nil if it was.
     private func listen<Request: SealedRequest>(
         for request: Request, timeout: Duration, clock: some Clock<Duration>, take: (Request.Answer) -> Bool,
         while isWanted: () -> Bool = { true }
@@ -230,8 +231,8 @@ package struct Exchange: Sendable {
             return true
         }
 
-        // The subscription precedes the request, so that a node that cannot receive fails before the request has an effect. A reply to an
-        // earlier copy of the request, in the history, saves publishing it again.
+        // The subscription precedes the request, so that a node that cannot receive fails before the request has an effect. If the history
+        // contains a reply to an earlier copy, the request need not be published again.
         let inbox = try await subscribe(to: [answerTopic])
         let earlier = try await historyIfAvailable(of: [answerTopic], since: start, atMost: remaining(limits.history))
         guard goesOn(earlier ?? []) else { return nil }
@@ -258,7 +259,7 @@ extension NodeTransport {
 }
 
 extension PushClientError {
-    /// Returns the error of a transport as one of this library.
+    /// Converts a transport's error: any except a ``PushClientError`` means that the node is unreachable.
     fileprivate init(ofTransport error: any Error) {
         self = error as? PushClientError ?? .nodeUnreachable(reason: Self.reason(of: error))
     }

@@ -1,7 +1,7 @@
 package import Envelope
 import Tasks
 
-/// The messages of a subscription, kept until they are taken. The subscription ends with the inbox.
+/// A subscription's messages, kept until they are taken. The subscription ends with the inbox.
 package final class Inbox: Sendable {
     /// The newest messages are kept, far more than arrive on a client's topics between two reads.
     private static let maximumMessageCount = 4_096

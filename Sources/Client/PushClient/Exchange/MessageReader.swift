@@ -9,9 +9,9 @@ import Wire
 package struct MessageReader: Sendable {
     /// The key that decrypts the frames.
     package enum Key: Sendable {
-        /// The private key of the recipient.
+        /// The recipient's private key.
         case asymmetric(PrivateKey)
-        /// The symmetric key of the topic. The first frame triggers its derivation, which takes 13 ms.
+        /// The topic's symmetric key. It is derived when the first frame arrives, which takes 13 ms.
         case topic(TopicName)
     }
 
@@ -27,7 +27,7 @@ package struct MessageReader: Sendable {
     package init(_ key: Key) {
         self.key = key
         var limits = SegmentAssembler.Limits()
-        // Memory for four of the longest messages: a client reads one topic at a time and has less memory than a server.
+        // Enough for four messages at the maximum length: a client reads its topics in turn and has less memory than a server.
         limits.maximumByteCount = 32 << 20
         limits.maximumSetCount = 256
         assembler = SegmentAssembler(limits: limits)
@@ -35,11 +35,11 @@ package struct MessageReader: Sendable {
 
     /// - Parameter now: The time at which the envelope was received.
     /// - Returns: The message that the envelope contains or completes. Nil if the envelope was read before, is encrypted with another key,
-    ///   has an unsupported version or an unsigned frame, is one of several segments, or contains no message.
+    ///   has an unsupported version or an unsigned frame, or does not complete a message.
     package mutating func read(_ envelope: WakuEnvelope, now: Timestamp) -> OpenedMessage? {
         guard isNew(envelope), envelope.isReadable,
             let frame = try? open(envelope.message.payload),
-            // Reference clients drop unsigned frames, so they would never see a reply in one (PROTOCOL.md §3).
+            // Reference clients drop unsigned frames, so they would never see such a reply (PROTOCOL.md §3).
             frame.signature != nil,
             let data = whole(frame, now: now)
         else { return nil }

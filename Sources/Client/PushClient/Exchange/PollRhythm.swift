@@ -1,5 +1,5 @@
-/// The delays between two looks for a reply: short at first, because the quickest reply takes some milliseconds, then a quarter of a
-/// second, because the slowest takes 3 s and a node serves other clients too.
+/// The delays between two polls for a reply. They start short, because the quickest reply takes milliseconds, and grow to 250 ms, because
+/// the slowest takes 3 s and the node serves other clients too.
 package struct PollRhythm: Sendable {
     package static let first = Duration.milliseconds(25)
     package static let last = Duration.milliseconds(250)

@@ -1,6 +1,6 @@
 import Bytes
 
-/// The randomness of one operation: the system's, or a test's.
+/// An operation's source of randomness: the system's, or a test's.
 ///
 /// A separate type, because Swift 6.3 does not compile `inout any RandomNumberGenerator` in closures with typed errors.
 package struct Randomness: RandomNumberGenerator {

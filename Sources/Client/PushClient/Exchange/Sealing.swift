@@ -2,9 +2,9 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// Signs a message, cuts a long one into segments, and encrypts each segment (PROTOCOL.md §3 and §5).
+/// Signs a message, cuts it into segments if it is long, and encrypts each segment (PROTOCOL.md §3 and §5).
 struct Sealing {
-    /// The segmenter with the maximum message length of the node.
+    /// A segmenter for the node's maximum message length.
     let segmenter: Segmenter
     /// The key that signs the message and its frames.
     let signer: PrivateKey

@@ -2,14 +2,15 @@ package import Envelope
 package import StatusCrypto
 import Wire
 
-/// A subscription to topics: returns first the messages in the node's store, then new ones as they arrive, each message once. After a
-/// failure it subscribes again, and reads from the store what it may have missed. If only the store fails, new messages still arrive.
+/// A subscription to topics. It returns the messages in the node's store first, then new messages as they arrive, and each message once.
+/// After a failure it subscribes again, and reads from the store what it may have missed. If only the store fails, new messages still
+/// arrive.
 package struct Subscription: Sendable {
     /// A received message.
     package struct Arrival: Sendable {
         package let topic: TopicName
         package let message: OpenedMessage
-        /// The time that the sender claims. A repetition of the message may claim another time.
+        /// The time that the sender claims. If the sender repeats the message, it may claim another time.
         package let sentAt: Timestamp
     }
 
@@ -27,7 +28,7 @@ package struct Subscription: Sendable {
     /// - Parameters:
     ///   - topics: The topics that everyone can decrypt who knows their names.
     ///   - own: The topics with messages encrypted to the given key.
-    ///   - since: The start of the search in the store.
+    ///   - since: The time from which the store is searched.
     package init(to topics: [TopicName], own: [(topic: TopicName, key: PrivateKey)] = [], since: Timestamp) {
         self.since = since
         let all =

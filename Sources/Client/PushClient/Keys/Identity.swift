@@ -35,7 +35,7 @@ public struct Identity: Sendable {
 
     /// The installation id for a client without state: a UUID derived from the public key, always the same.
     ///
-    /// Two devices with the same identity need different ids; with this one they would replace each other.
+    /// Two devices with the same identity need different ids. With this id they would replace each other.
     public var derivedInstallationID: String {
         var sponge = KeccakSponge.keccak256
         sponge.absorb(Array("pushserver installation".utf8))
@@ -43,7 +43,7 @@ public struct Identity: Sendable {
         return UniversallyUniqueID.text(sponge.squeeze(), version: 8)
     }
 
-    /// The installation id of one of several clients without state: a UUID derived from the public key and the client's name.
+    /// The installation id for a client without state that has a name: a UUID derived from the public key and the name.
     package func derivedInstallationID(of name: String) -> String {
         var sponge = KeccakSponge.keccak256
         sponge.absorb(Array("pushserver named installation".utf8))

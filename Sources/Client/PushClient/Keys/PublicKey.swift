@@ -2,7 +2,7 @@ package import Bytes
 public import FoundationEssentials
 package import StatusCrypto
 
-/// The public key of an owner or of a push server.
+/// The public key that identifies an owner or a push server.
 public struct PublicKey: Hashable, Sendable {
     package let publicKey: StatusCrypto.PublicKey
 
@@ -70,7 +70,7 @@ public struct KeyHash: Hashable, Sendable {
 public struct Owner: Hashable, Sendable {
     /// The owner's key, or nil if only its hash is known. A server's statements about the owner can be verified with the key only.
     public let publicKey: PublicKey?
-    /// The hash of the owner's key.
+    /// The hash by which servers know the owner, even without the key.
     public let keyHash: KeyHash
 
     /// Returns an owner known by the key.

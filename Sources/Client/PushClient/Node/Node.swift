@@ -1,7 +1,7 @@
 package import Envelope
 public import Logging
 
-/// A node that carries messages. All clients of a program share one.
+/// A node that carries messages. All clients in a program share it.
 ///
 ///     let node = Node(transport: myNode)
 ///     let node = Node(url: "http://127.0.0.1:8645")  // with PushClientREST
@@ -20,13 +20,13 @@ public struct Node: Sendable {
     /// Returns a random number generator for each operation.
     let makeRandom: @Sendable () -> Randomness
 
-    /// Takes a transport. The first call of a client sends the first message.
+    /// Takes a transport. Nothing is sent until a client is called.
     ///
     /// - Parameters:
-    ///   - transport: The app's node, or the way to one.
-    ///   - pubsubTopic: The shard of the servers.
-    ///   - maximumMessageByteCount: The maximum message size of the node in bytes, at least 4. Messages longer than three quarters of it
-    ///     are sent in segments.
+    ///   - transport: The app's node, or a connection to a node.
+    ///   - pubsubTopic: The servers' shard.
+    ///   - maximumMessageByteCount: The node's maximum message size in bytes, at least 4. Messages longer than three quarters of it are
+    ///     sent in segments.
     ///   - limits: How long the clients wait for the transport and for their states.
     ///   - logger: Where the clients log what they do and what fails, without tokens, keys and messages. Nothing is logged by default.
     ///   - clock: The clock that measures all waiting.
@@ -40,7 +40,7 @@ public struct Node: Sendable {
             limits: limits, logger: logger, clock: clock, wallClock: .system)
     }
 
-    /// - Parameter limitClock: The clock of the limits, if it is not the clock of all other waiting.
+    /// - Parameter limitClock: The clock that measures the limits, or nil for `clock`.
     package init(
         transport: any NodeTransport, pubsubTopic: String, segmenter: Segmenter = Segmenter(), limits: CallLimits = CallLimits(),
         logger: Logger = silentLogger, clock: any Clock<Duration>, limitClock: (any Clock<Duration>)? = nil, wallClock: WallClock,

@@ -1,15 +1,15 @@
 package import Envelope
 import Wire
 
-/// A message of a Waku network (14/WAKU2-MESSAGE).
+/// A Waku message (14/WAKU2-MESSAGE).
 public struct NodeMessage: Hashable, Sendable {
-    /// The pubsub topic of the shard.
+    /// The shard's pubsub topic.
     public var pubsubTopic: String
     /// The content topic, `/waku/1/0x…/rfc26`.
     public var contentTopic: String
     /// The encrypted content.
     public var payload: [UInt8]
-    /// The version of the payload's encryption. 1 in all messages of this protocol.
+    /// The payload's encryption version, which is always 1 in this protocol.
     public var version: UInt32
     /// The time that the sender claims, in nanoseconds since 1970.
     public var timestamp: Int64?

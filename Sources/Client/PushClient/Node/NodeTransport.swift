@@ -4,14 +4,15 @@
 /// Each function may throw any error. ``PushClientError/nodeRejected(status:text:)`` with a status of 500 or more makes the client publish
 /// again. Each function ends with `CancellationError` when its task is cancelled.
 public protocol NodeTransport: Sendable {
-    /// The messages of a subscription. The sequence ends when its task is cancelled. If it ends otherwise, the client subscribes again.
+    /// The messages that arrive on a subscription. The sequence ends when its task is cancelled. If it ends otherwise, the client
+    /// subscribes again.
     associatedtype Messages: AsyncSequence & Sendable where Messages.Element == NodeMessage
 
     /// Publishes a message unchanged. Returns when the node has accepted it, which does not mean that anyone has received it.
     func publish(_ message: NodeMessage) async throws
 
-    /// Subscribes to messages with any of the content topics. Returns when the node receives them: the client publishes a request next, and
-    /// its reply takes milliseconds. The sequence may repeat messages, and may contain others.
+    /// Subscribes to messages with these content topics. Returns when the node receives them, because the client publishes a request next,
+    /// whose reply takes milliseconds. The sequence may repeat messages, and may contain others.
     func subscribe(to contentTopics: Set<String>, on pubsubTopic: String) async throws -> Messages
 
     /// Returns the messages that the node or a store in its network has kept. The result may contain others. A node without any store

@@ -1,30 +1,31 @@
-/// One server's report about a push for one device: for tools, from ``PushServer``, which asks once.
+/// A server's report about a push for a device. It is for tools, and comes from ``PushServer``, which tries only once.
 public struct DeviceReport: Hashable, Sendable {
-    /// The report: an error code of the protocol, or success.
+    /// The report: success, or an error code from the protocol.
     public struct Outcome: Hashable, Sendable {
-        /// The code (PROTOCOL.md §6), or nil if the server accepted the push. A server may send one that this client does not know, or 0.
+        /// The code (PROTOCOL.md §6), or nil if the server accepted the push. A server may send 0, or a code that this client does not
+        /// know.
         public let errorCode: Int32?
 
         package init(errorCode: Int32?) {
             self.errorCode = errorCode
         }
 
-        /// The server accepted the push, without revealing whether it filters the push, so that a sender learns nothing about the
-        /// receiver's settings.
+        /// Accepted by the server. Whether it then filters the push stays secret, so that a sender learns nothing about the receiver's
+        /// settings.
         public static let accepted = Outcome(errorCode: nil)
         /// The access token is not the device's, or is no longer valid.
         public static let wrongToken = Outcome(errorCode: 1)
-        /// The server had an internal error.
+        /// An internal error occurred at the server.
         public static let internalError = Outcome(errorCode: 2)
-        /// The server does not know the device.
+        /// No such device is registered with the server.
         public static let notRegistered = Outcome(errorCode: 3)
     }
 
     /// The hash of the owner's key, 128 hex digits, as the server gave it.
     public let keyHash: String
-    /// The installation id of the device.
+    /// The device's installation id.
     public let installationID: String
-    /// The server's report.
+    /// What the server reported.
     public let outcome: Outcome
 
     package init(keyHash: String, installationID: String, outcome: Outcome) {

@@ -2,9 +2,9 @@ import Bytes
 import StatusCrypto
 import Wire
 
-/// The event of a notification.
+/// The event that a notification is about.
 public struct PushMessage: Hashable, Sendable, Codable {
-    /// The kind of event, which decides the displayed text and the applicable filters of the device. Later versions may have further ones.
+    /// The kind of event, which decides the displayed text and which filters apply. Later versions may add kinds.
     public struct Kind: Hashable, Sendable, Codable, CustomStringConvertible {
         /// The type on the wire.
         private let code: Int32
@@ -19,17 +19,17 @@ public struct PushMessage: Hashable, Sendable, Codable {
         /// A request to join a community whose admin is the receiver.
         public static let requestToJoinCommunity = Kind(
             code: PushNotificationType.requestToJoinCommunity.rawValue, description: "request to join a community")
-        /// A contact request to the receiver. Servers of before 2026 notify of it as of a message.
+        /// A contact request to the receiver. Servers from before 2026 notify about it as about a message.
         public static let contactRequest = Kind(code: PushNotificationType.contactRequest.rawValue, description: "contact request")
     }
 
     /// The kind of event.
     public var kind: Kind
-    /// The id of the message, usually its Status message id of 32 bytes. A server delivers an id to a device once in ten minutes.
+    /// The message's id, usually its Status message id of 32 bytes. A server delivers an id to a device once in ten minutes.
     public var messageID: [UInt8]
-    /// The chat of the event.
+    /// The chat in which it happened.
     public var chat: ChatID?
-    /// The author of the event.
+    /// The user who caused it, for example the message's author.
     public var author: PublicKey?
     /// The encrypted message, which the device receives.
     public var ciphertext: [UInt8] = []
@@ -38,7 +38,7 @@ public struct PushMessage: Hashable, Sendable, Codable {
     ///
     /// - Parameters:
     ///   - kind: The kind of event.
-    ///   - messageID: The id, not empty: clients refuse to send a push without one, because servers drop it.
+    ///   - messageID: The id, not empty: clients refuse to send a push without an id, because servers drop it.
     public init(kind: Kind, messageID: [UInt8]) {
         self.kind = kind
         self.messageID = messageID
@@ -67,9 +67,9 @@ extension PushMessage: CustomStringConvertible, CustomReflectable {
 
 /// A device to notify, and the access token that permits it.
 public struct PushDevice: Hashable, Sendable {
-    /// The owner of the device.
+    /// The device's owner.
     public var owner: Owner
-    /// The installation id of the device.
+    /// The device's installation id.
     public var installationID: String
     /// The access token as the owner or the server gave it.
     public var accessToken: String

@@ -42,7 +42,7 @@ extension PushNotification {
         publicKey = device.owner.keyHash.bytes.bytes
         installationID = device.installationID
         chatID = message.chat?.hash ?? []
-        // The hash of an author's key is that of the text which names a one-to-one chat with the key (PROTOCOL.md §6).
+        // An author is named by the same hash as a one-to-one chat with that author (PROTOCOL.md §6).
         author = message.author.map { ChatID($0.hex).hash } ?? []
         self.message = message.ciphertext
         type = message.kind.type

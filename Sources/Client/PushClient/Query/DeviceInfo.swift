@@ -2,10 +2,10 @@
 public struct DeviceInfo: Hashable, Sendable, Codable {
     /// The result of verifying the owner's grant for the server.
     public struct Authorization: RawRepresentable, Hashable, Sendable, Codable {
-        /// The name of the constant.
+        /// The constant's name.
         public let rawValue: String
 
-        /// Takes the name of a constant.
+        /// Takes a constant's name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -14,15 +14,15 @@ public struct DeviceInfo: Hashable, Sendable, Codable {
         public static let verified = Authorization(rawValue: "verified")
         /// The grant covers an access token that only contacts receive: other clients cannot verify it.
         public static let tokenHidden = Authorization(rawValue: "tokenHidden")
-        /// The signer of the grant is known only by the key's hash.
+        /// The grant's signer is known only by the key's hash.
         public static let keyUnknown = Authorization(rawValue: "keyUnknown")
     }
 
-    /// The server that notifies the device.
+    /// Which server notifies the device.
     public let server: PublicKey
     /// The id that distinguishes an owner's devices.
     public let installationID: String
-    /// The access token to present when notifying the device, or nil if only contacts receive it and the caller is not one.
+    /// The access token to present when notifying the device, or nil if only contacts receive it and the caller is not a contact.
     public let accessToken: String?
     /// The number of encrypted access tokens, one per contact.
     public let encryptedTokenCount: Int

@@ -3,9 +3,9 @@ package import Envelope
 package import StatusCrypto
 package import Wire
 
-/// A sealed query for the devices of one owner (PROTOCOL.md §8), which every server that knows the owner receives.
+/// A sealed query for an owner's devices (PROTOCOL.md §8), which every server that knows the owner receives.
 package struct SealedQuery: SealedRequest {
-    /// The response of one server.
+    /// A server's response.
     package struct Reply: Sendable {
         package let server: StatusCrypto.PublicKey
         package let response: PushNotificationQueryResponse
@@ -14,13 +14,13 @@ package struct SealedQuery: SealedRequest {
     package let asker: PrivateKey
     package let topic: TopicName
     package let payloads: [[UInt8]]
-    /// The Status message id of the query, which each response repeats.
+    /// The query's Status message id, which each response repeats.
     package let messageID: Digest32
     private let server: StatusCrypto.PublicKey?
 
     /// - Parameters:
     ///   - server: The only server whose response counts, or nil for any server. The response's grants are verified elsewhere.
-    ///   - form: The form of the query topic. Reference servers listen only on the plain one.
+    ///   - form: The form of the query topic. Reference servers listen only on the plain form.
     ///   - asker: An ephemeral key, so that the server doesn't learn who asks.
     package init(
         about owner: KeyHash, of server: StatusCrypto.PublicKey?, form: TopicName.QueryForm = .plain, asker: PrivateKey,

@@ -32,7 +32,7 @@ public struct Device: Hashable, Sendable, Codable {
         public static func contacts(_ keys: Set<PublicKey>) -> Audience { Audience(contacts: keys) }
     }
 
-    /// The device token of the service as servers get it. For Apple hex digits.
+    /// The service's device token as servers get it. For Apple, it consists of hex digits.
     public package(set) var deviceToken: String
     /// The service that delivers.
     public var service: Service
@@ -46,8 +46,8 @@ public struct Device: Hashable, Sendable, Codable {
     public var mutedChats: Set<ChatID> = []
     /// Whether mentions notify in no chat, ``mentionChats`` included.
     public var blocksMentions = false
-    /// The chats in which mentions notify. Mentions in all other chats are discarded, so a device gets none until its app lists its chats
-    /// here: the protocol's rule, which the reference implementation has too.
+    /// The chats in which mentions notify. Mentions in all other chats are discarded, so a device won't hear about any until its app lists
+    /// chats here. This is the protocol's rule, and the reference implementation follows it too.
     public var mentionChats: Set<ChatID> = []
     private var isForContactsOnly = false
     private var contacts: Set<PublicKey> = []

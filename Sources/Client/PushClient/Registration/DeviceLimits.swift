@@ -13,7 +13,7 @@ extension Device {
     /// Servers reject longer bundle ids (PROTOCOL.md §7 row 11).
     private static let maximumBundleIDByteCount = 255
 
-    /// Checks the device before a request: servers reject it for the same reasons, after some seconds.
+    /// Checks the device before a request, for the reasons for which servers would reject it seconds later.
     ///
     /// - Throws: ``PushClientError/Code/invalidRegistration``.
     func check() throws {

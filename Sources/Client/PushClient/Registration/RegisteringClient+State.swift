@@ -12,19 +12,19 @@ struct SavedPlan: Sendable {
 
     /// How the installation is known to the state.
     enum Installation: Sendable {
-        /// Its id was made up here. The clients over one state have to agree on one.
+        /// The id was made up here. Clients that share a state have to agree on an id.
         case new
-        /// Its id was given by the app, and becomes the last one with the first save.
+        /// The id was given by the app. The first save makes it the last installation's.
         case given
         case known
     }
 
-    /// The version that was read or saved last, or nil if the state has none.
+    /// The version that was read or saved last, or nil before the first.
     var current: Version?
     /// The version whose save failed or was abandoned: the state may have it.
     var uncertain: Version?
     var installation = Installation.known
-    /// How often the plan was replaced by one of another client. Changes that were not saved before are lost with each.
+    /// How often another client's plan replaced this plan. Changes that were not saved before are then lost.
     var adoptionCount = 0
 }
 
@@ -32,7 +32,7 @@ extension RegisteringClient {
     /// How often a change is made again after another client has saved another plan: more often than two clients meet by chance.
     private static let maximumRaceCount = 20
 
-    /// Reads an installation's plan. Nil means the one that was created last.
+    /// Reads an installation's plan. Nil means the installation that was created last.
     static func load(
         _ installationID: String?, of identity: PublicKey, from state: BoundedState, using random: inout Randomness
     ) async throws -> (RegistrationPlan, SavedPlan) {
@@ -52,7 +52,7 @@ extension RegisteringClient {
     }
 
     /// Changes the plan, and returns after the change is saved. If another client has saved another plan meanwhile, the change is made to
-    /// that one.
+    /// that plan.
     ///
     /// The change is made and saved even if the task is cancelled. The call then throws `CancellationError`.
     @discardableResult
@@ -136,9 +136,9 @@ extension RegisteringClient {
         return true
     }
 
-    /// Makes the new installation the one of all clients without another, unless another client was first.
+    /// Saves the new installation for all clients that start without an installation, unless another client was first.
     ///
-    /// - Returns: Whether the installation is this client's. Otherwise the client has that of the other one from now on.
+    /// - Returns: Whether the installation is this client's. Otherwise the client has taken over the saved installation.
     private func claimInstallation() async throws -> Bool {
         let name = StateName.lastInstallation(of: publicKey)
         let isFirst = try await state.replace(nil, by: BoundedState.encode(plan.installationID), named: name)

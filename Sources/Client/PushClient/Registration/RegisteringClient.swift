@@ -14,23 +14,23 @@ import Wire
 /// Saves the desired state, then sends it to each server that lacks it: ``register(_:with:)`` tries each server once, ``run()`` retries
 /// with growing delays. A server gets another request only if its registration has changed.
 ///
-/// Several clients may keep one device registered over one state, for example an app and its extension: each finds out when another has
+/// Several clients may share a state to keep a device registered, for example an app and its extension. Each finds out when another has
 /// saved a change, and goes on from there.
 ///
 /// For **anonymous mode** create a separate identity with ``Identity/generate()`` and store it apart from the chat key. The client signs
-/// everything with this identity, so servers and observers of the network cannot tell whose device it is. Only those who receive the
-/// identity's public key can find and notify the device.
+/// everything with this identity, so servers and network observers cannot tell whose device it is. Only those who receive the identity's
+/// public key can find and notify the device.
 public actor RegisteringClient {
-    /// The interval at which an unchanged list of servers is advertised again: nodes keep messages only for some days.
+    /// The interval at which an unchanged list of servers is advertised again, because nodes keep messages only for a few days.
     public static let defaultAdvertisingInterval = Duration.seconds(12 * 60 * 60)
 
     /// The default number of servers that are chosen among an app's default servers, as in reference clients.
     public static let defaultServerCount = 3
 
-    /// The longest time that a call takes beyond the time-out of a reply, for everything that the node and the state do.
+    /// The longest time that a call takes beyond the timeout for a reply, for everything that the node and the state do.
     static let maximumOverhead = Duration.seconds(90)
 
-    /// The public key of the identity, by which senders find the device.
+    /// The identity's public key, by which senders find the device.
     public nonisolated let publicKey: PublicKey
     let identity: Identity
     let node: Node
@@ -40,9 +40,9 @@ public actor RegisteringClient {
     var random: Randomness
     let state: BoundedState
     var saved: SavedPlan
-    /// The last call of the state, which the next one follows.
+    /// The last call to the state. The next call waits for it.
     var stateCall: Task<Void, Never>?
-    /// The servers with a request in progress. One call at a time sends to a server.
+    /// The servers with a request in progress. Calls take turns to send to a server.
     private let busyServers = Monitor<Set<PublicKey>>([])
     /// Whether an advertisement is being published.
     let isAdvertising = Monitor(false)
@@ -53,13 +53,13 @@ public actor RegisteringClient {
     /// Creates a client with its saved state. Sends nothing.
     ///
     /// - Parameters:
-    ///   - identity: The owner of the device. A program may have one client per identity.
-    ///   - installationID: The id that distinguishes the devices of one identity, a UUID: reference servers reject others. nil uses the
-    ///     saved id, or a new random one.
+    ///   - identity: The device's owner. A program may have only one client per identity.
+    ///   - installationID: The UUID that distinguishes devices that share an identity. Reference servers reject other ids. Nil uses the
+    ///     saved id, or a new random UUID.
     ///   - node: The node that carries the messages.
-    ///   - state: The storage of each server's state and of the version.
+    ///   - state: Where each server's state and the version are saved.
     ///   - timeout: The time to wait for each reply.
-    ///   - advertisingInterval: The interval between advertisements; nil never advertises, so that senders find the device only through
+    ///   - advertisingInterval: The interval between advertisements. Nil never advertises, so that senders find the device only through
     ///     servers.
     /// - Throws: ``PushClientError/Code/invalidRegistration`` for another id, ``PushClientError/Code/stateUnusable``.
     public init(
@@ -91,16 +91,16 @@ public actor RegisteringClient {
         self.random = random
     }
 
-    /// The id that distinguishes the devices of one identity.
+    /// The id that distinguishes devices that share an identity.
     public var installationID: String { plan.installationID }
 
-    /// The access token that senders must present, the same at all servers; nil before the first registration.
+    /// The access token that senders must present, the same at all servers, or nil before the first registration.
     public var accessToken: String? { plan.accessToken.isEmpty ? nil : plan.accessToken }
 
-    /// The status of each server.
+    /// How far each server is with the registration.
     public var statuses: [ServerStatus] { plan.statuses }
 
-    /// The events from now on. Each call returns a stream of its own, which buffers the last 100 events.
+    /// The events from now on. Each call returns a new stream, which buffers the last 100 events.
     public nonisolated func events() -> AsyncStream<RegistrationEvent> { listeners.subscribe(bufferingNewest: 100) }
 
     // MARK: Desired state
@@ -108,22 +108,21 @@ public actor RegisteringClient {
     /// Registers the device with exactly these servers and unregisters it from all others.
     ///
     /// The client renews the access token when a contact was removed, and when the device becomes available to contacts only. Unchanged
-    /// servers get no request. Each of the other servers is tried once. If ``run()`` has a request to a server in progress, this call waits
-    /// for its result instead. The call returns at the latest 90 s after the time-out of a reply, even if the node or the state hangs.
+    /// servers don't get a request. All others are tried once. If ``run()`` has a request to a server in progress, this call waits for its
+    /// result instead. The call returns at the latest 90 s after the timeout for a reply, even if the node or the state hangs.
     /// - Returns: The statuses after the attempts. A status that is not `registered` tells what is missing.
-    /// - Throws: ``PushClientError/Code/invalidRegistration`` if the device is not what servers accept, for example more than 3,971
-    ///   contacts and chats; ``PushClientError/Code/stateUnusable``; or `CancellationError`: then the desired state is saved, and the next
-    ///   call or
-    ///   ``run()`` sends it. The statuses and ``events()`` report failures of servers and node.
+    /// - Throws: ``PushClientError/Code/stateUnusable``, or ``PushClientError/Code/invalidRegistration`` if servers would not accept the
+    ///   device, for example because it has more than 3,971 contacts and chats. After `CancellationError`, the desired state is saved, and
+    ///   the next call or ``run()`` sends it. The statuses and ``events()`` report failures of servers and node.
     public func register(_ device: Device, with servers: [PublicKey]) async throws -> [ServerStatus] {
         try device.check()
         return try await change { $0.register(device, with: servers, using: &$1) }
     }
 
-    /// Registers the device with some of an app's default servers, chosen at random, and unregisters it from all others.
+    /// Registers the device with a random choice among an app's default servers, and unregisters it from all others.
     ///
-    /// Reference clients do the same, so that the devices of an app spread over its servers. The choice is part of the state: later calls
-    /// keep it, and choose another server only for one that is no longer a default.
+    /// Reference clients do the same, so that an app's devices spread over its servers. The choice is saved. Later calls keep it, and
+    /// replace only servers that are no longer defaults.
     /// - Parameter count: The number of servers to choose.
     /// - Returns: The statuses after the attempts.
     /// - Throws: The errors of ``register(_:with:)``.
@@ -137,9 +136,9 @@ public actor RegisteringClient {
         }
     }
 
-    /// Unregisters the device from one server.
+    /// Unregisters the device from a server.
     ///
-    /// - Returns: The statuses of the other servers, and of this one if it did not reply.
+    /// - Returns: The statuses after the attempt. This server is no longer among them, unless it did not reply.
     /// - Throws: The errors of ``register(_:with:)``.
     @discardableResult
     public func unregister(from server: PublicKey) async throws -> [ServerStatus] {
@@ -178,10 +177,10 @@ public actor RegisteringClient {
         }
     }
 
-    /// Sends one request to one server, even if the server has confirmed the same. For tools, whose users want to see a reply.
+    /// Sends a request to a single server, even if the server has confirmed the same content. For tools, whose users want to see a reply.
     ///
     /// - Parameter device: The device, or nil to unregister.
-    /// - Throws: The failure of the server or the node.
+    /// - Throws: The server's or the node's failure.
     package func tell(_ device: Device?, to server: PublicKey) async throws -> RegistrationReceipt {
         try await update { plan, random in
             if let device {
@@ -244,8 +243,8 @@ public actor RegisteringClient {
 
     /// - Returns: The error that prevents an attempt, if any.
     private func writeAsLongAsDue(to server: PublicKey) async -> (any Error)? {
-        // A request of another call may be in progress. If it fails, it was the server's one attempt; if it was about an earlier device,
-        // this call sends the current one.
+        // Another call's request may be in progress. If it fails, it was the server's only attempt. If it was about an earlier device, this
+        // call sends the current device.
         guard await busyServers.wait(for: { $0.insert(server).inserted ? () : nil }) != nil else { return CancellationError() }
         defer { busyServers.update { _ = $0.remove(server) } }
         do {
@@ -259,16 +258,16 @@ public actor RegisteringClient {
         }
     }
 
-    /// The result of one request.
+    /// What came of a request.
     private struct Attempt {
         /// The event to report, if any.
         let event: RegistrationEvent?
         let receipt: RegistrationReceipt
     }
 
-    /// Sends one request and waits for its reply.
+    /// Sends a request and waits for its reply.
     ///
-    /// - Returns: The result, or nil if the server needs no request.
+    /// - Returns: The result, or nil if there is nothing to send.
     /// - Throws: `stateUnusable`, or `CancellationError`: the server did not fail, and a later listener may still receive its reply.
     private func write(to server: PublicKey) async throws -> Attempt? {
         guard plan.needsRequest(to: server, at: node.now) else { return nil }

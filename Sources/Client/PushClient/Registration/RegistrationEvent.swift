@@ -2,36 +2,37 @@ import Logging
 
 /// What a ``RegisteringClient`` tells its app while it keeps a device registered.
 public struct RegistrationEvent: Hashable, Sendable {
-    /// The kind of an event. Later versions may have further ones.
+    /// The kind of event. Later versions may add kinds.
     public struct Kind: Hashable, Sendable, CustomStringConvertible {
-        /// The name of the constant.
+        /// The constant's name.
         public let description: String
 
-        /// The server confirmed the whole registration, whose ``RegistrationEvent/version`` it has.
+        /// A server confirmed the whole registration, whose ``RegistrationEvent/version`` it has.
         public static let registered = Kind(description: "registered")
-        /// The server unregistered the device.
+        /// A server unregistered the device.
         public static let unregistered = Kind(description: "unregistered")
-        /// The request failed with the ``RegistrationEvent/error``; the next attempt follows after the ``RegistrationEvent/delay``.
+        /// The request failed with the ``RegistrationEvent/error``, and the next attempt follows after the ``RegistrationEvent/delay``.
         public static let retrying = Kind(description: "retrying")
         /// Retries with this server have stopped because of the ``RegistrationEvent/error``.
         public static let stopped = Kind(description: "stopped")
-        /// The servers were advertised; ``RegistrationEvent/serverCount`` has their number.
+        /// The servers were advertised. ``RegistrationEvent/serverCount`` tells how many.
         public static let advertised = Kind(description: "advertised")
-        /// The node or the state fails with the ``RegistrationEvent/error``; the client retries.
+        /// The node or the state fails with the ``RegistrationEvent/error``, and the client retries.
         public static let failing = Kind(description: "failing")
     }
 
-    /// The kind of the event.
+    /// What happened.
     public let kind: Kind
-    /// The server's public key; nil if the event is not about one server.
+    /// The public key that identifies the server, or nil if the event is not about a single server.
     public private(set) var server: PublicKey?
-    /// The version that the server confirmed; nil unless it registered the device.
+    /// The version that the server confirmed, or nil unless it registered the device.
     public private(set) var version: UInt64?
     /// The failure, if any.
     public private(set) var error: PushClientError?
-    /// The time until the next attempt; nil unless the client retries.
+    /// The time until the next attempt, or nil unless the client retries.
     public private(set) var delay: Duration?
-    /// The number of servers advertised on the contact-code topic; 0 withdraws all earlier ones. nil for other events.
+    /// The number of servers advertised on the contact-code topic, or nil for other events. 0 withdraws everything that was advertised
+    /// before.
     public private(set) var serverCount: Int?
 }
 
@@ -49,7 +50,7 @@ extension RegistrationEvent {
 }
 
 extension RegistrationEvent {
-    /// Logs the event. The messages are constant, so that one search finds all events of a kind.
+    /// Logs the event. The messages are constant, so that a search for the text finds all such events.
     func log(to logger: Logger) {
         var metadata: Logger.Metadata = [:]
         metadata["server"] = server.map { "\($0.compressedHex)" }

@@ -4,17 +4,17 @@ import StatusCrypto
 import Tasks
 package import Wire
 
-/// The desired registration of an installation, the confirmed state of each server, and the next requests.
+/// An installation's desired registration, each server's confirmed state, and the next requests.
 ///
 /// A value that neither waits nor sends. Its user saves it before each request leaves, so that no version is used twice.
 package struct RegistrationPlan: HoldsSecret, Codable, Equatable, Sendable {
-    /// The id that distinguishes the devices of one identity.
+    /// The id that distinguishes devices that share an identity.
     package let installationID: String
     /// The desired registration, or nil before the first.
     package private(set) var device: Device?
     /// The UUID that senders must present, the same at all servers.
     package private(set) var accessToken = ""
-    /// A number that rises with every change of the desired registration.
+    /// A number that rises whenever the desired registration changes.
     private var generation = 0
     /// The highest version of any request to any server.
     package private(set) var version: UInt64 = 0
@@ -22,7 +22,7 @@ package struct RegistrationPlan: HoldsSecret, Codable, Equatable, Sendable {
     /// The last advertisement.
     var advertisement: Advertised?
 
-    /// - Parameter accessToken: A token that senders already know, or empty for a new one.
+    /// - Parameter accessToken: A token that senders already know, or empty for a new token.
     package init(installationID: String, accessToken: String = "") {
         self.installationID = installationID
         self.accessToken = accessToken
@@ -59,7 +59,7 @@ extension RegistrationPlan {
         }
     }
 
-    /// Requests the unregistration from one server.
+    /// Gives up the registration with a server. If the server may know the device, it gets an unregistration next.
     package mutating func unregister(from server: PublicKey) {
         guard let index = index(of: server) else { return }
         entries[index].startOver()
@@ -78,7 +78,8 @@ extension RegistrationPlan {
         entries.removeAll { !$0.isWanted && !$0.isTold }
     }
 
-    /// Whether the token must change: a removed contact must not keep a valid token, nor other senders once only contacts may have one.
+    /// Whether the token must change: a removed contact must not keep a valid token, nor may other senders once the device is for contacts
+    /// only.
     private static func renewsToken(from old: Device?, to new: Device) -> Bool {
         guard let old, let contacts = new.audience.contacts else { return false }
         return old.audience.contacts.map { !$0.isSubset(of: contacts) } ?? true
@@ -104,11 +105,11 @@ enum NotedRequest: Sendable {
 }
 
 extension RegistrationPlan {
-    /// The increments of the version after consecutive replies of VERSION_MISMATCH. Versions are milliseconds since 1970 or more, so a
-    /// device without state exceeds its former version. If its clock was wrong, the leaps add a minute, 50 days and 9,000 years.
+    /// By how much the version rises after consecutive VERSION_MISMATCH replies. Versions are milliseconds since 1970 or more, so a device
+    /// without state exceeds its former version. If its clock was wrong, the leaps add a minute, 50 days and 9,000 years.
     private static let leaps: [UInt64] = [1, 1 << 16, 1 << 32, 1 << 48]
 
-    /// The version of a client without state.
+    /// The version that a client without state uses.
     package static func version(at now: Timestamp) -> UInt64 { UInt64(clamping: now.nanoseconds / 1_000_000) }
 
     /// Returns the servers with a request due now.
@@ -116,7 +117,7 @@ extension RegistrationPlan {
         entries.filter { $0.isDue(at: now, generation: generation) }.map(\.server)
     }
 
-    /// Returns the time of the next request to any server, or nil if none exists.
+    /// Returns when the next request to any server is due, or nil if there is nothing to send.
     ///
     /// - Parameter busy: The servers with a request in progress, whose next step is not known yet.
     package func nextAttempt(after now: Timestamp, except busy: Set<PublicKey>) -> Timestamp? {
@@ -130,9 +131,9 @@ extension RegistrationPlan {
 
     /// Records a request that is about to leave.
     ///
-    /// Every request has a version of its own, higher than all before. The next request therefore succeeds whether a lost request took
-    /// effect or not.
-    /// - Returns: The request, or nil if the server needs none.
+    /// Every request gets a new version, higher than all before. The next request therefore succeeds whether a lost request took effect or
+    /// not.
+    /// - Returns: The request, or nil if there is nothing to send.
     mutating func noteRequest(
         to server: PublicKey, of identity: Identity, through node: Node, using random: inout some RandomNumberGenerator
     ) throws -> NotedRequest? {
@@ -163,7 +164,7 @@ extension RegistrationPlan {
         }
     }
 
-    /// Returns the newest request to a server, if it has no reply yet.
+    /// Returns the newest request to a server, if its reply is still missing.
     func pendingRequest(to server: PublicKey) -> ServerEntry.Request? {
         index(of: server).flatMap { entries[$0].pending }
     }
@@ -171,7 +172,7 @@ extension RegistrationPlan {
 
 // MARK: - Advertisements
 
-/// The content and time of an advertisement.
+/// What was advertised, and when.
 struct Advertised: Codable, Equatable, Sendable {
     let servers: [AdvertisedServer]
     let accessToken: String?
@@ -180,7 +181,7 @@ struct Advertised: Codable, Equatable, Sendable {
 
 package struct AdvertisedServer: Codable, Equatable, Sendable {
     package let server: PublicKey
-    /// The version of the server's registration.
+    /// The registration's version at the server.
     package let version: UInt64
 }
 
@@ -199,7 +200,7 @@ extension RegistrationPlan {
     /// The access token, or nil if only contacts may have it.
     package var advertisedToken: String? { device?.audience.contacts == nil ? accessToken : nil }
 
-    /// Returns the time of the next advertisement: now after a change, otherwise one interval after the last, or nil if there is nothing to
+    /// Returns when to advertise next: now after a change, otherwise an interval after the last time, or nil if there is nothing to
     /// advertise.
     package func nextAdvertisement(after now: Timestamp, interval: Duration) -> Timestamp? {
         guard let serversToAdvertise else { return nil }
@@ -214,8 +215,8 @@ extension RegistrationPlan {
 // MARK: - Results
 
 extension RegistrationPlan {
-    /// Records a reply to the newest request. A reply to an earlier one has no effect: servers repeat replies, and the server may have
-    /// another content by now. The failure of a request whose content is no longer desired has no effect either.
+    /// Records a reply to the newest request. Ignores replies to earlier requests, because servers repeat replies, and the server may have
+    /// other content by now. Also ignores a failure if the request's content is no longer desired.
     ///
     /// - Returns: The event to report, or nil.
     package mutating func answered(
@@ -242,10 +243,10 @@ extension RegistrationPlan {
         }
     }
 
-    /// Records that the server did not reply to a request, or that its request could not be sent. A request whose content is no longer
-    /// desired has no effect: the server gets the desired content immediately.
+    /// Records that the server did not reply to a request, or that its request could not be sent. Ignores a request whose content is no
+    /// longer desired, because the server gets the desired content immediately.
     ///
-    /// - Parameter generation: The generation of the request's content, or nil for an unregistration.
+    /// - Parameter generation: The content's generation, or nil for an unregistration.
     mutating func failed(
         _ reason: PushClientError, to server: PublicKey, generation: Int?, now: Timestamp, using random: inout some RandomNumberGenerator
     ) -> RegistrationEvent? {
@@ -253,7 +254,7 @@ extension RegistrationPlan {
         return failed(reason, at: index, now: now, using: &random)
     }
 
-    /// - Parameter generation: The generation of a request's content, or nil for an unregistration.
+    /// - Parameter generation: The generation of the request's content, or nil for an unregistration.
     private func isDesired(_ generation: Int?, at index: Int) -> Bool {
         generation == (entries[index].isWanted ? self.generation : nil)
     }

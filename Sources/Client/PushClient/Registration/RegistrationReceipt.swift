@@ -1,4 +1,4 @@
-/// A server's confirmation of one request to register or unregister: for tools, from ``PushServer``.
+/// A server's confirmation that it has registered or unregistered a device: for tools, from ``PushServer``.
 public struct RegistrationReceipt: Hashable, Sendable {
     /// The installation that was registered or unregistered.
     public let installationID: String

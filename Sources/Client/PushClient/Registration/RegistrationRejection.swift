@@ -1,6 +1,6 @@
-/// The reason why a server rejected a registration or unregistration: the error code of the protocol.
+/// The reason why a server rejected a registration or unregistration: an error code from the protocol.
 public struct RegistrationRejection: RawRepresentable, Hashable, Sendable, Codable {
-    /// The code (PROTOCOL.md §6). A server may send one that this client does not know, or 0.
+    /// The code (PROTOCOL.md §6). A server may send 0, or a code that this client does not know.
     public let rawValue: Int32
 
     /// Takes any code.
@@ -8,13 +8,13 @@ public struct RegistrationRejection: RawRepresentable, Hashable, Sendable, Codab
         self.rawValue = rawValue
     }
 
-    /// A part of the request is missing or malformed.
+    /// The request is malformed or incomplete.
     public static let malformedMessage = RegistrationRejection(rawValue: 1)
-    /// The server has the same or a higher version of the installation.
+    /// The installation's version at the server is the same or higher.
     public static let versionMismatch = RegistrationRejection(rawValue: 2)
-    /// The server does not deliver to that service.
+    /// A service to which the server does not deliver.
     public static let unsupportedTokenType = RegistrationRejection(rawValue: 3)
-    /// The server had an internal error. A later attempt may succeed.
+    /// An internal error occurred at the server. A later attempt may succeed.
     public static let internalError = RegistrationRejection(rawValue: 4)
 }
 

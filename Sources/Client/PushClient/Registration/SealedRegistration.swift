@@ -34,7 +34,7 @@ package struct SealedRegistration: SealedRequest {
     }
 
     /// - Parameter requestID: The SHAKE-256 of the encrypted registration, in hex.
-    /// - Returns: The reply of the server to the request, or nil if the message is not that.
+    /// - Returns: The server's reply to the request, or nil if the message is something else.
     static func response(in message: OpenedMessage, of server: StatusCrypto.PublicKey, to requestID: String)
         -> PushNotificationRegistrationResponse?
     {
@@ -60,7 +60,7 @@ extension PushNotificationRegistration {
         self.accessToken = AccessToken(accessToken)
         enabled = device.isEnabled
         self.version = version
-        // The hash of an author's key is that of the text which names a one-to-one chat with the key (PROTOCOL.md §6).
+        // An author is named by the same hash as a one-to-one chat with that author (PROTOCOL.md §6).
         blockedChatList = device.blockedChats.union(device.blockedAuthors.map { ChatID($0.hex) }).hashes
         blockMentions = device.blocksMentions
         allowedMentionsChatList = device.mentionChats.hashes
@@ -73,7 +73,6 @@ extension PushNotificationRegistration {
         grant = client.sign(digest).bytes.bytes
     }
 
-    /// Creates an unregistration.
     init(unregistering installationID: String, version: UInt64) {
         self.init()
         self.installationID = installationID

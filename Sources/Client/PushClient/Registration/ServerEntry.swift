@@ -1,14 +1,14 @@
 import Envelope
 import Tasks
 
-/// The state of one server in a ``RegistrationPlan``.
+/// A server's state in a ``RegistrationPlan``.
 struct ServerEntry: Codable, Equatable, Sendable {
     /// A request that was sent, and its time.
     struct Request: Codable, Equatable, Sendable {
         /// The SHAKE-256 of the encrypted registration, in hex.
         var requestID: String
         let version: UInt64
-        /// The generation of the content, or nil for an unregistration.
+        /// The content's generation, or nil for an unregistration.
         let generation: Int?
         let sentAt: Timestamp
     }
@@ -22,10 +22,11 @@ struct ServerEntry: Codable, Equatable, Sendable {
     let server: PublicKey
     /// Whether the installation is to be registered on the server, or to be unregistered.
     var isWanted: Bool
-    /// The generation of the newest confirmed request: the content that the server has.
+    /// The newest confirmed generation, which is the content that the server has.
     private(set) var confirmedGeneration: Int?
     private(set) var confirmedVersion: UInt64?
-    /// The newest request while it has no reply. Replies to earlier ones do not count: the server may have another content by now.
+    /// The newest request, until its reply arrives. Replies to earlier requests do not count, because the server may have other content by
+    /// now.
     private(set) var pending: Request?
     /// Whether any request was ever sent to the server.
     private(set) var isTold = false
@@ -33,7 +34,7 @@ struct ServerEntry: Codable, Equatable, Sendable {
     var failureCount = 0
     /// The number of consecutive version mismatches.
     var mismatchCount = 0
-    /// The time of the next attempt. Nil means now.
+    /// When to try next. Nil means now.
     var nextAttempt: Timestamp?
     var stop: Stop?
 
@@ -50,7 +51,7 @@ struct ServerEntry: Codable, Equatable, Sendable {
         attempt(after: now, generation: generation).map { $0 <= now } == true
     }
 
-    /// Returns the time of the next request to the server, or nil if it needs none.
+    /// Returns when the next request to the server is due, or nil if there is nothing to send.
     func attempt(after now: Timestamp, generation: Int) -> Timestamp? {
         guard !isUpToDate(generation), stop == nil else { return nil }
         // A clock that was set back must not delay the request by more than the longest back-off.
@@ -78,7 +79,7 @@ struct ServerEntry: Codable, Equatable, Sendable {
     /// Forgets the confirmation, because the server may have another content now.
     mutating func forgetConfirmation() { confirmedGeneration = nil }
 
-    /// Records a confirmed request. The server refuses all earlier ones from now on.
+    /// Records a confirmed request. From now on, the server rejects all earlier requests.
     mutating func confirm(_ request: Request) {
         confirmedGeneration = request.generation
         confirmedVersion = request.version

@@ -1,9 +1,9 @@
-/// The recipient of a push.
+/// A person to notify, perhaps on certain devices only.
 public struct Recipient: Hashable, Sendable, Codable {
-    /// The owner's chat key, or the key of the owner's anonymous mode.
+    /// The owner's chat key, or the owner's key for anonymous mode.
     public var owner: PublicKey
-    /// The installations to notify, the last active one first: a messenger knows from which one it received the last message. Nil notifies
-    /// all known installations, in the order of ``SendingClient/devices(of:refreshes:)``.
+    /// The installations to notify, the last active first: a messenger knows which installation sent the last message. Nil notifies all
+    /// known installations, in the order of ``SendingClient/devices(of:refreshes:)``.
     public var installationIDs: [String]?
 
     /// Creates a recipient, with its installations if they are known.
@@ -13,17 +13,17 @@ public struct Recipient: Hashable, Sendable, Codable {
     }
 }
 
-/// The result of a push for one device of a recipient: for apps, from ``SendingClient``, after retries and other servers.
+/// The result of a push for a recipient's device, after retries and attempts with other servers: for apps, from ``SendingClient``.
 public struct DeliveryReport: Hashable, Sendable {
-    /// The final state. Later versions may have further ones.
+    /// The final state. Later versions may add states.
     public struct Outcome: Hashable, Sendable {
         private let name: String
-        /// The server that accepted the push; nil if none did.
+        /// Which server accepted the push, or nil if none did.
         public private(set) var server: PublicKey?
-        /// The reason of the last server that replied; nil unless it rejected the push.
+        /// Why the last server that replied rejected the push, or nil for other outcomes.
         public private(set) var rejection: DeviceReport.Outcome?
 
-        /// Why the recipient could not be looked up; nil for other outcomes.
+        /// Why the recipient could not be looked up, or nil for other outcomes.
         public private(set) var error: PushClientError?
 
         /// Whether a server accepted the push.
@@ -34,7 +34,7 @@ public struct DeliveryReport: Hashable, Sendable {
         public static func accepted(by server: PublicKey) -> Outcome { Outcome(name: "accepted", server: server) }
         /// The last server that replied rejected the push.
         public static func rejected(_ rejection: DeviceReport.Outcome) -> Outcome { Outcome(name: "rejected", rejection: rejection) }
-        /// No server replied; one may have accepted the push nevertheless.
+        /// No server replied. The push may have been accepted nevertheless.
         public static let noReply = Outcome(name: "no server replied; one may have accepted the push")
         /// No access token is available: the device is not registered, or only for contacts.
         public static let unknown = Outcome(name: "no access token available: not registered, or for contacts only")
@@ -46,7 +46,7 @@ public struct DeliveryReport: Hashable, Sendable {
         }
     }
 
-    /// The owner of the device.
+    /// The device's owner.
     public let owner: PublicKey
     /// The installation id, or nil if no device is known.
     public let installationID: String?

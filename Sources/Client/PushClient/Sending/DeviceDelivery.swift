@@ -1,4 +1,4 @@
-/// The part of a ``PushDelivery`` for one device.
+/// What a ``PushDelivery`` does for a single device.
 struct DeviceDelivery: Sendable {
     enum Action {
         case query
@@ -8,9 +8,9 @@ struct DeviceDelivery: Sendable {
     private enum Phase {
         /// The next request to the first route is due at that time.
         case due(Duration)
-        /// The server of the first route received a request at that time.
+        /// A request went to the first route's server at that time.
         case waiting(since: Duration)
-        /// The token was wrong. A query for the current one is due.
+        /// The token was wrong. A query for the current token is due.
         case wrongToken
         /// The query for the current token is in progress.
         case querying
@@ -20,12 +20,12 @@ struct DeviceDelivery: Sendable {
     let owner: PublicKey
     let installationID: String
     let keyHash: String
-    /// The remaining routes, the current one first.
+    /// The remaining routes. The first is in use.
     private var routes: [PushDelivery.Route]
     private var phase: Phase
     /// The servers that may accept, or may have accepted.
     private var asked: Set<PublicKey> = []
-    /// The server that first rejected the token.
+    /// Which server was the first to reject the token.
     private var wrongTokenServer: PublicKey?
     private var retryCount = 0
     private var lastRejection: DeviceReport.Outcome?
@@ -77,7 +77,7 @@ struct DeviceDelivery: Sendable {
             phase = .over(.accepted(by: server))
             return
         }
-        // Only a success of a previous server still matters.
+        // From previous servers, only a success still matters.
         guard case .waiting = phase, let route = routes.first, route.server == server else { return }
         lastRejection = outcome
         if outcome == .notRegistered { forgottenBy.insert(server) }
@@ -86,7 +86,7 @@ struct DeviceDelivery: Sendable {
             wrongTokenServer = server
             phase = .wrongToken
         case .wrongToken where wrongTokenServer == server:
-            // Servers echo each response, and this one may be an echo under the same message id: the response to the new token may still
+            // Servers echo each response, so this may be an echo under the same message id, and the response to the new token may still
             // arrive.
             break
         case .internalError where routes.count == 1 && retryCount < PushDelivery.maximumRetryCount:
@@ -99,7 +99,7 @@ struct DeviceDelivery: Sendable {
 
     mutating func learned(_ known: [PushDelivery.Route], at time: Duration) {
         guard case .querying = phase, let refused = routes.first else { return }
-        // The server with the renewed token comes first, then servers without a request so far.
+        // First comes the server with the renewed token, then servers without a request so far.
         let renewed = known.filter { $0.server == refused.server && $0.accessToken != refused.accessToken }.prefix(1)
         let others = known.filter { $0.server != refused.server && !asked.contains($0.server) }
         let untried = routes.dropFirst().filter { route in !others.contains { $0.server == route.server } }

@@ -1,6 +1,6 @@
 package import Envelope
 
-/// The known devices of an owner, and the time of the last lookup.
+/// An owner's known devices, and when the owner was last looked up.
 package struct KnownDevices: Codable, Equatable, Sendable {
     /// Owners are looked up daily: often enough for changed devices, and rare enough not to reveal to servers when the user writes to the
     /// owner.
@@ -15,7 +15,7 @@ package struct KnownDevices: Codable, Equatable, Sendable {
 
     /// The devices, at most one per installation and server. The last active installation is first, then the newest registration.
     package private(set) var devices: [DeviceInfo]
-    /// The time of the last query or search for advertisements.
+    /// When servers were last queried, or advertisements searched.
     package let learnedAt: Timestamp
     /// The number of consecutive lookups that found nobody, or devices without their tokens. Nil in states of version 0.1.0.
     private var incompleteCount: Int?

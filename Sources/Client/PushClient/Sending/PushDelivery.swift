@@ -1,16 +1,16 @@
 import Bytes
 import StatusCrypto
 
-/// The delivery of one message to some devices: the server, the token, and the next step after a failure.
+/// A message's delivery to some devices: the server, the token, and the next step after a failure.
 ///
-/// A value that neither waits nor sends. Its time is the duration since the start. Each device has one request in progress at a time, and
-/// none after a server has accepted (71/STATUS-PUSH-NOTIFICATION-SERVER, "only one notification MUST be sent").
+/// A value that neither waits nor sends. Its time is the duration since the start. A device never has two requests in progress, and none
+/// after a server has accepted (71/STATUS-PUSH-NOTIFICATION-SERVER, "only one notification MUST be sent").
 package struct PushDelivery: Sendable {
     /// "A client SHOULD wait at least 3 seconds, after which the request MAY be retried against a different server."
     package static let patience = Duration.seconds(3)
     /// The time to wait for the last server: its late response is still useful.
     package static let lastPatience = Duration.seconds(10)
-    /// The maximum number of retries with a server that has an internal error, if there is no other. The server has retried for about 2 s
+    /// How often to retry after a server's internal error, if there is no other server. That server has already retried for about 2 s
     /// itself.
     package static let maximumRetryCount = 2
     package static let retryDelay = Duration.seconds(1)
@@ -19,7 +19,7 @@ package struct PushDelivery: Sendable {
     package enum Action: Hashable, Sendable {
         /// Send a push request for devices to a server.
         case request(server: PublicKey, devices: [PushDevice])
-        /// Query the current tokens of an owner, then call ``learned(_:of:at:)``.
+        /// Query an owner's current tokens, then call ``learned(_:of:at:)``.
         case query(owner: PublicKey)
     }
 
@@ -53,7 +53,7 @@ package struct PushDelivery: Sendable {
         devices = targets.map(DeviceDelivery.init)
     }
 
-    /// The reports in the order of the targets, or nil until the delivery has finished.
+    /// The reports, ordered like the targets, or nil until the delivery has finished.
     package var reports: [DeliveryReport]? {
         let reports = devices.compactMap(\.report)
         return reports.count == devices.count ? reports : nil
@@ -66,7 +66,7 @@ package struct PushDelivery: Sendable {
         }
     }
 
-    /// Returns the steps due now. A single request covers all devices of the same server.
+    /// Returns the steps due now. A single request covers all devices at the same server.
     package mutating func next(at time: Duration) -> [Action] {
         var queries: [Action] = []
         var requests: [(server: PublicKey, devices: [PushDevice])] = []
@@ -97,7 +97,7 @@ package struct PushDelivery: Sendable {
         }
     }
 
-    /// Records the devices of an owner that a query returned.
+    /// Records the devices that a query for an owner returned.
     package mutating func learned(_ known: [DeviceInfo], of owner: PublicKey, at time: Duration) {
         for index in devices.indices where devices[index].owner == owner {
             devices[index].learned(Route.routes(to: devices[index].installationID, among: known), at: time)
@@ -106,7 +106,7 @@ package struct PushDelivery: Sendable {
 }
 
 extension PushDelivery.Route {
-    /// Returns the servers of one device, the latest registration first.
+    /// Returns a device's servers, the latest registration first.
     static func routes(to installationID: String, among devices: [DeviceInfo]) -> [Self] {
         devices.filter { $0.installationID == installationID }.sorted { $0.version > $1.version }
             .compactMap { device in device.accessToken.map { Self(server: device.server, accessToken: $0) } }

@@ -4,7 +4,7 @@ extension SendingClient {
     /// Reads contacts' advertisements, first from the node's store and then live, until the task is cancelled. Follow contacts with whom
     /// the user exchanges messages: their devices are then known before a push is due.
     ///
-    /// - Parameter owners: The chat keys of the owners, or the keys of their anonymous mode.
+    /// - Parameter owners: The owners' chat keys, or their keys for anonymous mode.
     public func follow(_ owners: [PublicKey]) async {
         var followed: [TopicName: AdvertisedDevices] = [:]
         for owner in owners { followed[.contactCode(owner.publicKey)] = AdvertisedDevices(of: owner) }

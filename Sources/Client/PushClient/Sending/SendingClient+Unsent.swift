@@ -8,10 +8,11 @@ extension SendingClient {
     /// The longest wait for the next attempt, because clocks are sometimes set.
     private static let longestWait = Duration.seconds(60 * 60)
 
-    /// Sends the kept pushes until the task is cancelled. Returns immediately if the client keeps none.
+    /// Sends the kept pushes until the task is cancelled. Returns immediately if the client does not keep pushes.
     ///
     /// The delays between attempts grow as in reference clients: 4, 16, 48 and 128 seconds and so on, up to an hour. Pushes older than 24
-    /// hours are dropped. Each result is an event. Two clients on one state may send a push twice, which its message id makes harmless.
+    /// hours are dropped. Each result is an event. Two clients that share a state may send a push twice, which is harmless because both
+    /// have the same message id.
     public func run() async {
         guard keepsUnsentPushes else { return }
         while !Task.isCancelled {

@@ -16,7 +16,7 @@ public actor SendingClient {
     public static let defaultMaximumDeviceCount = 3
     /// The default time for replies to a query, as in reference clients.
     public static let defaultQueryTimeout = Duration.seconds(3)
-    /// How long the client waits before it subscribes to advertisements again after a failure of the node.
+    /// How long the client waits before it subscribes to advertisements again after the node has failed.
     package static let followingRetryDelay = Duration.seconds(5)
 
     let identity: Identity?
@@ -31,8 +31,8 @@ public actor SendingClient {
     /// Creates a client. Sends nothing.
     ///
     /// - Parameters:
-    ///   - identity: The identity whose contacts the other people are: decrypts the access tokens that they encrypted for it. It signs no
-    ///     request.
+    ///   - identity: The identity that recipients may have as a contact. It decrypts the access tokens that they encrypted for it, and
+    ///     never signs a request.
     ///   - node: The node that carries the messages.
     ///   - state: The storage of known devices.
     ///   - queryTimeout: The time for replies to a query.
@@ -49,21 +49,21 @@ public actor SendingClient {
         self.keepsUnsentPushes = keepsUnsentPushes
     }
 
-    /// The events from now on. Each call returns a stream of its own, which buffers the last 100 events.
+    /// The events from now on. Each call returns a new stream, which buffers the last 100 events.
     public nonisolated func events() -> AsyncStream<SendingEvent> { listeners.subscribe(bufferingNewest: 100) }
 
     // MARK: Lookup
 
-    /// Returns the devices of an owner: the known ones, the advertised ones, or those that servers return.
+    /// Returns an owner's devices, which are already known, advertised, or returned by servers.
     ///
-    /// The client uses a lookup of the last day as it is, unless that found nobody or a device without its token: such a lookup is repeated
-    /// after 1, 5 and 30 minutes, then daily. A lookup searches the node's store for the owner's advertisements. If they leave a token
-    /// open, it queries every server that knows the owner.
+    /// A lookup from the last day is used as it is. But if it found nobody, or a device without its token, it is repeated after 1, 5 and 30
+    /// minutes, then daily. A lookup searches the node's store for the owner's advertisements. If they leave a token open, it queries every
+    /// server that knows the owner.
     /// - Parameters:
-    ///   - owner: The chat key, or the key of the owner's anonymous mode.
+    ///   - owner: The owner's chat key, or the owner's key for anonymous mode.
     ///   - refreshes: Whether to look the owner up even if devices are known.
-    /// - Returns: A device info for each installation and server, including those whose token this client may not use; empty if none is
-    ///   found. The last active installation is first, as far as advertisements tell. The others follow, the newest registration first.
+    /// - Returns: A device info for each installation and server, even if this client may not use its token. Empty if no device is found.
+    ///   The last active installation is first, as far as advertisements tell. The others follow, the newest registration first.
     /// - Throws: ``PushClientError``. A missing reply is not an error.
     public func devices(of owner: PublicKey, refreshes: Bool = false) async throws -> [DeviceInfo] {
         let known = try await known(owner)
@@ -100,8 +100,8 @@ public actor SendingClient {
 
     /// Queries every server that knows the owner, regardless of known devices.
     ///
-    /// The first query has the reference's form; if no server replies to it, a second one has the specification's.
-    /// - Returns: The devices that the owner has authorised; empty if no server knows the owner.
+    /// The first query has the reference's form. If no server replies to it, a second query has the specification's.
+    /// - Returns: The devices that the owner has authorised, or an empty list if no server knows the owner.
     public func query(_ owner: PublicKey) async throws -> [DeviceInfo] {
         for form in TopicName.QueryForm.allCases {
             let request = try node.sealing { random throws(RFC26.DataTooLong) in
@@ -119,7 +119,7 @@ public actor SendingClient {
         return []
     }
 
-    /// Returns the devices known to this client's identity: a token encrypted for one contact is not for another.
+    /// Returns the devices known to this client's identity: a token encrypted for a contact is useless to anyone else.
     func known(_ owner: PublicKey) async throws -> KnownDevices? {
         try await state.value(named: StateName.devices(of: owner, for: identity?.publicKey))
     }
@@ -135,16 +135,16 @@ public actor SendingClient {
 
     /// Notifies recipients of a message.
     ///
-    /// Each device has one server at a time. If a server does not reply within 3 s, the client tries another one that knows the device. If
-    /// a server rejects the token, the client queries the current one and retries once under the same message id. It also retries after an
-    /// internal error of a server.
+    /// Servers are tried in turn for each device. If a server does not reply within 3 s, the client tries another that knows the device. If
+    /// a server rejects the token, the client queries the current token and retries once under the same message id. It also retries after a
+    /// server's internal error.
     /// - Parameters:
     ///   - message: The message.
     ///   - recipients: The recipients, optionally with their devices.
     ///   - maximumDeviceCount: The maximum number of devices per owner.
-    /// - Returns: A report for each device, and for each owner without a known device. Owners who cannot be looked up do not keep the others
-    ///   from being notified.
-    /// - Throws: ``PushClientError/Code/invalidPush`` for an empty message id; ``PushClientError/Code/stateUnusable``; `CancellationError`;
+    /// - Returns: A report for each device, and for each owner without a known device. An owner who cannot be looked up does not keep
+    ///   anyone else from being notified.
+    /// - Throws: ``PushClientError/Code/invalidPush`` for an empty message id, ``PushClientError/Code/stateUnusable``, `CancellationError`,
     ///   or another ``PushClientError`` if nothing could be sent. The reports contain the servers' responses.
     public func push(
         _ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int = defaultMaximumDeviceCount
@@ -195,7 +195,7 @@ public actor SendingClient {
         case failed(PushClientError)
     }
 
-    /// Looks all recipients up concurrently, because each lookup may take some seconds.
+    /// Looks all recipients up concurrently, because each lookup may take seconds.
     private func lookUp(_ recipients: [Recipient]) async throws -> [(Recipient, Lookup)] {
         try await withThrowingTaskGroup(of: (Int, Lookup).self) { group in
             for (index, recipient) in recipients.enumerated() {
@@ -217,7 +217,7 @@ public actor SendingClient {
             return .devices(try await lookUp(recipient.owner, knownAs: saved, wanted: wanted))
         } catch let error as PushClientError where error.code != .stateUnusable {
             report(.failing(error))
-            // Devices seldom change: those of an earlier lookup may still be right.
+            // Devices seldom change, so an earlier lookup may still be right.
             guard let known = try await known(recipient.owner), known.devices.contains(where: { $0.accessToken != nil }) else {
                 return .failed(error)
             }
@@ -299,7 +299,8 @@ public actor SendingClient {
 
     /// Publishes the requests concurrently, so that none waits for another.
     ///
-    /// - Returns: An error if the node rejected all of them. If some may have been published, the others count as servers without reply.
+    /// - Returns: An error if the node rejected all of them. If some may have been published, the rejected requests count as servers
+    ///   without reply.
     private func publish(_ requests: [SealedPushRequest]) async throws -> PushClientError? {
         let failures = try await withThrowingTaskGroup(of: PushClientError?.self) { [exchange = node.exchange] group in
             for request in requests {
@@ -320,7 +321,7 @@ public actor SendingClient {
         return failures.count == requests.count ? failures.first : nil
     }
 
-    /// Reports an error of the node as an event instead of throwing it, so that it does not hide the results of earlier requests.
+    /// Reports a node's error as an event instead of throwing it, so that it does not hide the results of earlier requests.
     private func tolerating(_ body: () async throws -> Void) async throws {
         do {
             try await body()
@@ -341,7 +342,7 @@ public actor SendingClient {
         _ = try await keep(known, of: owner)
     }
 
-    /// Looks an owner up again after a wrong token. Other known devices of the owner stay.
+    /// Looks an owner up again after a wrong token. The owner's other known devices stay.
     private func renewed(_ owner: PublicKey) async throws -> [DeviceInfo] {
         let learned = try await query(owner)
         let known = try await known(owner)

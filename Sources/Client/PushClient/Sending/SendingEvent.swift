@@ -2,26 +2,26 @@ import Logging
 
 /// What a ``SendingClient`` tells its app about devices and deliveries.
 public struct SendingEvent: Hashable, Sendable {
-    /// The kind of an event. Later versions may have further ones.
+    /// The kind of event. Later versions may add kinds.
     public struct Kind: Hashable, Sendable, CustomStringConvertible {
-        /// The name of the constant.
+        /// The constant's name.
         public let description: String
 
         /// The known ``SendingEvent/devices`` of a ``SendingEvent/owner`` have changed.
         public static let learned = Kind(description: "learned")
-        /// A push that was kept was sent; ``SendingEvent/reports`` has the results.
+        /// A push that was kept was sent. ``SendingEvent/reports`` has the results.
         public static let sent = Kind(description: "sent")
-        /// The node or the state fails with the ``SendingEvent/error``; the client retries.
+        /// The node or the state fails with the ``SendingEvent/error``, and the client retries.
         public static let failing = Kind(description: "failing")
     }
 
-    /// The kind of the event.
+    /// What happened.
     public let kind: Kind
-    /// The owner of the devices; nil if the event is not about an owner.
+    /// Whose devices have changed, or nil if the event is not about an owner.
     public private(set) var owner: PublicKey?
-    /// The known devices of the owner.
+    /// The owner's known devices.
     public private(set) var devices: [DeviceInfo] = []
-    /// The results of a push that was kept.
+    /// How a push that was kept fared with each device.
     public private(set) var reports: [DeliveryReport] = []
     /// The failure, if any.
     public private(set) var error: PushClientError?

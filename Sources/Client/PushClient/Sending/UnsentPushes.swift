@@ -22,14 +22,14 @@ struct UnsentPushes: Codable, Equatable, Sendable {
             return wait <= .zero || wait > maximumDelay
         }
 
-        /// Whether the push is too old. So is one that seems to be from the far future, which would otherwise be kept for ever.
+        /// Whether the push is too old. So is a push that seems to be from the far future, which would otherwise be kept for ever.
         func isOutdated(at now: Timestamp) -> Bool {
             let age = askedAt.duration(to: now)
             return age >= lifetime || age <= .zero - lifetime
         }
     }
 
-    /// More than a user writes offline, and little storage. The oldest is dropped for a new one.
+    /// More than a user writes offline, and little storage. A new push replaces the oldest.
     static let maximumCount = 100
     /// As long as servers keep a push.
     static let lifetime = Duration.seconds(24 * 60 * 60)
@@ -39,7 +39,7 @@ struct UnsentPushes: Codable, Equatable, Sendable {
     private(set) var entries: [Entry] = []
     private var lastNumber = 0
 
-    /// The time of the next attempt; nil if there is nothing to send.
+    /// When to try next, or nil if there is nothing to send.
     var nextAttempt: Timestamp? { entries.map(\.nextAttempt).min() }
 
     mutating func add(_ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int, at now: Timestamp) {
@@ -71,7 +71,7 @@ struct UnsentPushes: Codable, Equatable, Sendable {
         entries[index].nextAttempt = now.advanced(by: Self.delay(afterAttempts: entries[index].attemptCount &+ 1))
     }
 
-    /// Grows with n attempts as 2 × n × 2^n seconds, as reference clients wait between two requests of a push.
+    /// Grows with n attempts as 2 × n × 2^n seconds, as reference clients wait between two requests for a push.
     private static func delay(afterAttempts count: Int) -> Duration {
         let count = max(1, min(count, 16))
         return min(.seconds(2 * count * (1 << count)), maximumDelay)

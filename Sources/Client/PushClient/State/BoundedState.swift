@@ -5,7 +5,7 @@ struct BoundedState: Sendable {
     private let state: any ClientState
     private let limit: Duration
     private let readCalls: BoundedCalls
-    /// After one abandoned call, nothing more is saved until it has returned: it could overwrite a newer value.
+    /// After an abandoned call, nothing more is saved until it has returned, because it could overwrite a newer value.
     let saveCalls: BoundedCalls
 
     init(_ state: any ClientState, for node: Node) {
@@ -68,7 +68,7 @@ struct BoundedState: Sendable {
     }
 }
 
-/// The names of the saved values.
+/// The names under which values are saved.
 enum StateName {
     static func registration(of installationID: String, of identity: PublicKey) -> String {
         "registration/\(identity.compressedHex)/\(installationID)"

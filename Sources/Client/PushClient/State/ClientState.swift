@@ -19,12 +19,13 @@ public protocol ClientState: Sendable {
     func save(_ value: Data, named name: String) async throws
 
     /// Saves a value under the name if the present value is as expected. The default reads and then saves, which suffices for a single
-    /// client. If several clients share the values, for example those of an app and its extension, both steps must be one transaction.
+    /// client. If several clients share the values, for example in an app and its extension, both steps must happen in a single
+    /// transaction.
     ///
     /// - Parameters:
     ///   - old: The expected value, or nil if none is expected.
     ///   - new: The value to save.
-    /// - Returns: Whether the value was saved. Otherwise another client has saved a value, which this one then reads.
+    /// - Returns: Whether the value was saved. Otherwise another client has saved a value, which this client then reads.
     func replace(_ old: Data?, by new: Data, named name: String) async throws -> Bool
 }
 

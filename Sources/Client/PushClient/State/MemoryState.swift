@@ -1,8 +1,8 @@
 public import FoundationEssentials
 import Synchronization
 
-/// A state in memory, for tools and tests. A registering client needs a version higher than all earlier ones, which it has unless the clock
-/// was set back.
+/// A state in memory, for tools and tests. A registering client needs a version higher than all before, which it has unless the clock was
+/// set back.
 public final class MemoryState: ClientState {
     private let values = Mutex<[String: Data]>([:])
 
