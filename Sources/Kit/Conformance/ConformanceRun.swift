@@ -10,7 +10,7 @@ package struct ConformanceRun: Sendable {
     package struct Limits: Sendable {
         /// The maximum time for a reply, or for a notification at gorush.
         package var timeout: Duration
-        /// The grace period of a proof of silence, after the reply to a later request.
+        /// To prove silence, how long to wait after the reply to a later request.
         package var gracePeriod: Duration
         let clock: any Clock<Duration>
 
@@ -55,7 +55,7 @@ package struct ConformanceRun: Sendable {
     ///   - server: The tested server's public key.
     ///   - rules: The rules to run. Those that need gorush are skipped without the stub.
     ///   - gorush: The stub that the tested server posts to, or nil if none exists. The caller runs it.
-    ///   - apnTopic: The bundle id of the kit's iOS devices: one that the server serves.
+    ///   - apnTopic: The bundle id for the kit's iOS devices. The server must serve it.
     ///   - seed: The seed of keys, tokens and bytes. A server that has seen the same seed before rejects registrations as old.
     package init(
         of server: PublicKey, through node: ConformanceNode, rules: [Rule], gorush: GorushStub?, limits: Limits, apnTopic: String,
@@ -75,7 +75,7 @@ package struct ConformanceRun: Sendable {
     /// Runs the rules.
     ///
     /// - Parameter report: Called as soon as a rule has ended.
-    /// - Returns: The results in the order of the rules.
+    /// - Returns: The results, ordered like the rules.
     /// - Throws: ``Failure``, or `CancellationError`.
     package func run(reporting report: @escaping @Sendable (Rule) -> Void = { _ in }) async throws -> [RuleResult] {
         let network = Network(node, wallClock: wallClock, clock: limits.clock)
@@ -141,7 +141,7 @@ package struct ConformanceRun: Sendable {
         return RuleResult(rule: rule, verdict: verdict, duration: ContinuousClock.now - start)
     }
 
-    /// Runs all scenarios of a rule. The finding of the earliest past counts.
+    /// Runs a rule with all its pasts. The finding with the earliest past counts.
     private func verdict(on rule: Rule, through network: Network) async throws -> Verdict {
         if rule.needsGorush, gorush == nil { return .skipped("the kit is no gorush of the server") }
         let findings = try await withThrowingTaskGroup(of: (Past, Finding)?.self) { group in

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A behaviour of the reference implementation that differs from a rule.
+/// Reference behaviour that differs from a rule.
 enum Departure: String, CaseIterable, Sendable {
     case repliesToUndecryptable = "replied with MALFORMED_MESSAGE"
     case refusesVersionZeroAsOld = "version 0 is VERSION_MISMATCH"
@@ -22,16 +22,16 @@ enum Departure: String, CaseIterable, Sendable {
     case dropsUnsignedFrames = "unsigned frames are dropped"
     case believesFrames = "the signer of the frame counts as the sender of an unsigned message"
 
-    /// The sentence of the verdict.
+    /// The sentence for the verdict.
     var sentence: String { rawValue + ", as in the reference" }
 }
 
-/// What a run's rules have seen of each ``Departure``.
+/// Where in a run the server showed a ``Departure``, and where it did not.
 ///
 /// A server departs only if it does so every time. If it follows a rule once and departs later, that is a fault.
 final class Observations: Sendable {
     private struct State {
-        /// The rules in which the server followed the rule, and those in which it departed.
+        /// For each departure, a rule in which the server did what is right instead.
         var following: [Departure: String] = [:]
         var departing: [String: [Departure]] = [:]
     }

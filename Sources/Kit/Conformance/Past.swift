@@ -9,7 +9,7 @@ enum Past: String, CaseIterable, Sendable {
     /// Another installation, which stays registered.
     case second
 
-    /// The circumstance of a finding, as the start of its sentence.
+    /// The words that start a finding's sentence and say in which past it was made.
     var preface: String {
         switch self {
         case .first: ""

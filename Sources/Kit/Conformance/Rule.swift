@@ -1,13 +1,12 @@
 /// A rule of 71/STATUS-PUSH-NOTIFICATION-SERVER that can be seen from outside, with the scenario that proves it.
 package struct Rule: Sendable {
-    /// The strength of a rule.
+    /// How strictly a rule must be followed.
     package enum Level: String, CaseIterable, Comparable, Sendable {
         /// The specification says MUST, or defines the field.
         case must
         /// The specification says SHOULD.
         case should
-        /// The specification is silent, open or contradicts itself. PROTOCOL.md decides, so that clients of the reference work with the
-        /// server.
+        /// The specification is silent, open or contradicts itself. PROTOCOL.md decides, so that reference clients work with the server.
         case ours
 
         package static func < (left: Level, right: Level) -> Bool {
@@ -25,18 +24,18 @@ package struct Rule: Sendable {
         static func under(_ heading: String, _ quote: String) -> Place { Place(heading: heading, quote: quote) }
     }
 
-    /// The name, `group.rule`, which is stable across versions of the kit.
+    /// The name, `group.rule`, which later versions of the kit keep.
     package let id: String
     package let level: Level
     /// The place in 71, or nil if the rule goes beyond 71.
     package let place: Place?
-    /// The place of the rule in this repository's pages.
+    /// Where this repository's pages describe the rule.
     package let reference: String
     /// The rule as a sentence.
     package let title: String
     /// Whether the tested server must post to the kit's stub of gorush.
     package let needsGorush: Bool
-    /// What the owners of the scenario have registered before it. The scenario runs once for each.
+    /// What the scenario's owners have registered before it. The scenario runs once for each past.
     let pasts: [Past]
     let scenario: @Sendable (Play) async throws -> Void
 
@@ -54,16 +53,16 @@ package struct Rule: Sendable {
         self.scenario = scenario
     }
 
-    /// The part of the id before the full stop.
+    /// The id up to the full stop.
     package var group: String { String(id.prefix { $0 != "." }) }
 }
 
 /// The verdict on a rule.
 package enum Verdict: Equatable, Sendable {
     case pass
-    /// The server does something else. The sentence says what was expected and what was observed.
+    /// The tested server does something else. The sentence says what was expected and what was observed.
     case fail(String)
-    /// The server always does what the reference implementation does instead. The sentence describes it.
+    /// The tested server always does what the reference implementation does instead. The sentence describes it.
     case departs(String)
     /// The rule did not run, for this reason.
     case skipped(String)

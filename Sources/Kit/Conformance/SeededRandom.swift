@@ -9,8 +9,8 @@ final class SeededRandom: Sendable {
     private let state: Mutex<UInt64>
 
     /// - Parameters:
-    ///   - seed: The seed of the run.
-    ///   - name: The name of the scenario, so that each has its own numbers whatever their order.
+    ///   - seed: The run's seed.
+    ///   - name: The scenario's name. It gives each scenario its own numbers, in whatever order they run.
     init(seed: UInt64, name: String) {
         let digest = Keccak.keccak256(Array(name.utf8)).bytes
         state = Mutex(seed ^ digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })

@@ -1,4 +1,4 @@
-/// What is wrong with a message of a client, and where 71 says so.
+/// What is wrong with a client's message, and where 71 says so.
 package struct ClientFinding: Sendable, Equatable {
     /// A message's layers, from the outside in.
     package enum Layer: String, Sendable {
@@ -14,7 +14,7 @@ package struct ClientFinding: Sendable, Equatable {
     }
 
     package let layer: Layer
-    /// The name of the field as in 71, or nil for the other layers.
+    /// The field's name in 71, or nil for all other layers.
     package let field: String?
     /// Contains no token and no content.
     package let sentence: String
@@ -22,7 +22,7 @@ package struct ClientFinding: Sendable, Equatable {
     package let source: String
 }
 
-/// A message of a client to the server.
+/// A message from a client to the server.
 package struct JudgedMessage: Sendable, Equatable {
     package enum Kind: String, Sendable {
         case registration
@@ -38,11 +38,11 @@ package struct JudgedMessage: Sendable, Equatable {
     package let findings: [ClientFinding]
 }
 
-/// The findings about one message.
+/// The findings about a message.
 struct ClientFindings {
     private(set) var all: [ClientFinding] = []
 
-    /// Adds a finding about a layer, unless an outer one is wrong already.
+    /// Adds a finding about a layer, unless an outer layer is wrong already.
     mutating func add(_ layer: ClientFinding.Layer, _ sentence: String, _ place: Rule.Place?, _ reference: String) {
         guard all.isEmpty else { return }
         all.append(ClientFinding(layer: layer, field: nil, sentence: sentence, source: Rule.sources(place, reference)))

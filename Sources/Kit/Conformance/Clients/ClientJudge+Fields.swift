@@ -68,7 +68,7 @@ extension ClientJudge {
         ]
         for (name, list) in lists {
             for (index, entry) in list.enumerated() {
-                // 71 says SHA2-256. Clients of the reference send SHAKE-256.
+                // 71 says SHA2-256. Reference clients send SHAKE-256.
                 findings.expect(
                     [32, 64].contains(entry.count), field: "\(name)[\(index)]", "has \(entry.count) bytes, expected a hash of 32 or 64",
                     .blockedChats, "PROTOCOL.md §7")
@@ -130,7 +130,7 @@ extension ClientJudge {
 }
 
 extension String {
-    /// Whether the text is a UUID in one of the reference's forms (PROTOCOL.md §7 row 7).
+    /// Whether the text is a UUID in a form that the reference accepts (PROTOCOL.md §7 row 7).
     fileprivate var isUUID: Bool {
         var text = self[...]
         if text.utf8.count == 32 { return text.utf8.allSatisfy(Hex.isDigit) }

@@ -3,12 +3,12 @@ import Envelope
 import StatusCrypto
 import Wire
 
-// The layers inside of a frame.
+// The layers inside a frame.
 extension ClientJudge {
-    /// The maximum number of keys that this server reads of a query.
+    /// How many keys this server reads in a query at most.
     private static let maximumKeyCount = 100
 
-    /// Judges the data of a frame, or of all segments.
+    /// Judges a frame's data, or the data that all segments make up.
     mutating func judge(_ data: [UInt8], from source: Source, _ findings: inout ClientFindings) -> JudgedMessage.Kind {
         let message: OpenedMessage
         do throws(ApplicationMetadata.OpenError) {

@@ -8,7 +8,7 @@ import Wire
 /// A value without I/O. It remembers the registrations that it has seen, because versions must rise, and because queries are encrypted with
 /// keys that follow from their owners.
 package struct ClientJudge: Sendable {
-    /// The last registration of an installation.
+    /// An installation's last registration.
     struct Known: Sendable {
         var version: UInt64
         var plaintextDigest: Digest32
@@ -27,7 +27,7 @@ package struct ClientJudge: Sendable {
         case query(owner: Digest64)
     }
 
-    /// Owners whose query topics are read. Each costs two derivations of a key, and a client under test has few.
+    /// Owners whose query topics are read. Each costs two key derivations, and a client under test has few.
     private static let maximumOwnerCount = 64
 
     let server: PrivateKey

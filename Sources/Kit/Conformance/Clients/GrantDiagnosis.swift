@@ -7,7 +7,7 @@ struct GrantDiagnosis {
     let client: PublicKey
     let server: PublicKey
     let accessToken: AccessToken
-    /// The token of the installation's last registration, if any.
+    /// The token in the installation's last registration, if any.
     let earlierToken: AccessToken?
 
     private static let right =
@@ -28,7 +28,7 @@ struct GrantDiagnosis {
         return "is not a signature of the client over any expected input; \(Self.right)"
     }
 
-    /// Inputs with one mistake each, hashed.
+    /// Inputs with a single mistake each, hashed.
     private var mistakes: [(name: String, digest: Digest32)] {
         let (c, s) = (client.compressed.bytes, server.compressed.bytes)
         let (longC, longS) = (client.uncompressed.bytes, server.uncompressed.bytes)

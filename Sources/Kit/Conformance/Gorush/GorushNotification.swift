@@ -1,6 +1,6 @@
 /// A notification that the tested server has posted, with the fields that the rules judge (PROTOCOL.md §10).
 struct GorushNotification: Decodable, Sendable {
-    /// `data`, in either of its two shapes.
+    /// `data`, in either shape.
     struct Content: Decodable, Sendable {
         // The shape of 71.
         let chatID: String?

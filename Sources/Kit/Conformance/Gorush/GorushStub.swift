@@ -12,7 +12,7 @@ import Tasks
 ///
 /// The stub responds like gorush 1.22 with `core.sync: true` and refuses what gorush refuses (GORUSH.md §1 and §2).
 package final class GorushStub: Sendable {
-    /// The largest batch of the kit's pushes has a few kilobytes.
+    /// The kit's largest batch of pushes takes a few kilobytes.
     private static let maximumBodyByteCount = 1 << 20
     /// gorush's default of `core.max_notification`.
     private static let maximumNotificationCount = 100
@@ -32,7 +32,7 @@ package final class GorushStub: Sendable {
 
     private init() {}
 
-    /// The address of a stub cannot be bound.
+    /// A stub's address cannot be bound.
     package struct ListenFailure: Error, CustomStringConvertible {
         package let description: String
     }
@@ -40,9 +40,9 @@ package final class GorushStub: Sendable {
     /// Runs a stub as long as a body.
     ///
     /// - Parameters:
-    ///   - port: The port; 0 selects any free port.
+    ///   - port: The port. 0 selects any free port.
     ///   - body: Receives the stub and its bound address, `host:port`.
-    /// - Throws: ``ListenFailure``, or the error of the body.
+    /// - Throws: ``ListenFailure``, or the body's error.
     package static func serving<Result: Sendable>(
         host: String, port: Int, _ body: @escaping @Sendable (GorushStub, _ address: String) async throws -> Result
     ) async throws -> Result {
@@ -72,7 +72,7 @@ package final class GorushStub: Sendable {
         }
     }
 
-    /// The reason of the newest refused post; nil without one.
+    /// Why the newest refused post was refused, or nil if none was.
     var refusal: String? { state.read(\.refusals.last) }
 
     func notifications(to deviceToken: String) -> [GorushNotification] {

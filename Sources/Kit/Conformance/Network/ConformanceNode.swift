@@ -12,7 +12,7 @@ package struct ConformanceNode: Sendable {
         case relayCache
     }
 
-    /// The base URL of the node's REST API.
+    /// The node's REST API, without a path.
     package let url: String
     let api: WakuNode
     let pubsubTopic: String

@@ -5,12 +5,12 @@ import Synchronization
 import Tasks
 import Wire
 
-/// The messages that have arrived for one throw-away key, in the order in which the node returned them.
+/// The messages that have arrived for a throw-away key, in the order in which the node returned them.
 final class Mailbox: Sendable {
     /// A message that the key could decrypt.
     struct Received: Sendable {
         let envelope: WakuEnvelope
-        /// The key of the outer signature, or nil if the frame is unsigned.
+        /// The key that signed the frame, or nil if the frame is unsigned.
         let frameSigner: PublicKey?
         /// The signed message, or nil if the frame holds none that can be read.
         let message: OpenedMessage?
@@ -31,9 +31,9 @@ final class Mailbox: Sendable {
     /// The number of messages so far: the mark from which ``first(after:where:)`` starts.
     var count: Int { received.read(\.count) }
 
-    /// Remembers the id of a request that is about to be sent.
+    /// Remembers a request's id before it is sent.
     ///
-    /// - Returns: The ids of the earlier requests of the key, whose late replies are not replies to this one.
+    /// - Returns: The ids of the key's earlier requests. Late replies to them are not replies to this request.
     func begin(requestID: [UInt8]) -> Set<[UInt8]> {
         requestIDs.withLock { requestIDs in
             defer { requestIDs.insert(requestID) }
@@ -41,7 +41,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Opens an envelope of the topic and keeps its message if it is for the key.
+    /// Opens an envelope on the topic and keeps its message if it is for the key.
     func deliver(_ envelope: WakuEnvelope, now: Timestamp) {
         guard let frame = try? RFC26.openAsymmetric(envelope.message.payload, with: key) else { return }
         let signer = frame.signer()

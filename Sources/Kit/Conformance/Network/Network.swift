@@ -6,11 +6,11 @@ import Tasks
 import WakuREST
 import Wire
 
-/// Publishes the kit's messages, and delivers replies to the mailboxes of its keys. All rules of a run share it.
+/// Publishes the kit's messages, and delivers replies to its keys' mailboxes. All rules in a run share it.
 final class Network: Sendable {
-    /// The interval between two reads of the node. The quickest server replies within some milliseconds.
+    /// The interval between two reads from the node. The quickest server replies within a few milliseconds.
     private static let pollInterval = Duration.milliseconds(25)
-    /// A slow node lists the messages of a run within seconds.
+    /// Even a slow node lists a run's messages within seconds.
     private static let listingTimeout = Duration.seconds(60)
     /// The maximum number of content topics in a store query with several pages (WAKU_REST.md §1.5).
     private static let maximumTopicCountPerQuery = 10
@@ -25,9 +25,9 @@ final class Network: Sendable {
     }
 
     fileprivate struct Reading {
-        /// The number of waits for messages of each topic. The store is read for these topics only.
+        /// How many calls wait for messages on each topic. The store is read only for these topics.
         var interest: [Topic: Int] = [:]
-        /// The numbers of begun and of completed reads of the node.
+        /// The numbers of begun and of completed reads.
         var begun = 0
         var completed = 0
     }
@@ -38,7 +38,7 @@ final class Network: Sendable {
     private let start: Timestamp
     private let state = Mutex(State())
     private let reading = Monitor(Reading())
-    /// A node publishes one message at a time (WAKU_REST.md §1.2). The slots are also the order of the messages.
+    /// A node publishes its messages one after another (WAKU_REST.md §1.2). The slot also keeps the messages in order.
     private let publishing = ConcurrencyLimiter(limit: 1)
 
     init(_ node: ConformanceNode, wallClock: WallClock, clock: any Clock<Duration>) {
@@ -67,20 +67,20 @@ final class Network: Sendable {
                 }
             }
         } catch {
-            // go-waku has no history of a whole shard (WAKU_REST.md §1.5). Other failures come again at the next request.
+            // go-waku does not list the history of a whole shard (WAKU_REST.md §1.5). Other failures come again at the next request.
         }
     }
 
     var now: Timestamp { wallClock.now() }
 
-    /// Creates a mailbox for a key.
+    /// Creates a mailbox, which gets all later messages for the key.
     func open(_ key: PrivateKey) -> Mailbox {
         let mailbox = Mailbox(key: key)
         state.withLock { $0.mailboxes[mailbox.topic, default: []].append(mailbox) }
         return mailbox
     }
 
-    /// Puts a payload into an envelope with a time of its own, so that no two envelopes have the same hash.
+    /// Puts a payload into an envelope with a unique time, so that no two envelopes have the same hash.
     func envelope(_ payload: [UInt8], on topic: Topic) -> WakuEnvelope {
         var message = WakuMessage()
         message.payload = payload
@@ -101,16 +101,17 @@ final class Network: Sendable {
             do throws(NodeError) {
                 try await node.api.publish(envelope)
             } catch .refused(400, let text) where text.contains("not subscribed") {
-                // No other program reads this topic at the node, so the subscription takes no messages from anyone (WAKU_REST.md §1.2).
+                // No other program reads this topic at the node, so the subscription does not take messages from anyone (WAKU_REST.md
+                // §1.2).
                 try await node.api.subscribe(to: [node.pubsubTopic])
                 try await node.api.publish(envelope)
             }
         }
     }
 
-    /// Waits for the first matching message of a mailbox after a mark.
+    /// Waits for the first matching message in a mailbox after a mark.
     ///
-    /// - Returns: The message, or nil if even a read of the node that begins after the time has not found it.
+    /// - Returns: The message, or nil if even a read that starts after the time has not found it.
     func first(
         in mailbox: Mailbox, after mark: Int, within time: Duration, where matches: @escaping @Sendable (Mailbox.Received) -> Bool
     ) async -> Mailbox.Received? {
@@ -143,7 +144,7 @@ final class Network: Sendable {
         }
     }
 
-    /// Waits for the read in progress. Call it once no one waits for messages, so that no new read starts. Interrupting a read could lose
+    /// Waits for the read in progress. Call it once nobody waits for messages, so that no new read starts. Interrupting a read could lose
     /// other programs' messages, or leave a connection half open.
     func finish() async {
         await reading.wait { $0.begun == $0.completed ? () : nil }
@@ -169,7 +170,7 @@ final class Network: Sendable {
         }
     }
 
-    /// Reads the node's store, whose pages might have no end.
+    /// Reads the node's store, whose pages might never end.
     private func stored(_ topics: [Topic]) async throws(NodeError) -> [WakuEnvelope] {
         let listed = try await withTimeout(Self.listingTimeout, clock: clock) { [self] () async throws(NodeError) in
             try await allStored(topics)
@@ -194,9 +195,9 @@ final class Network: Sendable {
 }
 
 extension Network.Reading {
-    /// Begins a read if a caller waits for messages.
+    /// Starts a read if a caller waits for messages.
     ///
-    /// - Returns: The topics and the number of the read, or nil if nobody waits.
+    /// - Returns: The topics and the read's number, or nil if nobody waits.
     fileprivate mutating func begin() -> (topics: [Topic], number: Int)? {
         guard !interest.isEmpty else { return nil }
         begun += 1

@@ -37,7 +37,7 @@ package enum JUnit {
         return "tests=\"\(results.count)\" failures=\"\(failures)\" errors=\"0\" skipped=\"\(skipped)\" time=\"\(seconds(results))\""
     }
 
-    /// The sum of the durations, in seconds with three digits.
+    /// The durations' sum, in seconds with three decimals.
     private static func seconds(_ results: [RuleResult]) -> String {
         let milliseconds = results.reduce(Duration.zero) { $0 + $1.duration } / .milliseconds(1)
         let text = String(Int(milliseconds))

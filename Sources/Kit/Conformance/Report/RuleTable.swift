@@ -1,6 +1,6 @@
 /// The rules as a table for a terminal: what each says, how strongly, and where 71 says it.
 package enum RuleTable {
-    /// The names of the groups of rules, as headings.
+    /// A heading for each group.
     private static let headings: [String: String] = [
         "register": "Registrations", "refusal": "Rejected registrations", "version": "Versions", "unregister": "Unregistrations",
         "reply": "Replies", "query": "Queries", "push": "Push requests", "delivery": "Posts to gorush", "filter": "Filters",

@@ -119,7 +119,7 @@ extension Rule {
     ///
     /// - Parameters:
     ///   - stops: Whether the filter stops the push.
-    ///   - setUp: Sets the filter of a registration for a notification.
+    ///   - setUp: Sets a registration's filter for a notification.
     private static func filter(
         _ id: String, _ level: Level, _ place: Place?, _ title: String, type: PushNotificationType = .message, stops: Bool,
         setUp: @escaping @Sendable (inout PushNotificationRegistration, PushNotification, Play) -> Void

@@ -171,7 +171,7 @@ extension Rule {
             "After a registration with a new apn_topic pushes have that one."
         ) { play in
             let alice = play.client()
-            // A server for certain apps rejects the other topic, and has nothing to show here.
+            // A server for certain apps rejects another topic, so there is nothing to see here.
             guard try await alice.register({ $0.apnTopic = play.apnTopic + ".other" }).payload.success else { return }
             try await alice.register { $0.version = 2 }.expectSuccess()
             try await play.client().push(to: alice).expectReports(nil)
@@ -240,7 +240,7 @@ extension Rule {
 }
 
 extension Play {
-    /// Expects a notification's content in `data`, in the shape of 71. That of the reference is a departure.
+    /// Expects a notification's content in `data`, in the shape of 71. The reference's shape is a departure.
     fileprivate func expect(_ notification: GorushNotification, carries sent: PushNotification, to owner: Client) throws {
         guard let data = notification.data else { throw Finding.fails("the notification has no data") }
         if data.chatID == nil, data.referenceChatID != nil {
@@ -255,7 +255,7 @@ extension Play {
         try expect(true, orDeparts: .postsOwnData, if: false, "")
     }
 
-    /// Expects one notification after two requests for the same message.
+    /// Expects a single notification after two requests for the same message.
     fileprivate func expectOneNotification(ofTwoTo owner: Client) async throws {
         var found = 1
         try await expectNotifications([owner.deviceToken: 1]) { count, _ in found = count }

@@ -67,6 +67,6 @@ extension Rule.Place {
         "`allowed_mentions_chat_list`: a list of SHA2-256 hashes of chat ids where we want to receive mentions.")
     static let enabled = under("PushNotificationRegistration", "`enabled`: whether the device wants to be sent push notifications.")
 
-    /// A sentence about a field of a message, below "Protobuf Description".
+    /// A sentence about a message's field, below "Protobuf Description".
     static func field(_ message: String, _ quote: String) -> Self { under(message, quote) }
 }

@@ -27,7 +27,7 @@ extension Rule {
                 play.uuid(), alice.former.accessToken, "", token + "0", String(token.dropLast()), token.withOtherDigit(at: 0),
                 token.withOtherDigit(at: 35), token.uppercased(), "{\(token)}",
             ]
-            // A token of digits only has no capitals.
+            // A token of digits only is the same in capitals.
             for other in others where other != token {
                 try await play.client().push(to: alice) { $0.accessToken = AccessToken(other) }.expectReports(.wrongToken)
             }

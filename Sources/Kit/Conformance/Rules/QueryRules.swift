@@ -234,7 +234,7 @@ extension Client {
             Array(accessToken.utf8).span, key: key.sharedSecret(with: contact.key.publicKey), nonce: random.fixedBytes())
     }
 
-    /// Decrypts an entry of an owner's allowed_key_list, or nil if it is for another contact.
+    /// Decrypts an entry in an owner's allowed_key_list, or returns nil if it is for another contact.
     fileprivate func tokenFrom(_ owner: Client, _ entry: [UInt8]) -> String? {
         guard let token = try? AESGCM.openCombined(entry.span, key: key.sharedSecret(with: owner.key.publicKey)) else { return nil }
         return String(validating: token, as: UTF8.self)

@@ -168,17 +168,17 @@ extension Rule {
         Rule(id, level, place, reference, title, pasts: Past.allCases, scenario: scenario)
     }
 
-    /// Returns texts that differ from a UUID in one way each.
+    /// Returns texts that each differ from a UUID in a single way.
     private static func wrongForms(of uuid: String) -> [String] {
         let digits = uuid.filter { $0 != "-" }
         let groups = uuid.split(separator: "-")
-        // Another character in each of the five groups.
+        // For each group, a text with a wrong character in it.
         let wrongDigits = groups.indices.map { index in
             groups.enumerated().map { $0.offset == index ? $0.element.dropLast() + "g" : $0.element }.joined(separator: "-")
         }
         return wrongDigits + [
             "token", uuid + "0", String(uuid.dropLast()), " " + uuid, uuid + "\n", uuid.replacing("-", with: "_"),
-            // The hyphens one character too late.
+            // All hyphens come a character too late.
             digits.prefix(9) + "-" + digits.dropFirst(9).prefix(4) + "-" + digits.dropFirst(13).prefix(4) + "-"
                 + digits.dropFirst(17).prefix(4) + "-" + digits.dropFirst(21),
             String(digits.dropLast()), digits + "0", "{" + uuid, uuid + "}", "urn:uuid:", "uuid:" + uuid,

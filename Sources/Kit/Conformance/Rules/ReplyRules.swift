@@ -55,7 +55,7 @@ extension Rule {
             .under("Handle Notification Response", "The response MUST be sent on the [partitioned topic]"), "PROTOCOL.md §5.4",
             "Replies to registration, query and push request are messages that the server signed, on the sender's partitioned topic."
         ) { play in
-            // The script takes a reply for one only if the key that signed it and its topic are right.
+            // The script recognises a reply only if the key that signed it and its topic are right.
             _ = try await replies(play)
         },
         Rule(

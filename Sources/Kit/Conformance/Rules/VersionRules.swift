@@ -41,7 +41,7 @@ extension Rule {
             "Versions are compared as unsigned 64-bit numbers, up to 2^64 - 1."
         ) { play in
             let alice = play.client()
-            // Each differs from the one before in a way that a signed, a 32-bit or a floating-point comparison misses.
+            // Each differs from the previous version in a way that a signed, a 32-bit or a floating-point comparison misses.
             var newest: UInt64 = 0
             for version: UInt64 in [1, 9, 10, 1 << 32, 1 << 53, 1 << 53 + 1, 1 << 63 - 1, 1 << 63, .max - 1, .max] {
                 let reply = try await alice.register { $0.version = version }
@@ -196,7 +196,7 @@ extension Rule {
 }
 
 extension ServerReply<PushNotificationRegistrationResponse> {
-    /// Expects success for a version from 2^63 on. The reference's database takes none, so that it rejects all of them.
+    /// Expects success for a version from 2^63 on. The reference's database cannot store them, so the reference rejects them all.
     fileprivate func expectHighVersion(_ version: UInt64) throws {
         try play.expect(
             payload.success, orDeparts: .refusesHighVersions, if: true,

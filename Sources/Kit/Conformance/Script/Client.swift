@@ -3,11 +3,11 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// A client of the tested server under a throw-away key: an owner with one device, or a sender.
+/// A client of the tested server under a throw-away key: an owner with a device, or a sender.
 struct Client: Sendable {
     let key: PrivateKey
     let device: Device
-    /// The device of the client's past: an earlier state of its installation, or another installation.
+    /// The device in the client's past: the same installation as it was before, or another installation.
     let former: Device
     let play: Play
     let mailbox: Mailbox
@@ -30,7 +30,7 @@ struct Client: Sendable {
         }
     }
 
-    /// Composes the registration of the client's past. Everything differs from the usual registration, also the lists.
+    /// Composes the registration in the client's past. Everything differs from the usual registration, also the lists.
     func formerRegistration(_ change: (inout PushNotificationRegistration) -> Void) -> PushNotificationRegistration {
         registration(of: former) {
             // The versions of two installations have nothing to do with each other.
@@ -62,7 +62,7 @@ struct Client: Sendable {
     /// Signs a grant.
     ///
     /// - Parameters:
-    ///   - server: The server that it names. Nil means the tested one.
+    ///   - server: The server that the grant authorises. Nil means the tested server.
     ///   - signer: The signing key. Nil means the client's own.
     func grant(_ accessToken: String, server: PublicKey? = nil, signer: PrivateKey? = nil) -> [UInt8] {
         let digest = Grant.digest(client: key.publicKey, server: server ?? play.server, accessToken: AccessToken(accessToken))
@@ -118,7 +118,7 @@ struct Client: Sendable {
 
     // MARK: Queries
 
-    /// Queries an owner on both of its query topics and waits for the response: servers may read only one of them.
+    /// Queries an owner on both query topics and waits for the response, because a server may read only either topic.
     func query(_ owner: Client) async throws -> ServerReply<PushNotificationQueryResponse> {
         let data = signedQuery([owner.hash.bytes])
         return try await queryResponse(to: data) { try await send(query: data, about: owner) }
@@ -132,14 +132,14 @@ struct Client: Sendable {
         try await reply(.pushNotificationQueryResponse, to: messageID(data), { $0.messageID }, where: matches, send)
     }
 
-    /// Signs a query for the hashes of keys.
+    /// Returns a signed query for owners by the hashes of their keys.
     func signedQuery(_ hashes: [[UInt8]]) -> [UInt8] {
         var query = PushNotificationQuery()
         query.publicKeys = hashes
         return signed(query.encoded(), .pushNotificationQuery)
     }
 
-    /// Publishes a signed query on both query topics of an owner, or on those that are named.
+    /// Publishes a signed query on an owner's query topics, in both forms or those that are passed.
     func send(query data: [UInt8], about owner: Client, forms: [TopicName.QueryForm] = TopicName.QueryForm.allCases) async throws {
         for form in forms {
             let topic = TopicName.query(owner.hash, form)
@@ -178,7 +178,7 @@ struct Client: Sendable {
     /// Requests pushes and waits for the response.
     ///
     /// - Parameters:
-    ///   - messageID: The message id. Nil means a random one.
+    ///   - messageID: The message id. Nil means a random id.
     ///   - topic: The request's topic. Nil means the server's partitioned topic.
     @discardableResult
     func push(
@@ -207,12 +207,12 @@ struct Client: Sendable {
 
     // MARK: Messages
 
-    /// Signs a payload as a message of a type.
+    /// Returns a signed `ApplicationMetadataMessage`, encoded.
     func signed(_ payload: [UInt8], _ type: MessageType) -> [UInt8] {
         ApplicationMetadata.seal(payload, type: type, signer: key)
     }
 
-    /// The Status message id of a message that the client signed.
+    /// Returns the Status message id under which the client signed a message.
     func messageID(_ data: [UInt8]) -> [UInt8] { ApplicationMetadata.messageID(sender: key.publicKey, data).bytes }
 
     /// Signs a payload and publishes it, encrypted to the server.
@@ -227,8 +227,8 @@ struct Client: Sendable {
         try await play.publish(play.sealed(data, signer: key), on: topic ?? .partitioned(play.server))
     }
 
-    /// Waits for the server's reply to a request that the body sends. A reply with another id counts, unless an earlier request of the
-    /// client had it: rules of their own judge the ids.
+    /// Waits for the server's reply to a request that the body sends. A reply with another id counts, unless the client made an earlier
+    /// request with it, because separate rules judge the ids.
     private func reply<Payload: WireMessage>(
         _ type: MessageType, to requestID: [UInt8], _ id: @escaping @Sendable (Payload) -> [UInt8],
         where matches: @escaping @Sendable (Payload) -> Bool = { _ in true }, _ send: () async throws -> Void

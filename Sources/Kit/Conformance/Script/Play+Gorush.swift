@@ -3,7 +3,7 @@ import StatusCrypto
 import Tasks
 import Wire
 
-// The script's expectations of the kit's stub of gorush.
+// What the script expects at the kit's gorush stub.
 extension Play {
     /// Waits for a notification to a device.
     ///
@@ -30,8 +30,8 @@ extension Play {
             "expected \(expected), \(foundCount == 0 ? "none" : "\(foundCount)") arrived within \(time.text)\(refusal)")
     }
 
-    /// Proves that a number of notifications go to each owner's device and no more, and none to the devices of their past: after the
-    /// requests another push arrives, and nothing follows within a grace period.
+    /// Proves that exactly a number of notifications go to each owner's device, and none to the devices in their past: after the requests
+    /// another push arrives, and nothing follows within a grace period.
     func expectNotifications(_ count: Int, to owners: Client...) async throws {
         try await expectNotifications(
             Dictionary(

@@ -12,9 +12,9 @@ struct Play: Sendable {
     let limits: ConformanceRun.Limits
     /// The bundle id of the kit's iOS devices.
     let apnTopic: String
-    /// The id of the rule.
+    /// The rule's id.
     let rule: String
-    /// What the owners of the scenario have registered before.
+    /// What the scenario's owners have registered before.
     let past: Past
     let observations: Observations
     let random: SeededRandom
@@ -23,7 +23,7 @@ struct Play: Sendable {
 
     /// Creates a client under a throw-away key that has not registered anything.
     ///
-    /// - Parameter platform: Its device's platform. The device of its past has the other one.
+    /// - Parameter platform: The device's platform. The device in the client's past has the opposite platform.
     func client(on platform: TokenType = .apn) -> Client {
         var random = random.generator
         let key = PrivateKey.generate(using: &random)
@@ -33,9 +33,9 @@ struct Play: Sendable {
         return Client(key: key, device: device, former: former, play: self, mailbox: network.open(key))
     }
 
-    /// Creates a client with the past of the scenario.
+    /// Creates a client with the scenario's past.
     ///
-    /// - Parameter before: Changes the registration of its past, of which everything differs from the usual registration.
+    /// - Parameter before: Changes the registration in its past, which differs from the usual registration in everything.
     func owner(
         on platform: TokenType = .apn, before: (inout PushNotificationRegistration) -> Void = { _ in }
     ) async throws -> Client {
@@ -46,7 +46,7 @@ struct Play: Sendable {
         return client
     }
 
-    /// Creates a client with the past of the scenario and registers its device.
+    /// Creates a client with the scenario's past and registers its device.
     func registeredClient(
         on platform: TokenType = .apn, _ change: (inout PushNotificationRegistration) -> Void = { _ in },
         before: (inout PushNotificationRegistration) -> Void = { _ in }
@@ -56,7 +56,7 @@ struct Play: Sendable {
         return client
     }
 
-    /// The version of an owner's registration in the scenario, counted from 1: the past has used lower ones.
+    /// The version of an owner's registration in the scenario, counted from 1: the past has used lower versions.
     func version(_ number: UInt64) -> UInt64 { [.replaced, .returned].contains(past) ? number + 2 : number }
 
     /// The same scenario for clients without a past.
@@ -72,7 +72,7 @@ struct Play: Sendable {
         return random.bytes(count)
     }
 
-    /// Returns a list of 200 entries, as long as that of an owner with many contacts or chats. Its last entry is the given one.
+    /// Returns a list of 200 entries, as many as an owner with lots of contacts or chats has. It ends with the given entry.
     func list(endingWith entry: [UInt8]) -> [[UInt8]] { (0..<199).map { _ in bytes(entry.count) } + [entry] }
 
     /// Returns a random UUID.
@@ -97,7 +97,7 @@ struct Play: Sendable {
 
     // MARK: Envelopes
 
-    /// Encrypts the data of a frame to the server.
+    /// Encrypts a frame's data to the server.
     ///
     /// - Parameter signer: The frame's signer. Nil leaves it unsigned.
     func sealed(_ data: [UInt8], signer: PrivateKey?) throws -> [UInt8] {
@@ -111,8 +111,8 @@ struct Play: Sendable {
 
     // MARK: Silence
 
-    /// Proves that requests get no reply: the server replies to a later request, and no message for their senders arrives within a grace
-    /// period after that. A copy of an earlier message does not count.
+    /// Proves that requests stay without a reply: the server replies to a later request, and no message for their senders arrives within a
+    /// grace period after that. Copies of earlier messages don't count.
     ///
     /// - Parameters:
     ///   - departure: What the reference does instead, and whether a message is that.

@@ -60,7 +60,7 @@ extension RegistrationError {
 // MARK: - Queries
 
 extension ServerReply<PushNotificationQueryResponse> {
-    /// Returns the info of an owner's device. Only the devices that the owner's past has left have an info as well.
+    /// Returns the info about an owner's device. Otherwise only devices that the owner's past has left may have an info.
     func info(of owner: Client) throws -> PushNotificationQueryInfo {
         try expect(payload.success, "expected a query response with success, received one without")
         let expected = [owner.installationID] + (owner.play.past == .second ? [owner.former.installationID] : [])
@@ -77,12 +77,12 @@ extension ServerReply<PushNotificationQueryResponse> {
 // MARK: - Push requests
 
 extension ServerReply<PushNotificationResponse> {
-    /// Expects one report for each notification, in order. Nil is a success.
+    /// Expects a report for each notification, in order. Nil is a success.
     func expectReports(_ errors: ReportError?...) throws {
         try expect(reported == errors, "expected the reports \(Self.names(errors)), received \(Self.names(reported))")
     }
 
-    /// The errors of the reports. Nil is a success.
+    /// The reported errors. Nil is a success.
     var reported: [ReportError?] { payload.reports.map { $0.success ? nil : Optional($0.error) } }
 
     private static func names(_ errors: [ReportError?]) -> String {
