@@ -6,7 +6,7 @@ import Wire
 
 /// A node's store in a file that survives the process. Entries are appended and never changed.
 ///
-/// An entry is the length of the pubsub topic, the topic, the message's length, and the message as protobuf. Lengths are 4 bytes,
+/// An entry consists of the pubsub topic's length, the topic, the message's length, and the message as protobuf. Lengths are 4 bytes,
 /// big-endian. A killed process may leave half an entry at the end, which the next start cuts off.
 final class ArchiveFile: Sendable {
     private let handle: Mutex<FileHandle>

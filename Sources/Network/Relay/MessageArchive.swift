@@ -9,7 +9,7 @@ struct MessageArchive {
     static let clockTolerance = Duration.seconds(20)
     /// A few minutes of a busy shard. That is enough for tests and demonstrations, and queries take well under a millisecond.
     static let maximumMessageCount = 10_000
-    /// Bounds the payloads, so that messages of a megabyte each do not take ten gigabytes.
+    /// Bounds the payloads, so that large messages do not take ten gigabytes.
     static let maximumPayloadByteCount = 64 << 20
 
     /// A position in the archive's order.
@@ -67,7 +67,7 @@ struct MessageArchive {
         return restore(envelope, hash: hash)
     }
 
-    /// Adds a message of the file, of any age.
+    /// Adds a message from the file, however old it is.
     ///
     /// - Returns: False if it is already present.
     @discardableResult

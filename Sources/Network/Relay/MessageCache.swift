@@ -1,7 +1,7 @@
 import Envelope
 import Wire
 
-/// The messages for the next GET: one cache for all topics of a node (WAKU_REST.md §2.1).
+/// The messages for the next GET. A node's topics share the cache (WAKU_REST.md §2.1).
 struct MessageCache {
     /// nwaku's default since 0.36.
     static let defaultCapacity = 50
@@ -25,7 +25,7 @@ struct MessageCache {
         envelopes.append(envelope)
     }
 
-    /// Removes and returns all messages of a topic.
+    /// Removes and returns all messages on a topic.
     mutating func take(pubsubTopic: String) -> [WakuMessage] {
         defer { remove(pubsubTopic: pubsubTopic) }
         return envelopes.filter { $0.pubsubTopic == pubsubTopic }.map(\.message)

@@ -8,7 +8,7 @@ package enum NodeResponse {
 
     static let health = health(node: "READY")
 
-    /// - Parameter node: The node's state. While it starts or stops, its protocols have none.
+    /// - Parameter node: The node's state. While it starts or stops, its protocols' states are left out.
     package static func health(node: String) -> String {
         let isRunning = !["INITIALIZING", "SHUTTING_DOWN"].contains(node)
         let protocols = isRunning ? #"{"Relay":"READY"},{"Rln Relay":"NOT_MOUNTED"},{"Store":"READY"}"# : ""

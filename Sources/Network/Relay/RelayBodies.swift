@@ -23,7 +23,7 @@ enum RelayBodies {
         return topics
     }
 
-    /// Reads a RelayWakuMessage. The default version is 0. The default of the timestamp, also for 0, is the current time.
+    /// Reads a RelayWakuMessage. A missing version means 0. A missing timestamp, or 0, means the current time.
     static func message(_ request: RelayRequest, now: Timestamp) throws(RelayRefusal) -> WakuMessage {
         let fields = try decode(request) { reader throws(JSONError) in
             let fields = try MessageJSON(reading: &reader, as: .request)

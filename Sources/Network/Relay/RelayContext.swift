@@ -2,7 +2,7 @@ import HTTPTypes
 package import Hummingbird
 import NIOCore
 
-/// The context of a request with its connection, which the relay closes after the response, as nwaku does (WAKU_REST.md §0).
+/// A request's context, with its connection, which the relay closes after the response, as nwaku does (WAKU_REST.md §0).
 package struct RelayContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     private let channel: any Channel

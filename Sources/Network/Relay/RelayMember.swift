@@ -10,14 +10,14 @@ import Wire
 ///
 /// The lock covers only the node's quick operations. Bodies, which can be long, are read and written outside of it.
 package final class RelayMember: BusListener {
-    /// The limit of the Status fleet. nwaku's own default of 150 KiB is too small for large registrations (WAKU_REST.md §2.2).
+    /// The Status fleet's limit. nwaku's own default of 150 KiB is too small for large registrations (WAKU_REST.md §2.2).
     static let maximumMessageByteCount = 1 << 20
-    /// The maximum number of content topics of a store query with a cursor.
+    /// The maximum number of content topics in a store query with a cursor.
     static let maximumContentTopicsWithCursor = 10
 
     private let node: Mutex<RelayNode>
     private let archiveFile: ArchiveFile?
-    /// A random peer id, new at each start, like that of a node without `--nodekey` (WAKU_REST.md §1.1).
+    /// A random peer id, new at each start, as for a node without `--nodekey` (WAKU_REST.md §1.1).
     private let peerID: String
     private let clock: WallClock
     private let logger: Logger
@@ -51,7 +51,7 @@ package final class RelayMember: BusListener {
         node.withLock { $0.synchronize(envelope, hash: envelope.hash) }
     }
 
-    /// - Parameter publish: Publishes a message to the other members of the bus. Throws if a recorder fails.
+    /// - Parameter publish: Publishes a message to all other bus members. Throws if a recorder fails.
     package func respond(
         to request: RelayRequest, publishing publish: (WakuEnvelope) async throws -> Void
     ) async -> RelayResponse {
@@ -105,7 +105,7 @@ package final class RelayMember: BusListener {
         } catch let error as NotRecording {
             return .error(503, "Failed to publish: \(error)")
         } catch {
-            // The client has the answer, and the engine logs the begin and the end of the condition.
+            // The client gets a response, and the engine logs when the condition starts and ends.
             logger.debug("message not recorded", metadata: ["error": "\(error)"])
             return .error(500, "Failed to publish: the server could not record the message")
         }

@@ -3,12 +3,12 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// The state of one node: its subscriptions, the messages for the next GET, and its store. Every operation is quick.
+/// A node's state: its subscriptions, the messages for the next GET, and its store. Every operation is quick.
 struct RelayNode {
     /// For all clients together. Subscriptions cost little, but names are free. A node has a shard or two, a large network eight.
     static let maximumSubscriptionCount = 64
 
-    /// The subscriptions from the start, which no client can remove for the others.
+    /// The subscriptions from the start, which clients cannot remove.
     private let own: Set<String>
     private var subscriptions: Set<String>
     private var cache: MessageCache
@@ -36,7 +36,7 @@ struct RelayNode {
         return true
     }
 
-    /// Unsubscribes from topics, except those from the start.
+    /// Unsubscribes from topics, but keeps the subscriptions from the start.
     mutating func unsubscribe(from pubsubTopics: [String]) {
         for topic in pubsubTopics where !own.contains(topic) && subscriptions.remove(topic) != nil { cache.remove(pubsubTopic: topic) }
     }

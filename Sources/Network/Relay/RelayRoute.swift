@@ -11,9 +11,9 @@ enum RelayRoute: Equatable {
     case publish(pubsubTopic: String)
     /// A method of `/relay/v1/auto`, which a node with static sharding rejects.
     case automatic(AutomaticRoute)
-    /// A query of the store. `query` is the undecoded text after the question mark.
+    /// A store query. `query` is the undecoded text after the question mark.
     case store(query: Substring)
-    /// An unknown path or method, with the node's text for the first segment of the path.
+    /// An unknown path or method, with the node's text for the path's first segment.
     case unknown(text: String)
     /// A topic in the path that is not percent-encoded correctly.
     case invalidParameter
@@ -25,7 +25,7 @@ enum RelayRoute: Equatable {
         case publish
     }
 
-    /// - Parameter target: The path and query, undecoded. A topic is one segment: its `/` must be encoded, or the path is unknown.
+    /// - Parameter target: The path and query, undecoded. A topic is a single segment: its `/` must be encoded, or the path is unknown.
     static func parse(method: String, target: String) -> RelayRoute {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let path = parts.first ?? ""

@@ -8,7 +8,7 @@ import NIOCore
 import ServiceLifecycle
 package import Transport
 
-/// The embedded stand-in for a Waku node: a `RelayMember` behind HTTP, one of any number on a bus.
+/// The embedded stand-in for a Waku node: a `RelayMember` behind HTTP. A bus can have any number of them.
 ///
 /// Like two real nodes, two servers have separate caches and subscriptions, and a GET empties only its server's cache.
 package struct RelayServer: Service {
@@ -18,11 +18,11 @@ package struct RelayServer: Service {
         package var port: Int
         /// The topics subscribed from the start, each of them a static shard (`PubsubTopic`).
         package var pubsubTopics: [String]
-        /// The capacity of the cache for the next GET, all topics together.
+        /// How many messages the cache keeps for the next GET, all topics together.
         package var cacheCapacity: Int
         /// The store's file. Nil keeps the store in memory.
         package var archivePath: String?
-        /// The maximum number of connections. Further ones wait to be accepted.
+        /// The maximum number of connections. Further connections wait to be accepted.
         package var maximumConnectionCount: Int
 
         package init(
@@ -43,13 +43,13 @@ package struct RelayServer: Service {
 
         /// nwaku's default capacity (WAKU_REST.md §2.1).
         package static var defaultCacheCapacity: Int { MessageCache.defaultCapacity }
-        /// A node of the tests and the demo has a handful of clients.
+        /// In tests and the demo, a node has a handful of clients.
         package static let defaultMaximumConnectionCount = 256
     }
 
     /// nwaku's limit (WAKU_REST.md §0).
     static let maximumBodyByteCount = 16 << 20
-    /// The timeout of a peer that sends nothing, or does not read its response.
+    /// The timeout for a peer that sends nothing, or does not read its response.
     static let idleTimeout = TimeAmount.seconds(60)
 
     private let configuration: Configuration

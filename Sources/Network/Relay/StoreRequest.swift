@@ -49,7 +49,7 @@ struct StoreRequest: Equatable {
         for pair in text.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let key = parts.first?.lowercased(), let value = parts.dropFirst().first, !value.isEmpty else { continue }
-            // Hashes and cursors are decoded without turning `+` into a space. No other parameter contains one.
+            // Hashes and cursors are decoded without turning `+` into a space. No other parameter contains a `+`.
             guard let decoded = PercentEncoding.decode(value, plusIsSpace: false) else { throw RelayRefusal(400) }
             if parameters[key] == nil { parameters[key] = decoded }
         }
@@ -88,7 +88,7 @@ struct StoreRequest: Equatable {
         return hash
     }
 
-    /// Negative numbers count as large ones: nwaku reads them as unsigned.
+    /// Negative numbers count as large, because nwaku reads them as unsigned.
     private static func pageSize(_ text: String?) throws(RelayRefusal) -> Int {
         guard let text else { return defaultPageSize }
         guard let size = Int(text) else { throw RelayRefusal(400, "page size parsing error: invalid integer: \(text)") }

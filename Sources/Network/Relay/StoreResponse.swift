@@ -15,7 +15,7 @@ enum StoreResponse {
         return "{\(fields)}"
     }
 
-    /// Returns the body of a node's response if the queried peer does not respond: its HTTP status is 200.
+    /// Returns the body with which a node reports, under the HTTP status 200, that the queried peer does not respond.
     static func peerFailure(_ peerAddress: String) -> String {
         let description = JSONText.string("PEER_DIAL_FAILURE: \(peerAddress)")
         return "{\"requestId\":\"\",\"statusCode\":504,\"statusDesc\":\(description),\"messages\":[]}"

@@ -1,7 +1,7 @@
 package import Envelope
 import Synchronization
 
-/// The in-process network: delivers what one member publishes to every other member.
+/// The in-process network: delivers what a member publishes to all other members.
 ///
 /// A message reaches the recorders before the listeners. If a recorder fails, publishing fails, no listener receives the message, and its
 /// sender publishes it again. The bus neither keeps an order between messages nor removes duplicates.
@@ -61,7 +61,7 @@ package enum NotRecording: Error, CustomStringConvertible {
     }
 }
 
-/// The server's side of the bus.
+/// A member that records received envelopes durably: the server.
 package protocol BusRecorder: Sendable {
     /// Returns when the envelope is recorded durably, or is not for this member.
     ///
@@ -74,7 +74,7 @@ package protocol BusListener: Sendable {
     func receive(_ envelope: WakuEnvelope)
 }
 
-/// The membership of one member, which publishes through it. The bus delivers to all other members.
+/// A member's access to the bus, through which it publishes. The bus delivers to all other members.
 package struct BusMembership: Sendable {
     private let bus: Bus
     private let identifier: UInt64
@@ -86,12 +86,12 @@ package struct BusMembership: Sendable {
 
     /// Returns when all recorders and all listeners have the envelope.
     ///
-    /// - Throws: The error of a recorder. No listener has the envelope then.
+    /// - Throws: A recorder's error. No listener then has the envelope.
     package func publish(_ envelope: WakuEnvelope) async throws {
         try await bus.publish(envelope, from: identifier)
     }
 
-    /// Removes the member permanently. A second call has no effect.
+    /// Removes the member permanently. A second call does nothing.
     package func leave() {
         bus.leave(identifier)
     }

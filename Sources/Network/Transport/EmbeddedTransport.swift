@@ -3,7 +3,7 @@ import ServiceLifecycle
 import Synchronization
 import Wire
 
-/// The server's transport for the in-process bus.
+/// A transport that connects the server to the in-process bus.
 ///
 /// The transport joins the bus when it is created, before `run`. Until a receiver records, publishing on the server's pubsub topics fails,
 /// so that the embedded relay answers a POST with 200 only if the message is recorded.

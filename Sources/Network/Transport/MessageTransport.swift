@@ -31,12 +31,12 @@ extension MessageTransport {
     package func publishToSelf(_ envelope: WakuEnvelope) async throws { try await publish(envelope) }
 }
 
-/// The receiver of a transport's messages. The engine implements it.
+/// Receives a transport's messages. The engine implements it.
 package protocol EnvelopeReceiver: Sendable {
     /// Whether the server is interested in messages on this content topic. Rejects most of a shard's traffic before a payload is decoded.
     func isInterested(in contentTopic: String) -> Bool
 
-    /// Looks up topics that another server of the same identity may have added, so that ``isInterested(in:)`` knows them.
+    /// Looks up topics that another server with the same identity may have added, so that ``isInterested(in:)`` knows them.
     ///
     /// - Parameter contentTopics: Returns the topics. Not called if no other server can have added any.
     /// - Returns: False if they could not be looked up. The messages then have to be offered to ``receive(_:origin:)``, which tries again.
@@ -50,7 +50,7 @@ package protocol EnvelopeReceiver: Sendable {
     ///
     /// A transport continues only after this function has returned: a node's GET is destructive, and an embedded POST answered with 200
     /// means recorded.
-    /// - Throws: `Overload` if the intake is full, or the error of the failed write. The receiver has accepted nothing of the batch then.
+    /// - Throws: `Overload` if the intake is full, or the failed write's error. The receiver then has not accepted anything from the batch.
     func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws
 }
 

@@ -20,7 +20,7 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
             }
     }
 
-    /// Whether the failure is of the network and not of the message, and so affects every other message too.
+    /// Whether the network failed, and not the message, so that every other message would fail too.
     package var isPassing: Bool {
         switch self {
         case .refused(let status, let text): PublishAttempts.mayPass(.refused(status: status, text: text))

@@ -43,7 +43,7 @@ package struct MessageJSON: Sendable {
         self = message
     }
 
-    /// Reads a peer's bytes, which nwaku passes on unchanged: one message that is not UTF-8 must not fail its whole batch.
+    /// Reads a peer's bytes, which nwaku passes on unchanged: a single message that is not UTF-8 must not fail its whole batch.
     private static func readContentTopic(_ reader: inout JSONReader, as dialect: Dialect) throws(JSONError) -> String {
         guard dialect == .answer else { return try reader.readString() }
         return String(decoding: try reader.readStringBytes(), as: UTF8.self)
@@ -75,7 +75,7 @@ package struct MessageJSON: Sendable {
         return message
     }
 
-    /// Returns the body of a POST. The body contains each field that a node would otherwise fill in (WAKU_REST.md §1.2).
+    /// Returns a POST's body, which contains each field that a node would otherwise fill in (WAKU_REST.md §1.2).
     package static func request(_ message: WakuMessage) -> String {
         var fields = [
             "\"payload\":\(JSONText.base64(message.payload))",

@@ -2,12 +2,12 @@
 package enum NodeError: Error, Equatable, CustomStringConvertible {
     /// The node sent no usable response. It may have performed the request.
     case unreachable(String)
-    /// The status was not 200. go-waku answers 500 with an empty body if it cannot publish, usually because it has no peers (WAKU_REST.md
+    /// The status was not 200. go-waku answers 500 with an empty body if it cannot publish, usually because it lacks peers (WAKU_REST.md
     /// §1.2).
     case refused(status: Int, text: String)
     /// Status 200 with a body that does not match the request.
     case unintelligible(String)
-    /// The response exceeds the maximum size. The messages of a GET are lost to the server, but are in the node's store.
+    /// The response exceeds the maximum size. A GET's messages are then lost to the server, but are in the node's store.
     case tooLarge
 
     /// Whether the node's RLN quota for this epoch is exhausted (WAKU_REST.md §1.2).

@@ -7,7 +7,7 @@ package struct NodeHealth: Sendable, Equatable {
     package private(set) var issues: [String] = []
     /// States in which the node can be used, and states that only later versions have.
     package private(set) var warnings: [String] = []
-    /// The node's connection to its network, such as `Connected`; nil if the node reports none.
+    /// The node's connection to its network, such as `Connected`, or nil if the node does not report it.
     package private(set) var connection: String?
 
     package init() {}
@@ -26,7 +26,7 @@ package struct NodeHealth: Sendable, Equatable {
         self = health
     }
 
-    /// Reads one protocol: `{"Relay":"NOT_READY","desc":"No connected peers"}`. The state of other mounted protocols does not matter.
+    /// Reads a protocol's state: `{"Relay":"NOT_READY","desc":"No connected peers"}`. The state of other mounted protocols does not matter.
     private mutating func readProtocol(_ reader: inout JSONReader) throws(JSONError) {
         var relay: String?
         var description = ""

@@ -4,7 +4,7 @@ package enum NodeKind: Sendable, CaseIterable {
     case nwaku
     case goWaku
 
-    /// - Parameter answer: The body of a successful command: `OK` or `true` (WAKU_REST.md §0).
+    /// - Parameter answer: The response body of any successful command: `OK` or `true` (WAKU_REST.md §0).
     init(answer: [UInt8]) {
         self = answer.starts(with: "true".utf8) ? .goWaku : .nwaku
     }

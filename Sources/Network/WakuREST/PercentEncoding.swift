@@ -1,8 +1,8 @@
 import Bytes
 
-/// Percent-encoding of the parts of a URL (RFC 3986 §2.1), as a node reads it.
+/// Percent-encoding for the parts of a URL (RFC 3986 §2.1), as a node reads it.
 package enum PercentEncoding {
-    /// Encodes one path segment or query value: all characters except unreserved ones, including `/` and `+` (WAKU_REST.md §0).
+    /// Encodes a path segment or query value: all characters that are not unreserved, including `/` and `+` (WAKU_REST.md §0).
     package static func encode(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {

@@ -1,10 +1,10 @@
 import Envelope
 
-/// The rows of a store for one query, page by page: decides which page to request next, and when the listing is complete.
+/// A store's rows for a query, page by page: decides which page to request next, and when the listing is complete.
 ///
-/// A store returns a cursor with each page but the last. Some return one with a full last page too, and some lose their way after a cursor:
-/// they respond to it with an empty page although rows follow. Neither is told apart by the response, so the listing then continues by
-/// time, from the last row.
+/// A store returns a cursor with each page but the last. Some stores return a cursor even with the last page if it is full, and some lose
+/// their way after a cursor: they respond to it with an empty page although rows follow. The response does not tell these cases apart, so
+/// the listing then continues by time, from the last row.
 package struct StoreListing: Sendable {
     /// The reason why a listing cannot be continued.
     package enum Fault: Error, Equatable, CustomStringConvertible {
@@ -21,8 +21,8 @@ package struct StoreListing: Sendable {
     private let first: StoreQuery
     /// The number of cursors since the last start by time.
     private var cursorCount = 0
-    /// The cursor of a page whose number is a power of two. A cycle comes back to it sooner or later (Brent's algorithm), so that the memory
-    /// does not grow with the number of pages.
+    /// The cursor of the last page whose number was a power of two. A cycle comes back to it sooner or later (Brent's algorithm), so the
+    /// memory does not grow with the number of pages.
     private var landmark: String?
     /// The time of the last row, if the query includes data.
     private var lastRow: Timestamp?
@@ -36,7 +36,7 @@ package struct StoreListing: Sendable {
 
     /// Takes the response to ``query``, which then asks for the next page.
     ///
-    /// - Returns: The rows of the page without those that the listing has met again because it continued by time.
+    /// - Returns: The page's rows, without rows that the listing has met again because it continued by time.
     @discardableResult
     package mutating func take(_ page: StorePage) throws(Fault) -> [StorePage.Row] {
         if let cursor = page.cursor {
@@ -69,7 +69,8 @@ package struct StoreListing: Sendable {
             return restart()
         }
         guard let lastRow else { throw .stalled }
-        // More rows of one time than fit into a page cannot be told apart by time. The next nanosecond makes sure that the listing ends.
+        // If more rows have the same time than fit into a page, time cannot tell them apart. The next nanosecond makes sure that the
+        // listing ends.
         let next = max(lastRow, query.startTime?.advanced(by: .nanoseconds(1)) ?? lastRow)
         query.startTime = next
         isComplete = query.endTime.map { $0 < next } ?? false

@@ -4,7 +4,7 @@ package import JSON
 import StatusCrypto
 import Wire
 
-/// A query of a node's store (WAKU_REST.md §1.5).
+/// A query to a node's store (WAKU_REST.md §1.5).
 package struct StoreQuery: Sendable, Equatable {
     package var pubsubTopic: String?
     /// The content topics to return. Empty returns all. Many stores refuse more than ten.
@@ -45,7 +45,7 @@ package struct StoreQuery: Sendable, Equatable {
     }
 }
 
-/// One page of a store's response.
+/// A page in a store's response.
 package struct StorePage: Sendable {
     package struct Row: Sendable {
         /// The opaque hash: hex or base64, depending on the node.
@@ -94,7 +94,7 @@ package struct StorePage: Sendable {
 package struct StoreResponseJSON: Sendable {
     /// The maximum number of rows: ten times the largest page of any node (WAKU_REST.md §1.5). Rows take memory without bound otherwise.
     static let maximumRowCount = 1_000
-    /// The maximum length of a hash or cursor: several times that of the longest known notation, hexadecimal with 66 characters.
+    /// Several times as long as the longest known notation for a hash or cursor, which is hexadecimal with 66 characters.
     static let maximumHashLength = 256
 
     var statusCode = 200

@@ -4,26 +4,27 @@ package import HTTPClient
 import JSON
 import Wire
 
-/// The REST API of a Waku node (WAKU_REST.md §1): nwaku, its successors, or go-waku.
+/// A Waku node's REST API (WAKU_REST.md §1): nwaku, its successors, or go-waku.
 ///
-/// A node closes each connection after its response, and its relay cache has one reader: do not use one node from two programs.
+/// A node closes each connection after its response, and its relay cache is for a single reader, so do not use the same node from two
+/// programs.
 package struct WakuNode: HoldsSecret, Sendable {
-    /// The timeout of a command: twice the node's own timeout of publishing (WAKU_REST.md §1.2).
+    /// The timeout for a command: twice the node's own timeout for publishing (WAKU_REST.md §1.2).
     package static let commandTimeout = Duration.seconds(10)
-    /// The timeout of a read: a full cache of large messages takes long, and messages that are not read to the end are lost.
+    /// The timeout for a read: a full cache of large messages takes long, and messages that are not read to the end are lost.
     package static let readTimeout = Duration.seconds(30)
-    /// The maximum size of a batch. A full cache of ordinary messages is 11 MB (WAKU_REST.md §3).
+    /// The largest batch to read. A full cache of ordinary messages takes 11 MB (WAKU_REST.md §3).
     static let maximumBatchByteCount = 64 << 20
     /// The maximum number of messages in a batch: more than the largest cache that nodes can keep (WAKU_REST.md §2.1). Small messages take
     /// many times their size in memory.
     static let maximumBatchCount = 131_072
-    /// A message has ten members with those of its proof.
+    /// A message has ten members, including its proof's.
     static let maximumBatchValueCount = 16 * maximumBatchCount
-    /// The payloads of a listing that is kept in memory: four full pages.
+    /// A listing is kept in memory, so its payloads are limited to four full pages.
     static let maximumListingByteCount = 4 * maximumBatchByteCount
     static let maximumAnswerByteCount = 64 << 10
 
-    /// The name of the node among several: its URL without scheme and user, because a password must not reach the log.
+    /// The node's name among several: its URL without scheme and user, because a password must not reach the log.
     package let name: String
     private let url: String
     /// The client that sends the requests.
@@ -49,7 +50,7 @@ package struct WakuNode: HoldsSecret, Sendable {
         self.readTimeout = readTimeout
     }
 
-    /// Subscribes the node to all of the pubsub topics, or to none on failure. Nothing unsubscribes it, which nodes do not survive
+    /// Subscribes the node to all the pubsub topics, or to none on failure. Nothing unsubscribes it, which nodes do not survive
     /// (WAKU_REST.md §2.6).
     package func subscribe(to pubsubTopics: [String]) async throws(NodeError) {
         _ = try await send(.post, "/relay/v1/subscriptions", body: JSONText.array(pubsubTopics))
@@ -90,7 +91,7 @@ package struct WakuNode: HoldsSecret, Sendable {
         NodeKind(answer: try await send(.post, messagesPath(envelope.pubsubTopic), body: MessageJSON.request(envelope.message)))
     }
 
-    /// Returns the node's health in its own words, without an issue if it has no health check.
+    /// Returns the node's health in its own words. Without a health check, a node counts as healthy.
     package func health() async throws(NodeError) -> NodeHealth {
         do {
             return try read(try await send(.get, "/health")) { reader throws(JSONError) in try NodeHealth(reading: &reader) }
@@ -99,9 +100,9 @@ package struct WakuNode: HoldsSecret, Sendable {
         }
     }
 
-    /// Returns one page of the node's store, or of a peer's.
+    /// Returns a page from the node's store, or from a peer's.
     ///
-    /// - Throws: `refused`, also for a failure of the peer, which the node reports inside an HTTP 200.
+    /// - Throws: `refused`, also if the peer failed, which the node reports inside an HTTP 200.
     package func storePage(_ query: StoreQuery) async throws(NodeError) -> StorePage {
         let body = try await send(
             .get, "/store/v3/messages?" + query.parameters, timeout: readTimeout, maximumByteCount: Self.maximumBatchByteCount)
@@ -112,7 +113,7 @@ package struct WakuNode: HoldsSecret, Sendable {
         return answer.page
     }
 
-    /// Reads all pages of a query in sequence, for a caller that expects few.
+    /// Reads a query's pages in sequence, for a caller that expects few.
     ///
     /// - Throws: `unintelligible`, also for more pages than fit into memory.
     package func storeMessages(
@@ -166,7 +167,7 @@ package struct WakuNode: HoldsSecret, Sendable {
         }
     }
 
-    /// Whether a 404 means that the node is not subscribed to the topic: without text at nwaku, with one of two texts at go-waku
+    /// Whether a 404 means that the node is not subscribed to the topic: without text at nwaku, with either of two texts at go-waku
     /// (WAKU_REST.md §0). Any other text is about the node, or from a proxy.
     private static func isNotSubscribed(_ text: String) -> Bool {
         ["", "no subscription found for pubsubTopic", "consume channel is closed for subscription"].contains(text)

@@ -4,13 +4,13 @@ import StatusCrypto
 import Tasks
 import WakuREST
 
-/// Decides which queries of a node's store the transport makes for one pubsub topic, so that the server misses no message that the store
-/// holds. Events go in, the next action comes out.
+/// Decides how the transport queries a node's store for a pubsub topic, so that the server does not miss any message that the store holds.
+/// Events go in, the next action comes out.
 ///
 /// After every gap it backfills from the history checkpoint to now. Every minute it compares the hashes in the store with the known hashes,
-/// and every five minutes those of the last 70 minutes: a node fetches messages that it missed from its peers up to an hour later. Each is a
-/// pass over a window of time. Only a completed pass moves the checkpoint. The checkpoint is a time of the server's clock: no sender's
-/// timestamp moves it.
+/// and every five minutes it does so for the last 70 minutes, because a node fetches messages that it missed from its peers up to an hour
+/// later. Each is a pass over a window of time, and only a completed pass moves the checkpoint. The checkpoint is a time on the server's
+/// clock, so no sender's timestamp moves it.
 struct HistorySync {
     enum Work: Equatable {
         /// Read the checkpoint.
@@ -19,13 +19,13 @@ struct HistorySync {
         case wait
         /// Query the node's store.
         case ask(StoreQuery)
-        /// Offer the messages to the receiver. When it has accepted them, all of the hashes are known.
+        /// Offer the messages to the receiver. Once it has accepted them, all the hashes are known.
         case offer([WakuEnvelope], hashes: [Digest32])
         /// Save the checkpoint.
         case save(Timestamp)
     }
 
-    /// The next step, and the effects of the last event.
+    /// The next step, and what came of the last event.
     struct Action: Equatable {
         var work: Work
         /// The time to wait before the work, unless an event arrives. Nil waits for an event only.
@@ -50,7 +50,7 @@ struct HistorySync {
         case waited
         case page(StorePage)
         case accepted
-        /// The receiver has no capacity: the offer is repeated, and nothing more is fetched meanwhile.
+        /// The receiver lacks capacity, so the offer is repeated, and nothing more is fetched meanwhile.
         case overloaded
         case saved
         /// The work failed, with a reason in words for an operator.
@@ -67,21 +67,20 @@ struct HistorySync {
 
     static let interval = Duration.seconds(60)
     /// The interval by which a window begins before the checkpoint. An archive accepts messages up to 20 s older than its clock, its clock
-    /// may be some seconds off ours, and messages need time to reach it (WAKU_REST.md §3).
+    /// may be a few seconds off ours, and messages need time to reach it (WAKU_REST.md §3).
     static let margin = Duration.seconds(60)
     /// The age at which a comparison ends: younger messages may still be in transit (WAKU_REST.md §3).
     static let settledAge = Duration.seconds(20)
     /// The longest window. A long gap is backfilled in several windows, so that a restart repeats only the last.
     static let maximumWindow = Duration.seconds(3_600)
-    /// The longest window whose hashes are listed first. Most messages of a short window are known, and hashes identify the others. Most
-    /// messages of a longer window are unknown: listing hashes first would only add requests.
+    /// The longest window whose hashes are listed first. In a short window most messages are known, and hashes identify the rest. In a
+    /// longer window most are unknown, so listing hashes first would only add requests.
     static let maximumHashWindow = Duration.seconds(300)
     /// The interval between the starts of two comparisons that look back beyond the checkpoint.
     static let lookBackInterval = Duration.seconds(300)
-    /// The period that they compare: the hour that `--store-sync` covers, the time between two of its rounds, and its jitter (WAKU_REST.md
-    /// §2.4).
+    /// How far they look back: the hour that `--store-sync` covers, the time between two sync rounds, and the jitter (WAKU_REST.md §2.4).
     static let lookBack = Duration.seconds(70 * 60)
-    /// The longest window of a look back, so that gaps and the comparison of the last minute do not wait for all of it.
+    /// The longest window in a look back, so that gaps and the last minute do not have to wait until it is compared as a whole.
     static let lookBackWindow = Duration.seconds(600)
     /// The minimum time to list a window. A longer window has as long as it covers: a node that needs more time never catches up.
     static let minimumListingTime = Duration.seconds(600)
@@ -90,7 +89,7 @@ struct HistorySync {
     static let firstLookBack = Duration.seconds(24 * 3_600)
     /// The maximum number of hashes in a single request, as in the reference clients (WAKU_REST.md §3).
     static let maximumHashCount = 50
-    /// The time within which the receiver decides the registrations of a full intake of 4,096 messages, and is then interested in their
+    /// How long the receiver takes at most to decide the registrations in a full intake of 4,096 messages. It is then interested in their
     /// topics.
     static let topicDelay = Duration.seconds(5)
     /// The maximum number of unwanted messages remembered until the window's registrations are decided: 18 a second, about 10 MB.
@@ -99,7 +98,7 @@ struct HistorySync {
     static let overloadDelay = Duration.seconds(1)
     static let endless = "the store's pages do not end"
     static let backOff = BackOff(first: .seconds(1), longest: interval, minimumShare: 1)
-    /// The number of comparisons after which a gap is reviewed once: a node that was down itself fetches up to six hours from its peers, but
+    /// How many comparisons to wait before a gap is reviewed once: a node that was down itself fetches up to six hours from its peers, but
     /// only after its start (`--store-resume`, WAKU_REST.md §2.4).
     static let comparisonsBeforeReview = 10
 
@@ -122,7 +121,7 @@ struct HistorySync {
         var kind: Kind
         /// The period that the pass covers, without the margin before it.
         var window: ClosedRange<Timestamp>
-        /// The end of the period whose messages were in the store when the pass began.
+        /// Messages up to this time were in the store when the pass began.
         var settled: Timestamp
         var listing: StoreListing
         /// The time by which the listing has to be complete.
@@ -145,7 +144,7 @@ struct HistorySync {
     private var openGapCount = 0
     /// The number of gaps that the passes in progress fill.
     private var closingGapCount = 0
-    /// The start of the gap to review.
+    /// Where the gap to review starts.
     private var reviewStart: Timestamp?
     private var remainingComparisons = 0
     /// The start of the period before the checkpoint that is still to be compared, or nil if there is none.
@@ -154,7 +153,7 @@ struct HistorySync {
     private var foreign: [Foreign] = []
     private var pageSize = Self.maximumPageSize
     private var failureCount = 0
-    /// The number of listings of the window that failed because the store's pages lead nowhere, and the last reason.
+    /// How often the window could not be listed because the store's pages lead nowhere, and the last reason.
     private var stalls = (count: 0, reason: String?.none)
     private var isInterrupted = false
     /// The time at which unwanted messages are checked again.
@@ -166,7 +165,7 @@ struct HistorySync {
     /// - Parameters:
     ///   - peerAddress: The multiaddress of another node whose store is queried, or nil for the node's own store.
     ///   - wants: Whether the server is interested in this content topic at the moment.
-    ///   - isKnown: Whether the message needs no further processing.
+    ///   - isKnown: Whether the server has already dealt with the message.
     ///   - forgottenUntil: The time up to which `isKnown` has forgotten messages early, or nil.
     init(
         pubsubTopic: String, peerAddress: String?, wants: @escaping @Sendable (_ contentTopic: String) -> Bool,
@@ -179,7 +178,7 @@ struct HistorySync {
         self.forgottenUntil = forgottenUntil
     }
 
-    /// Returns the start of the period that a look back compares: what is forgotten would be fetched again and again.
+    /// Returns the time from which a look back compares. It leaves out what is forgotten, which would be fetched again and again.
     static func lookBackStart(at now: Timestamp, forgottenUntil: Timestamp?) -> Timestamp {
         let start = now.advanced(by: .zero - lookBack)
         return forgottenUntil.map { max(start, $0.advanced(by: margin)) } ?? start
@@ -208,7 +207,7 @@ struct HistorySync {
             checkpoint = stored
             openGapCount > 0 ? begin(at: now) : next(.wait, after: nil)
         case .waited:
-            // An interruption replaces other work by a wait. The missing messages of a page stay to be fetched.
+            // An interruption replaces other work by a wait. A page's missing messages then still have to be fetched.
             guard step.work == .wait else { break }
             if pass == nil { begin(at: now) } else { reconsider() }
         case .page(let page): take(page, at: now)
@@ -247,7 +246,7 @@ struct HistorySync {
         if step.work != .wait { step.delay = .zero } else if pass == nil { begin(at: now) }
     }
 
-    /// Begins the pass over the next window: of a gap or of the last minute, or of what a look back has left.
+    /// Begins the pass over the next window: in a gap, in the last minute, or in what a look back has left.
     private mutating func begin(at now: Timestamp) {
         if openGapCount == 0, closingGapCount == 0, let lookBackStart, let checkpoint {
             let end = min(checkpoint, lookBackStart.advanced(by: Self.lookBackWindow))
@@ -311,7 +310,7 @@ struct HistorySync {
         }
     }
 
-    /// Starts to look back if it is time to, and to review the last gap. Almost all of the messages are known by now, so hashes suffice.
+    /// Starts to look back if it is time to, and to review the last gap. Almost all messages are known by now, so hashes suffice.
     private mutating func scheduleLookBack(at now: Timestamp) {
         // The clock may have been set back.
         let due = min(nextLookBack ?? now.advanced(by: Self.lookBackInterval), now.advanced(by: Self.lookBackInterval))
@@ -328,7 +327,7 @@ struct HistorySync {
 
     // MARK: Inside a window
 
-    /// Selects the next step: missing messages of the page, the next page, another check of unwanted messages, the checkpoint.
+    /// Selects the next step: the page's missing messages, the next page, another check of unwanted messages, the checkpoint.
     private mutating func proceed() {
         guard let pass else { return }
         if !pass.missing.isEmpty {
@@ -400,7 +399,7 @@ struct HistorySync {
         proceed()
     }
 
-    /// Fetches unwanted messages of the window on topics that have become of interest: a registration in the window adds query topics, and
+    /// Fetches the window's unwanted messages whose topics have become of interest: a registration in the window adds query topics, and
     /// queries later in the window were skipped.
     private mutating func reconsider() {
         pass?.hasReconsidered = true
@@ -416,7 +415,7 @@ struct HistorySync {
         failureCount = 0
     }
 
-    /// Lists the window again after growing delays, because the pages of the node lead nowhere.
+    /// Lists the window again after growing delays, because the node's pages lead nowhere.
     private mutating func stall(_ reason: String, at now: Timestamp) {
         stalls = (stalls.count + 1, reason)
         failureCount = stalls.count - 1

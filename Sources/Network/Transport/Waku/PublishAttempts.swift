@@ -27,20 +27,20 @@ enum PublishFailure: String, MetricLabels {
 
 /// The rules about messages that a node did not accept.
 enum PublishAttempts {
-    /// The number of consecutive failures after which a node counts as failed: some seconds, in which a node recovers from a short
+    /// The number of consecutive failures after which a node counts as failed: a few seconds, in which a node recovers from a short
     /// disturbance (WAKU_REST.md §3).
     static let maximumCount = 4
     /// The maximum difference between a message's timestamp and an archive's clock (WAKU_REST.md §1.5).
     static let maximumAge = Duration.seconds(20)
 
-    /// Whether archives would still keep the envelope. The node sets the timestamp of an envelope without one.
+    /// Whether archives would still keep the envelope. If an envelope lacks a timestamp, the node sets it.
     static func isFresh(_ envelope: WakuEnvelope, at now: Timestamp) -> Bool {
         guard let nanoseconds = envelope.message.timestamp, nanoseconds != 0 else { return true }
         let timestamp = Timestamp(nanoseconds: nanoseconds)
         return now.advanced(by: .zero - maximumAge) <= timestamp && timestamp <= now.advanced(by: maximumAge)
     }
 
-    /// Whether the failure is of the node and not of the message.
+    /// Whether the node failed, so that the message may be accepted elsewhere or later.
     static func mayPass(_ error: NodeError) -> Bool {
         switch error {
         case _ where error.isQuotaExhausted: true

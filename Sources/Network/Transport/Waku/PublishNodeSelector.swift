@@ -2,10 +2,10 @@ import Envelope
 import Tasks
 import WakuREST
 
-/// Selects the node that publishes the next message. The nodes alternate. A node with an issue, or one whose last POST failed, is selected
-/// only if no other node is left.
+/// Selects the node that publishes the next message. The nodes alternate. Nodes with an issue, and nodes that pause because their last POST
+/// failed, are selected only if no other node is left.
 struct PublishNodeSelector {
-    /// A node's pause after a failed POST. When the pause ends, one message at a time tests whether the node works again.
+    /// A node's pause after a failed POST. When the pause ends, the next messages show whether the node works again.
     static let backOff = BackOff(first: .seconds(1), longest: .seconds(30), minimumShare: 1)
     /// The shortest time without a response after which another node gets the message as well. A client waits 3 s for a reply
     /// (WAKU_REST.md §3), and a healthy node responds within milliseconds.
@@ -17,7 +17,7 @@ struct PublishNodeSelector {
         case accepted(NodeKind, after: Duration)
         case failed
         /// The node has sent as many messages as RLN permits in this epoch. It pauses like a node that failed, because no response tells
-        /// whether an epoch lasts one second or ten minutes.
+        /// whether an epoch lasts a second or ten minutes.
         case quotaExhausted
         /// The task was cancelled, for example because another node accepted the message first.
         case cancelled
@@ -26,7 +26,7 @@ struct PublishNodeSelector {
     }
 
     private struct Node {
-        /// The maximum number of POSTs in flight. A node of unknown kind gets one at a time.
+        /// The maximum number of POSTs in flight. While the node's kind is unknown, it is 1.
         var limit: Int
         var inFlightCount = 0
         /// The number of consecutive failures.
@@ -35,7 +35,7 @@ struct PublishNodeSelector {
         var isQuotaExhausted = false
         /// Whether a POST had no response in time, and none has succeeded since.
         var isSilent = false
-        /// The moving average of the time until the node accepts a message.
+        /// How long the node takes to accept a message, as a moving average.
         var usualTime = Duration.zero
 
         var hasCapacity: Bool { inFlightCount < (isSilent ? 1 : limit) }
@@ -53,12 +53,12 @@ struct PublishNodeSelector {
         nodes = Array(repeating: Node(limit: limit ?? 1), count: count)
     }
 
-    /// Takes a slot of a node for one POST.
+    /// Takes a slot at a node for a POST.
     ///
     /// - Parameters:
     ///   - excluded: The nodes that must not get this message, because they had it already.
     ///   - troubled: The nodes with an issue, which hardly accept a message.
-    /// - Returns: A node to be passed to `release`, or nil while the nodes to prefer have no free slot.
+    /// - Returns: A node to be passed to `release`, or nil while all slots of the preferred nodes are taken.
     mutating func acquire(besides excluded: Set<Int>, troubled: Set<Int>, at now: Timestamp) -> Int? {
         let candidates = nodes.indices.map { (next + $0) % nodes.count }.filter { !excluded.contains($0) }
         let working = candidates.filter { !troubled.contains($0) && nodes[$0].pauseEnd ?? now <= now }
@@ -95,7 +95,7 @@ struct PublishNodeSelector {
     /// The time without a response after which another node gets the message as well.
     func silence(of node: Int) -> Duration { max(Self.minimumSilence, nodes[node].usualTime * Self.silenceFactor) }
 
-    /// Records that a POST had no response in time: until the node accepts a message it gets one at a time.
+    /// Records that a POST had no response in time: until the node accepts a message, it gets its POSTs singly.
     mutating func recordSilence(of node: Int) { nodes[node].isSilent = true }
 
     /// Whether the node failed too often in a row for a short disturbance. A node without quota works.

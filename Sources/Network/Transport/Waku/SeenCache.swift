@@ -1,18 +1,18 @@
 import Bytes
 import Envelope
 
-/// The hashes of messages that need no further processing: accepted messages, unwanted ones, and the server's own.
+/// The hashes of messages that are dealt with: accepted messages, unwanted messages, and the server's own.
 ///
-/// The hashes are in generations by the time of their arrival, which expire as a whole. At its limit the cache drops the oldest generation
+/// The hashes are grouped by arrival time into generations, which expire as a whole. At its limit the cache drops the oldest generation
 /// early. A message whose hash was dropped is read again, and the receiver's journal recognises it.
 struct SeenCache {
     /// The minimum time for which a hash is kept, below the limit: the longest comparison with a store, and clocks that differ.
     static let lifetime = HistorySync.lookBack + .seconds(300)
     /// The maximum number of hashes: enough for 233 messages a second. They take 68 MB, and 5 MB at 20 messages a second.
     static let maximumCount = 1_048_576
-    /// The longest time that a generation takes hashes, by which some are kept longer than the others.
+    /// How long a generation takes hashes at most. It expires with its youngest hash, so the oldest is kept longer by up to this.
     static let generationLength = Duration.seconds(300)
-    /// The number of generations of a full cache.
+    /// How many generations a full cache has.
     private static let generationCount = 16
 
     private struct Generation {

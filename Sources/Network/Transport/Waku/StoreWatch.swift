@@ -4,13 +4,13 @@ import Wire
 
 /// Notices when a node's own store lacks messages that the node delivered, and when the node delivers most messages late.
 ///
-/// It is told about each poll, and about each period of the store that was listed to the end: the minutes that it judges are those in which
-/// the store responds. All times are of the server's clock, and between the two polls that a message arrived between.
+/// It is told about each poll, and about each period that was listed from the store to the end, so it judges only minutes in which the
+/// store responds. All times are on the server's clock. Of an arrival, only the two polls between which it happened are known.
 struct StoreWatch {
-    /// The oldest message that a store has to accept. Archives accept 20 s (WAKU_REST.md §1.5). Clocks differ by some seconds.
+    /// The oldest message that a store has to accept. Archives accept 20 s (WAKU_REST.md §1.5). Clocks differ by a few seconds.
     static let maximumAge = Duration.seconds(15)
-    /// The age of a message that arrives late: a filter subscriber that hangs delays it by 20 s (WAKU_REST.md §2.6). Later messages come
-    /// from senders with wrong clocks, or are repeated.
+    /// A message of this age arrives late: a filter subscriber that hangs delays it by 20 s (WAKU_REST.md §2.6). Later messages come from
+    /// senders with wrong clocks, or are repeated.
     static let lateAge = maximumAge...Duration.seconds(40)
     /// The minimum number of messages that a store lacks in a bad minute.
     static let minimumLackingCount = 3
@@ -23,7 +23,7 @@ struct StoreWatch {
     /// The maximum number of messages that wait for their listing: two minutes of 500 a second.
     static let maximumPendingCount = 65_536
 
-    /// The result of the last minutes.
+    /// What the last minutes have shown.
     struct Findings: Equatable {
         /// Whether the store lacks more than half of the messages that it should have.
         var lacksMessages = false
@@ -31,7 +31,7 @@ struct StoreWatch {
         var isLate = false
     }
 
-    /// A finding that starts after three bad minutes in a row. It ends with a good one. A minute with few messages is neither.
+    /// A finding that starts after three bad minutes in a row, and ends with a good minute. A minute with few messages is neither.
     private struct Streak {
         private var badCount = 0
         private(set) var isOn = false
@@ -59,7 +59,7 @@ struct StoreWatch {
     /// Counts a poll's messages.
     ///
     /// - Parameters:
-    ///   - hashes: The hashes of the messages, in the same order.
+    ///   - hashes: The messages' hashes, in the same order.
     ///   - start: The request's time, after which the next poll's messages arrived.
     ///   - end: The response's time.
     mutating func polled(_ envelopes: [WakuEnvelope], hashes: [Digest32], from start: Timestamp, to end: Timestamp) {
@@ -70,7 +70,7 @@ struct StoreWatch {
             counts.arrived += 1
             let age = sent.duration(to: end)
             if let earliest, sent.duration(to: earliest) >= Self.lateAge.lowerBound, age <= Self.lateAge.upperBound { counts.late += 1 }
-            // The hash of a topic that is not UTF-8 is not the node's.
+            // If the topic is not UTF-8, the node has another hash.
             guard !envelope.message.ephemeral, age >= .zero, age <= Self.maximumAge, pending.count < Self.maximumPendingCount,
                 !envelope.message.contentTopic.unicodeScalars.contains("\u{FFFD}")
             else { continue }
@@ -83,7 +83,7 @@ struct StoreWatch {
         for hash in hashes where pending.removeValue(forKey: hash) != nil { counts.found += 1 }
     }
 
-    /// Judges the last minute, as soon as it is one, after a period was listed to the end.
+    /// Judges the last minute, once it is over, after a period was listed to the end.
     mutating func completed(_ period: ClosedRange<Timestamp>, at now: Timestamp) {
         for (hash, sent) in pending where sent <= period.upperBound {
             pending[hash] = nil

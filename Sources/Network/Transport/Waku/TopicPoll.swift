@@ -4,16 +4,16 @@ import MetricDeclarations
 import StatusCrypto
 import Tasks
 
-/// The messages of one GET.
+/// What a GET returned.
 struct LiveBatch: Equatable {
     /// New messages on topics of interest.
     var wanted: [WakuEnvelope] = []
-    /// The hashes of all messages, including unwanted ones: the comparison with the node's store needs them to find missed messages.
+    /// The hashes of all messages, even if they are unwanted: the comparison with the node's store needs them to find missed messages.
     var hashes: [Digest32] = []
-    /// The number of messages of an unsupported version, which are neither offered nor remembered: the hash does not cover the version, so
-    /// a remembered one would suppress its valid twin.
+    /// The number of messages with an unsupported version, which are neither offered nor remembered: the hash does not cover the version,
+    /// so a remembered hash would suppress the message's valid twin.
     var unreadableCount = 0
-    /// The number of messages of an earlier batch that have become of interest since.
+    /// The number of messages from an earlier batch that have become of interest since.
     var reconsideredCount = 0
 
     /// The number of messages that the node's cache held.
@@ -22,7 +22,7 @@ struct LiveBatch: Equatable {
 
 /// The reason why live messages may have been missed.
 enum Gap: String, MetricLabels {
-    /// Startup.
+    /// Nothing was received before the start.
     case start
     /// The node did not respond, or a response was lost: a GET is destructive.
     case outage
@@ -36,10 +36,10 @@ enum Gap: String, MetricLabels {
     static let labelNames = ["cause"]
 }
 
-/// Decides the next request for one pubsub topic of a node. Events go in, the next action comes out.
+/// Decides what to request next from a node for a pubsub topic. Events go in, the next action comes out.
 struct TopicPoll {
     enum Work: Equatable {
-        /// Take the messages of the node's cache.
+        /// Take the messages from the node's cache.
         case take
         /// Subscribe the node to the topic: it was restarted, or is new.
         case subscribe
@@ -47,7 +47,7 @@ struct TopicPoll {
         case offer(LiveBatch)
     }
 
-    /// A change of the reception.
+    /// A change in the reception.
     enum Reception: Equatable {
         /// The node delivers no messages any more.
         case interrupted
@@ -55,7 +55,7 @@ struct TopicPoll {
         case gap(Gap)
     }
 
-    /// The next step, and the effects of the last event.
+    /// The next step, and what came of the last event.
     struct Action: Equatable {
         var work: Work
         /// The time to wait before the work.
@@ -65,7 +65,7 @@ struct TopicPoll {
         var reception: Reception?
         /// Set when the node's cache proved smaller than configured: batches of this size count as an overflow from now on.
         var overflowCount: Int?
-        /// Set when the node did not deliver messages of its store although its cache was never full: another reader takes them.
+        /// Set when the node did not deliver messages that its store has, although its cache was never full: another reader takes them.
         var hasOtherReader = false
     }
 
@@ -74,7 +74,7 @@ struct TopicPoll {
         case notSubscribed
         case subscribed
         case accepted
-        /// The receiver has no capacity for the batch. Neither it nor the node is faulty.
+        /// The receiver lacks capacity for the batch. Neither it nor the node is faulty.
         case shed
         /// The node's store has messages that no GET returned, although no batch looked like an overflow.
         case missed
@@ -92,13 +92,13 @@ struct TopicPoll {
     private let interval: Duration
     private let usesHistory: Bool
     private let backOff: BackOff
-    /// The batch size that counts as a sign of a full cache.
+    /// Batches of at least this size suggest a full cache.
     private var overflowCount: Int
     private var largestBatchCount = 0
     private var failureCount = 0
     /// Whether the node was subscribed since the last successful GET.
     private var hasSubscribed = false
-    /// The cause of the interruption while no messages are received.
+    /// While no messages are received, the cause.
     private var interruption: Gap? = .start
     private var lastBatchIsLarge = false
     private var isShedding = false
@@ -108,9 +108,9 @@ struct TopicPoll {
 
     /// - Parameters:
     ///   - interval: The time between two GETs if the first returned few messages.
-    ///   - cacheShare: The node's cache capacity divided by the number of polled topics. A full cache holds at least that many messages of
-    ///     one of them (WAKU_REST.md §2.1 and §3).
-    ///   - usesHistory: Whether the node's store is used to fetch messages later for which the receiver has no capacity.
+    ///   - cacheShare: The node's cache capacity divided by the number of polled topics. A full cache holds at least that many messages on
+    ///     some topic (WAKU_REST.md §2.1 and §3).
+    ///   - usesHistory: Whether messages for which the receiver lacks capacity are fetched later, from the node's store.
     init(interval: Duration, cacheShare: Int, usesHistory: Bool = true) {
         self.interval = interval
         self.usesHistory = usesHistory

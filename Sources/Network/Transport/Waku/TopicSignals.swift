@@ -10,7 +10,7 @@ final class TopicSignals: Sendable {
     }
 
     private let pending = Mutex(Pending())
-    /// The watch of the node's store, or nil if the node's own store is not queried.
+    /// The watch over the node's store, or nil if the node's own store is not queried.
     private let storeWatch: Mutex<StoreWatch?>
     private let historySignal = Notify()
 
@@ -18,9 +18,9 @@ final class TopicSignals: Sendable {
         storeWatch = Mutex(watchesStore ? StoreWatch() : nil)
     }
 
-    /// Tells the watch of the node's store what happened.
+    /// Tells the watch over the node's store what happened.
     ///
-    /// - Returns: The result of the closure, or nil if the store is not watched.
+    /// - Returns: The closure's result, or nil if the store is not watched.
     @discardableResult
     func watchStore<Result>(_ change: (inout StoreWatch) -> Result) -> Result? {
         storeWatch.withLock { watch in
@@ -43,7 +43,7 @@ final class TopicSignals: Sendable {
         pending.withLock { $0.hasMissed = true }
     }
 
-    /// - Returns: The next event, each one once, or nil.
+    /// - Returns: The next event, each only once, or nil.
     func nextForHistory() -> HistorySync.Event? {
         pending.withLock { pending in
             if pending.gapCount > 0 {

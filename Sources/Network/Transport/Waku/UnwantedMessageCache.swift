@@ -15,7 +15,7 @@ struct UnwantedMessageCache {
     static let lifetime = HistorySync.topicDelay
     /// The maximum payload of an entry. A query for a hundred keys takes 10 KB. Longer messages arrive on the server's own topics.
     static let maximumPayloadByteCount = 16 << 10
-    /// The maximum total of payloads: hundreds of messages a second of a busy shard.
+    /// The maximum total of payloads: hundreds of messages a second on a busy shard.
     static let maximumByteCount = 4 << 20
 
     /// The entries by time of arrival.
@@ -31,7 +31,7 @@ struct UnwantedMessageCache {
         byteCount += size
     }
 
-    /// Removes and returns the entries that are wanted now, and drops expired ones.
+    /// Removes and returns the entries that are wanted now, and drops expired entries.
     mutating func take(at now: Timestamp, where wants: (_ contentTopic: String) -> Bool) -> [Entry] {
         var wanted: [Entry] = []
         entries.removeAll { entry, end in

@@ -33,10 +33,10 @@ package struct WakuMetrics: Sendable {
     let lastPollAge = Self.lastPollAge.gauge()
     let checkpointAge = Self.checkpointAge.gauge()
     let comparedPeriod = Self.comparedPeriod.gauge()
-    /// A gauge for each node: 1 if it has no issue.
+    /// A gauge for each node: 1 while it is free of issues.
     let nodesUp: [Meter]
 
-    /// - Parameter nodes: The names of the nodes.
+    /// - Parameter nodes: The nodes' names.
     init(nodes: [String]) { nodesUp = nodes.map { Self.nodeUp.gauge($0) } }
 
     func count(_ outcome: PollOutcome) { polls[outcome]?.increment() }

@@ -6,7 +6,7 @@ import Synchronization
 import Tasks
 import WakuREST
 
-/// The history task of a pubsub topic, which performs the work that `HistorySync` decides.
+/// The history task for a pubsub topic, which performs the work that `HistorySync` decides.
 extension WakuNodeLink {
     func followHistory(of topic: String, _ receiver: any EnvelopeReceiver, _ signals: TopicSignals) async {
         var history = HistorySync(
@@ -26,7 +26,7 @@ extension WakuNodeLink {
         }
     }
 
-    /// Tells the watch of the node's own store what the store has listed, and reports its findings.
+    /// Tells the watch what the node's own store has listed, and reports what it finds.
     private func watchStore(_ topic: String, _ event: HistorySync.Event, _ action: HistorySync.Action, _ signals: TopicSignals) {
         let now = base.wallClock.now()
         let findings = signals.watchStore { watch in
@@ -48,9 +48,10 @@ extension WakuNodeLink {
         clock is wrong
         """
 
-    /// Returns the node's own checkpoint or, until it has one, the checkpoint of a transport with a single node.
+    /// Returns the node's own checkpoint or, until it exists, the checkpoint that a transport with a single node saved.
     ///
-    /// The checkpoint of a server that ignored messages of version 0 moves back by a day, once and durably: they lie before it.
+    /// If the server ignored messages with version 0 until now, the checkpoint moves back by a day, once and durably, because they lie
+    /// before it.
     private func checkpoint(of topic: String) async throws -> Timestamp? {
         let (checkpoints, name) = (base.checkpoints, checkpointName(of: topic))
         let own = try await checkpoints.checkpoint(of: name)
@@ -68,7 +69,7 @@ extension WakuNodeLink {
         return checkpoint
     }
 
-    /// Returns the name under which the server keeps, among the checkpoints, the time of its first start that reads version 0.
+    /// Returns the name under which the server keeps, among the checkpoints, when it first started with support for version 0.
     static func markOfBothVersions(of checkpointName: String) -> String { "\(checkpointName), versions 0 and 1" }
 
     private func carryOut(_ work: HistorySync.Work, _ receiver: any EnvelopeReceiver, _ topic: String) async -> HistorySync.Event {

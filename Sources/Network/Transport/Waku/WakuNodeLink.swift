@@ -7,7 +7,7 @@ import Synchronization
 import WakuREST
 import Wire
 
-/// The link to one node: polls each pubsub topic, fills gaps from the node's store, and watches the node's health.
+/// The link to a node: polls each pubsub topic, fills gaps from the node's store, and watches the node's health.
 ///
 /// Each link follows its node's history independently: a node that was down lacks messages in its store that another node has. Only a
 /// comparison with every store finds all missed messages.
@@ -23,7 +23,7 @@ final class WakuNodeLink: Sendable {
     private let isOnly: Bool
     private let foreign = Mutex(UnwantedMessageCache())
 
-    /// - Parameter isOnly: Whether the transport has no other node.
+    /// - Parameter isOnly: Whether this is the transport's only node.
     init(node: WakuNode, isOnly: Bool, base: WakuSharedState) {
         self.node = node
         self.isOnly = isOnly
@@ -146,7 +146,7 @@ final class WakuNodeLink: Sendable {
                 hashes: late.map(\.hash) + hashes, unreadableCount: envelopes.count - readable.count, reconsideredCount: late.count))
     }
 
-    /// Returns messages of earlier batches whose topics have become of interest, because of a registration in the same batch.
+    /// Returns messages from earlier batches whose topics have become of interest since, thanks to a registration in the same batch.
     private func takeLate(_ receiver: any EnvelopeReceiver) -> [UnwantedMessageCache.Entry] {
         let late = foreign.withLock { $0.take(at: base.wallClock.now()) { receiver.isInterested(in: $0) } }
         if !late.isEmpty { base.known.withLock { $0.remove(late.map(\.hash)) } }

@@ -4,7 +4,7 @@ import ServiceLifecycle
 import Synchronization
 import Wire
 
-/// The state shared by the links to all nodes of a transport.
+/// The state that a transport's links to its nodes share.
 final class WakuSharedState: Sendable {
     let configuration: WakuTransport.Configuration
     let checkpoints: any CheckpointKeeper
@@ -15,7 +15,7 @@ final class WakuSharedState: Sendable {
     let metrics: WakuMetrics
     let known = Mutex(SeenCache())
 
-    /// - Parameter nodes: The names of the nodes.
+    /// - Parameter nodes: The nodes' names.
     init(
         nodes: [String], configuration: WakuTransport.Configuration, checkpoints: any CheckpointKeeper, clock: any Clock<Duration>,
         wallClock: WallClock, jitter: @escaping @Sendable () -> Double, logger: Logger
@@ -29,7 +29,7 @@ final class WakuSharedState: Sendable {
         self.logger = logger
     }
 
-    /// Waits between two actions, never during one: a GET is destructive, so its response must be read.
+    /// Waits between two actions, but never during an action: a GET is destructive, so its response must be read.
     ///
     /// - Returns: False if the transport is to stop.
     func pause(_ duration: Duration) async -> Bool {

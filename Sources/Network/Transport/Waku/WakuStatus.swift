@@ -7,7 +7,7 @@ final class WakuStatus: Sendable {
     private struct State {
         /// Issues by subject: a pubsub topic, its history, the node's health, publishing.
         var healthIssues: [String: String]
-        /// Conditions that leave the node usable, by subject: the node's health, a topic's store, the delay of its messages.
+        /// Conditions that leave the node usable, by subject: the node's health, a topic's store, late messages.
         var warnings: [String: String] = [:]
         /// The node's connection to its network, in its own words.
         var connection: String?
@@ -19,14 +19,13 @@ final class WakuStatus: Sendable {
         var spokenOn: Set<String> = []
         /// The number of gaps since the start, without the gap that each start has.
         var gapCount = 0
-        /// The time at which the node's store last had messages of the topic that the node did not deliver, although its cache cannot have
-        /// been full.
+        /// When the node's store last had messages on the topic that the node did not deliver, although its cache cannot have been full.
         var losses: [String: Timestamp] = [:]
     }
 
     /// The duration of silence after which a shard is hardly in use: the server's own replies are messages on it.
     static let silenceLimit = Duration.seconds(3_600)
-    /// The lifetime of the warning about another reader. The store is compared each minute, so a persistent reader is detected again and
+    /// How long the warning about another reader lasts. The store is compared each minute, so a persistent reader is detected again and
     /// again.
     static let lossLifetime = Duration.seconds(600)
 
@@ -49,10 +48,10 @@ final class WakuStatus: Sendable {
 
     func hasIssue(about subject: String) -> Bool { state.withLock { $0.healthIssues[subject] != nil } }
 
-    /// The time of the last poll of the topic that was polled longest ago, or nil before the first poll.
+    /// When the least recently polled topic was last polled, or nil before the first poll.
     var oldestPoll: Timestamp? { state.withLock { $0.polls.values.min() } }
 
-    /// The time of the newest message of any topic, or nil before the first.
+    /// When the newest message on any topic arrived, or nil before the first.
     var lastMessage: Timestamp? { state.withLock { state in state.spokenOn.compactMap { state.messages[$0] }.max() } }
 
     /// The number of gaps since the start, without the gap that each start has.
@@ -126,8 +125,8 @@ final class WakuStatus: Sendable {
         }
     }
 
-    /// Records an issue, or its end with nil, and logs each change once. Both ends of an issue have the same level. A subject that had none
-    /// since the start is usable, which is a notice.
+    /// Records an issue, or its end with nil, and logs each change once. An issue's start and end have the same level. A subject without an
+    /// issue since the start is usable, which is a notice.
     func report(_ issue: String?, about subject: String) {
         let previous = state.withLock { state in
             let previous = state.healthIssues[subject]

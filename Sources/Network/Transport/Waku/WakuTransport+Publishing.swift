@@ -8,7 +8,7 @@ import Tasks
 import WakuREST
 
 extension WakuTransport {
-    /// Publishes through one of the nodes, each of which is tried once. Waits for a free slot: a node handles few messages at a time
+    /// Publishes through any node, and tries each at most once. Waits for a free slot, because a node handles few messages at a time
     /// (WAKU_REST.md §1.2).
     ///
     /// - Throws: `outdated` if the envelope is too old for an archive, else a node's error.
@@ -25,9 +25,9 @@ extension WakuTransport {
         if let error = try await postToEach(envelope) { throw TransportError(error) }
     }
 
-    /// Posts to one node after the other until one accepts the message.
+    /// Posts to the nodes in turn until the message is accepted.
     ///
-    /// - Returns: Why no node did, preferably a reason that may pass, or nil if one did.
+    /// - Returns: Why no node accepted it, preferably a reason that may pass, or nil if a node did.
     private func postToEach(_ envelope: WakuEnvelope) async throws -> NodeError? {
         var tried: Set<Int> = []
         var failure: NodeError?
@@ -44,8 +44,8 @@ extension WakuTransport {
 
     private typealias Response = (node: Int, error: NodeError?)
 
-    /// Posts to one node, and to a second one as well if the first is silent. Both publish the same message, because its hash is the same.
-    /// A node without quota is never the second.
+    /// Posts to a node, and to a second node as well if the first is silent. Both publish the same message, because its hash is the same. A
+    /// node without quota is never the second.
     ///
     /// - Returns: The responses up to the first success. A silent node that lost the race is not among them.
     private func postHedged(_ envelope: WakuEnvelope, besides tried: Set<Int>) async throws -> [Response] {
@@ -123,7 +123,7 @@ extension WakuTransport {
         selector.update { [base] selector in selector.release(node, after: outcome, at: base.wallClock.now()) }
     }
 
-    /// Looks for the published messages in the store, and publishes the missing ones again: a node answers 200 also when it has no peer
+    /// Looks for the published messages in the store, and publishes again what is missing, because a node answers 200 even without any peer
     /// (WAKU_REST.md §1.2).
     func confirmPublished() async {
         while await base.pause(Confirmations.interval) {

@@ -6,14 +6,14 @@ import Tasks
 package import WakuREST
 import Wire
 
-/// A transport over Waku nodes' REST APIs. Each node is polled and compared separately (`WakuNodeLink`), a message that several nodes
-/// deliver is handled once, and a message is published through one of them (WAKU_REST.md §3).
+/// A transport over Waku nodes' REST APIs. Each node is polled and compared separately (`WakuNodeLink`). A message that several nodes
+/// deliver is handled once, and to publish a message, a single node suffices (WAKU_REST.md §3).
 package final class WakuTransport: MessageTransport {
     package struct Configuration: Sendable {
         package var pubsubTopics: [String]
         /// Topics on which silence is no warning: a shard that few clients use yet, or not any more.
         package var quietTopics: Set<String> = []
-        /// The time between two GETs. At most half of the time in which the busiest traffic fills the node's cache (WAKU_REST.md §3).
+        /// The time between two GETs. At most half the time in which the busiest traffic fills the node's cache (WAKU_REST.md §3).
         package var pollInterval: Duration
         /// The node's `--rest-relay-cache-capacity`.
         package var cacheCapacity: Int
@@ -23,9 +23,9 @@ package final class WakuTransport: MessageTransport {
         package var storePeerAddress: String?
         /// Whether published messages are looked up in the store, and published again if they are missing.
         package var confirmsPublishing: Bool
-        /// Whether the listings of the node's own store show what the store lacks.
+        /// Whether the node's own store is listed, which shows what it lacks.
         var watchesStore: Bool { usesHistory && storePeerAddress == nil }
-        /// The maximum number of POSTs in flight at a node. Nil uses the limit of the kind of node.
+        /// The maximum number of POSTs in flight at a node. Nil uses the limit for the node's kind.
         package var maximumPostsInFlight: Int?
 
         package init(
@@ -81,7 +81,7 @@ package final class WakuTransport: MessageTransport {
         return (isUsable ? nodeIssues : []) + perNode { $0.status.warnings(at: now) } + quotaWarnings
     }
 
-    /// The states of the nodes for operators, in the order of the settings.
+    /// The nodes' states for operators, ordered as in the settings.
     package var nodeReports: [NodeReport] {
         links.map { link in
             NodeReport(
@@ -98,7 +98,7 @@ package final class WakuTransport: MessageTransport {
         }
     }
 
-    /// Whether at least one node has no issue.
+    /// Whether at least one node is free of issues.
     private var isUsable: Bool { links.contains(where: \.status.healthIssues.isEmpty) }
 
     private var nodeIssues: [String] { perNode(\.status.healthIssues) }
