@@ -2,7 +2,7 @@ package import Bytes
 package import StatusCrypto
 package import Wire
 
-/// A verified message of a frame.
+/// A verified message from a frame.
 package struct OpenedMessage: Sendable, Equatable {
     /// The key recovered from the inner signature, which alone identifies the sender.
     package let sender: PublicKey
@@ -24,7 +24,7 @@ package enum ApplicationMetadata {
 
     /// Reads a message and recovers its sender.
     ///
-    /// - Parameter data: The data of a frame, or of an assembled set of segments.
+    /// - Parameter data: A frame's data, or what a set of segments was assembled to.
     package static func open(_ data: [UInt8]) throws(OpenError) -> OpenedMessage {
         let message: ApplicationMetadataMessage
         do {

@@ -7,14 +7,14 @@ extension RFC26 {
 
     /// A decrypted RFC 26 payload: `flags(1) ‖ length(n bytes, little-endian) ‖ data ‖ padding ‖ [signature(65)]`.
     package struct Frame: Sendable, Equatable {
-        /// The sender's data: an `ApplicationMetadataMessage`, or a segment of one.
+        /// The sender's data: an `ApplicationMetadataMessage`, or a segment of such a message.
         package let data: [UInt8]
-        /// The outer signature, well-formed, or nil if the frame has none. Its signer is *not* the message's sender: PROTOCOL.md §3.
+        /// The outer signature, well-formed, or nil if the frame is unsigned. Its signer is *not* the message's sender: PROTOCOL.md §3.
         package let signature: Signature?
         /// The signed bytes, or empty without a signature.
         private let signedBytes: [UInt8]
 
-        /// Recovers the key of the outer signature. Each call repeats the computation.
+        /// Recovers the key behind the outer signature. Each call repeats the computation.
         ///
         /// - Returns: The key, or nil if the frame is unsigned or no key can be recovered.
         package func signer() -> PublicKey? {
@@ -28,7 +28,7 @@ extension RFC26.Frame {
     private static let lengthByteCountMask: UInt8 = 0x03
     private static let signedFlag: UInt8 = 0x04
     private static let signatureByteCount = 65
-    /// The block size of padding, so that the size of a frame reveals little.
+    /// The block size of padding, so that a frame's size reveals little.
     private static let paddingBlockByteCount = 256
 
     /// Reads a decrypted frame with any padding and any high flag bits.

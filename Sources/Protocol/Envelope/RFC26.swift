@@ -6,7 +6,7 @@ package import StatusCrypto
 /// An opened frame does not identify the sender. `ApplicationMetadata` does. A frame with a segment of a longer message belongs to the set
 /// of its outer signer, which `Frame.signer()` recovers.
 package enum RFC26 {
-    /// The `version` of the messages that we send. Apps before Status 2.38 read no other one.
+    /// The `version` of the messages that we send. Apps before Status 2.38 read only this version.
     package static let messageVersion: UInt32 = 1
 
     /// Whether a message of this `version` has such a payload. Status labels its messages with 0 since version 2.40, and with 1 before:

@@ -1,6 +1,6 @@
 import Platform
 
-/// A time of the wall clock in nanoseconds since 1970, as in Waku messages (PROTOCOL.md §4). Its range ends in 2262.
+/// A wall clock time in nanoseconds since 1970, as in Waku messages (PROTOCOL.md §4). Its range ends in 2262.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var nanoseconds: Int64
 

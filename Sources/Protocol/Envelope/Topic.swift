@@ -19,7 +19,7 @@ package struct Topic: RawRepresentable, Hashable, Sendable {
 
     /// Parses exactly `/waku/1/0x` + 8 hex digits of either case + `/rfc26`.
     ///
-    /// Reads the string in place, because it runs for every message of a shard.
+    /// Reads the string in place, because it runs for every message on a shard.
     /// - Returns: The topic, or nil for any other text, which the server ignores.
     package init?(contentTopic: String) {
         let text = contentTopic.utf8Span.span

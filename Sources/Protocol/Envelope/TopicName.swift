@@ -3,18 +3,18 @@ package import StatusCrypto
 
 /// A topic's name before it is hashed to 4 bytes (PROTOCOL.md §2).
 package struct TopicName: Hashable, Sendable {
-    /// The hashed text, which is also the password of the symmetric key.
+    /// The hashed text, from which the symmetric key is derived too.
     package let text: String
 
     /// Creates a name from its text.
     package init(_ text: String) { self.text = text }
 
-    /// Returns the topic of a single key, to which reference clients send registrations.
+    /// Returns a single key's topic, to which reference clients send registrations.
     package static func personal(_ key: PublicKey) -> TopicName {
         TopicName("contact-discovery-\(key.uncompressed)")
     }
 
-    /// Returns the topic that a key shares with one in 5,000 other keys.
+    /// Returns the topic that a key shares, on average, with every 5,000th other key.
     package static func partitioned(_ key: PublicKey) -> TopicName {
         partitioned(partition(of: key))
     }
@@ -41,7 +41,7 @@ package struct TopicName: Hashable, Sendable {
         TopicName("0x\(key.uncompressed)-contact-code")
     }
 
-    /// The two names of the query topic, of reference and specification. They lead to different topics and keys.
+    /// The two names for the query topic, the reference's and the specification's. They lead to different topics and keys.
     package enum QueryForm: String, CaseIterable, Sendable {
         /// The reference's form.
         case plain = ""
@@ -54,7 +54,7 @@ package struct TopicName: Hashable, Sendable {
 
     /// Derives the symmetric key of this topic: PBKDF2, 65,356 iterations, no salt.
     ///
-    /// Takes about 13 ms of a core. Derive the key when the first message arrives, on a separate thread, and keep it.
+    /// Keeps a core busy for about 13 ms. Derive the key when the first message arrives, on a separate thread, and keep it.
     package func deriveSymmetricKey() -> SymmetricKey {
         PBKDF2.sha256(password: text, iterations: 65_356)
     }

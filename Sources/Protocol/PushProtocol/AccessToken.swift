@@ -1,8 +1,8 @@
 import Bytes
 
 extension AccessToken {
-    /// Whether the token is a UUID in one of the four forms that clients use, in any case: `8-4-4-4-12` hex digits, the 32 digits alone, or
-    /// the first form after `urn:uuid:` or in braces (PROTOCOL.md §7 row 7).
+    /// Whether the token is a UUID in a form that clients use, in upper or lower case: `8-4-4-4-12` hex digits, the 32 digits alone, or the
+    /// first form after `urn:uuid:` or in braces (PROTOCOL.md §7 row 7).
     var isWellFormed: Bool {
         let characters = text.utf8
         switch characters.count {

@@ -6,8 +6,8 @@ package import Wire
 package enum AgeRules {
     /// Whether a message is too old to process. Registrations are never too old: their versions put them in order.
     ///
-    /// - Parameter start: The time from which the message ages: the sender's of a backfilled message, the arrival of one that has waited,
-    ///   or nil if the sender did not state it, which makes no message too old.
+    /// - Parameter start: When the message started to age: the sender's time for a backfilled message, or the arrival of a message that has
+    ///   waited. Nil if the sender did not state a time, and then no message is too old.
     package static func isTooOld(_ type: MessageType, since start: Timestamp?, now: Timestamp) -> Bool {
         guard let start, let maximumAge = maximumAge(of: type) else { return false }
         return start < now.advanced(by: .zero - maximumAge)

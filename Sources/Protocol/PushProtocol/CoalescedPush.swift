@@ -1,6 +1,6 @@
 package import Wire
 
-/// A target and a push type. Pushes of a slot that exceed the target's bucket are coalesced (PROTOCOL.md §9).
+/// A target and a push type. Pushes in a slot that exceed the target's bucket are coalesced (PROTOCOL.md §9).
 package struct PushSlot: Hashable, Sendable {
     package var target: Installation
     package var type: PushNotificationType
@@ -12,7 +12,7 @@ package struct PushSlot: Hashable, Sendable {
     }
 }
 
-/// The content of a push about one message.
+/// What a push says about a message.
 package struct PushContent: Sendable, Equatable {
     package var chatID: [UInt8]
     /// The message's ciphertext.
@@ -23,7 +23,7 @@ package struct PushContent: Sendable, Equatable {
         self.message = message
     }
 
-    /// Returns the content of one push in place of both: the newer content, or empty content if the chats differ.
+    /// Returns the content for a single push in place of both: the newer content, or empty content if the chats differ.
     package func coalesced(with newer: PushContent) -> PushContent {
         chatID == newer.chatID ? newer : PushContent(chatID: [], message: [])
     }

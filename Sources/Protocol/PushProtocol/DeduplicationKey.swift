@@ -1,7 +1,7 @@
 package import Bytes
 import StatusCrypto
 
-/// The key (message_id, public_key, installation_id): one message's push to one device (PROTOCOL.md §9).
+/// The key (message_id, public_key, installation_id): a message's push to a device (PROTOCOL.md §9).
 package enum DeduplicationKey {
     /// Returns SHA-256 over the parts, each after its length in 8 bytes, so that no two keys have the same bytes.
     package static func digest(messageID: [UInt8], installation: Installation) -> Digest32 {

@@ -19,7 +19,7 @@ package struct ForeignInstallation: HoldsSecret, Sendable {
     }
 }
 
-/// The treatment of a row of a reference server.
+/// What to do with a row from a reference server.
 package enum ImportDecision: Sendable, Equatable {
     /// The registration is taken.
     ///
@@ -33,7 +33,7 @@ package enum ImportDecision: Sendable, Equatable {
     case skip(ImportObstacle)
 }
 
-/// A check that a new registration fails and an imported one need not pass. The raw value is an interface (JSON.md).
+/// A check that new registrations must pass, but imported registrations need not. The raw value is an interface (JSON.md).
 package enum ImportException: String, Sendable, CaseIterable {
     /// The access token is a UUID between any two characters. Senders present it as it is stored.
     case accessToken
@@ -61,7 +61,7 @@ package enum ImportRefusal: String, Sendable, CaseIterable {
 
 /// The reason why a row is skipped: the server can store no version for it. The raw value is an interface (JSON.md).
 package enum ImportObstacle: String, Sendable, CaseIterable {
-    /// The public key column is no hash of a key.
+    /// The public key column does not contain a key's hash.
     case keyHash
     /// The installation id is empty or too long for any registration.
     case installationID
@@ -69,10 +69,10 @@ package enum ImportObstacle: String, Sendable, CaseIterable {
     case version
 }
 
-/// The rules by which the server takes over the registrations of a reference server.
+/// The rules by which the server takes over a reference server's registrations.
 ///
 /// The reference has checked each registration when it arrived, and checked less than this server does. A registration that can serve is
-/// taken. Of any other the version is taken, because an older registration must not come back (PROTOCOL.md §7 row 5). No grant can be
+/// taken. Of any other, only the version is taken, because an older registration must not come back (PROTOCOL.md §7 row 5). No grant can be
 /// verified, because the row does not contain the owner's key.
 package enum ImportRules {
     package static func decide(_ row: ForeignInstallation) -> ImportDecision {
@@ -99,7 +99,7 @@ package enum ImportRules {
             Registration(keyHash: keyHash, content: content, plaintextDigest: digest), exceptions: exceptions(of: content))
     }
 
-    /// Returns a tombstone for an unregistration, whose plaintext the reference has deleted. The digest is that of a Go client's message,
+    /// Returns a tombstone for an unregistration, whose plaintext the reference has deleted. The digest is what a Go client's message has,
     /// so that its retransmission is recognised.
     private static func tombstone(_ installation: Installation, version: UInt64) -> ImportDecision {
         var message = PushNotificationRegistration()
@@ -109,7 +109,7 @@ package enum ImportRules {
         return .tombstone(installation, version: version, plaintextDigest: SHA256.hash(message.encoded().span), refusal: nil)
     }
 
-    /// Whether a content is the tombstone of an early release, which has a version and an installation id only.
+    /// Whether a content is a tombstone as early releases wrote it, with only a version and an installation id.
     private static func isUnregistration(_ content: PushNotificationRegistration) -> Bool {
         var remainder = PushNotificationRegistration()
         remainder.installationID = content.installationID
@@ -139,7 +139,7 @@ package enum ImportRules {
 }
 
 extension AccessToken {
-    /// Whether the token is a UUID between any two characters of one byte, which the reference accepts.
+    /// Whether the token is a UUID between any two single-byte characters, which the reference accepts.
     fileprivate var isBracketed: Bool {
         text.utf8.count == 38 && UniversallyUniqueID.isText(text.utf8.dropFirst().dropLast())
     }

@@ -1,8 +1,8 @@
-/// The limits of the storage and work that peers can cause, and the lifetimes of rows. They are not settings.
+/// Limits on the storage and work that peers can cause, and the lifetimes of rows. They are not settings.
 package enum ProtocolLimits {
     // MARK: Registrations
 
-    /// A person has a handful of devices. More would fill the disk and every response to a query of the key.
+    /// A person has a handful of devices. More would fill the disk and every response to a query for the key.
     package static let maximumInstallationsPerKey = 64
     /// Includes tombstones. An owner who reinstalls each month leaves that many in twenty years.
     package static let maximumRowsPerKey = 256
@@ -16,7 +16,7 @@ package enum ProtocolLimits {
     /// A reference client registers once for each chat that its user mutes, believes the first success that it receives, and ignores
     /// INTERNAL_ERROR. A client that meets this limit may be wrong about its registration permanently.
     package static let registrationCapacity = 300
-    /// The queue of a reference client sends two messages a second.
+    /// A reference client's queue sends two messages a second.
     package static let registrationInterval = Duration.milliseconds(500)
     /// The bytes of registrations that a key may write before the writer serves all others first. Four installations with the longest lists
     /// fit.
@@ -41,24 +41,24 @@ package enum ProtocolLimits {
 
     // MARK: Queries
 
-    /// Bounds the work that one message causes. Reference clients query one key.
+    /// Bounds the work that a message causes. Reference clients query a single key.
     package static let maximumKeysPerQuery = 100
-    /// The payload of the largest unsegmented message (PROTOCOL.md §5.1), because a query of a few kilobytes must not return gigabytes.
+    /// As long as an unsegmented message's payload can be (PROTOCOL.md §5.1), because a query of a few kilobytes must not return gigabytes.
     /// Responses omit infos beyond the limit, and clients can query those keys alone.
     package static let maximumAnswerByteCount = 786_432
-    /// Bytes of a response that each queried key has for free, enough for twelve installations without large lists. Untrusted clients
-    /// cannot use them up, so every query finds such installations.
+    /// Response bytes that each queried key has for free, enough for twelve installations without large lists. Untrusted clients cannot use
+    /// them up, so every query finds such installations.
     package static let freeAnswerByteCount = 4_096
-    /// Bytes of responses beyond the free ones, for all queried keys together: 80 clients may query a key with 2,000 contacts in the same
+    /// Response bytes beyond the free bytes, for all queried keys together: 80 clients may query a key with 2,000 contacts in the same
     /// moment.
     package static let answerByteCapacity = 8 << 20
     /// The used part of `answerByteCapacity` falls to 1/e in this time, so that responses take at most 1 MiB a second.
     package static let answerByteDecay = Duration.seconds(8)
     /// Anyone can publish a recorded query again, so equal responses to the same query (Status message id) keep this distance. A client
-    /// that lost a response sends the same bytes again after 3 s. A response that differs from the last one is not limited.
+    /// that lost a response sends the same bytes again after 3 s. A response that differs from the last response is not limited.
     package static let equalAnswerInterval = Duration.seconds(2)
-    /// The longest reply that is published before long ones, and that is echoed. The response to a query for an owner with a few devices
-    /// takes 2 KB. A report on a thousand pushes takes 64 KB, and its echo would cost more than it helps late subscribers.
+    /// Replies up to this length are published before longer replies, and are echoed. The response to a query for an owner with a few
+    /// devices takes 2 KB. A report on a thousand pushes takes 64 KB, and its echo would cost more than it helps late subscribers.
     package static let maximumShortReplyByteCount = 4_096
     /// For backfilled queries, because clients accept late responses (PROTOCOL.md §8).
     package static let maximumQueryAge = Duration.seconds(24 * 60 * 60)
@@ -72,7 +72,7 @@ package enum ProtocolLimits {
     package static let deduplicationLifetime = Duration.seconds(10 * 60)
     /// For a chat id or ciphertext. Apple and Google accept payloads of 4 KB, which contain it in hex. Longer content is not stored.
     package static let maximumPushContentByteCount = 2_048
-    /// For one installation, which gets about 40 pushes a day. Senders have no limit, because sender keys are free.
+    /// For each installation, which gets about 40 pushes a day. Senders are not limited, because sender keys are free.
     package static let pushCapacity = 30
     /// Twelve pushes a minute for hours are more than any user reads.
     package static let pushInterval = Duration.seconds(5)

@@ -4,12 +4,12 @@ package import Wire
 
 /// The decision on a push request: its reply, and the pushes that enter the outbox in the same transaction.
 package struct PushRequestDecision: Sendable, Equatable {
-    /// The response, with one report per notification in the same order.
+    /// The response, with a report for each notification, in the same order.
     package fileprivate(set) var response = PushNotificationResponse()
-    /// The accepted pushes, in the order of their notifications.
+    /// The accepted pushes, ordered like their notifications.
     package fileprivate(set) var pushes: [AcceptedPush] = []
 
-    // The counts of the other notifications, for the ledger. All counts and `pushes` add up to the number of reports.
+    // How many notifications did not become pushes, for the ledger. All counts and `pushes` add up to the number of reports.
 
     /// The number of filtered notifications, reported as success.
     package fileprivate(set) var filteredCount = 0
@@ -27,8 +27,8 @@ package struct PushRequestDecision: Sendable, Equatable {
 extension PushRules {
     /// Whether another server with the same key has handled a request, so that nothing remains to be decided.
     ///
-    /// - Parameter earlier: The stored response to the same Status message id. That of this server has a report for each notification. An
-    ///   import stores one without reports.
+    /// - Parameter earlier: The stored response to the same Status message id. This server's response has a report for each notification.
+    ///   An import stores a response without reports.
     package static func isHandledElsewhere(_ request: PushNotificationRequest, earlier: PushNotificationResponse?) -> Bool {
         guard let earlier else { return false }
         return earlier.reports.isEmpty && !request.requests.isEmpty
@@ -42,7 +42,7 @@ extension PushRules {
     ///   - targets: The live registrations among the named installations.
     ///   - recentDeduplicationKeys: The deduplication keys of pushes that entered the outbox in the last
     ///     `ProtocolLimits.deduplicationLifetime`, at least the request's.
-    /// - Returns: The decision, or nil if the request has no message id and is dropped without a reply.
+    /// - Returns: The decision, or nil if the request lacks a message id and is dropped without a reply.
     package static func decide(
         _ request: PushNotificationRequest, earlier: PushNotificationResponse?,
         targets: [Installation: PushTarget], recentDeduplicationKeys: Set<Digest32>
@@ -90,7 +90,7 @@ extension PushRules {
 
     /// Returns the response if the store has failed, in which every report has the error INTERNAL_ERROR.
     ///
-    /// - Returns: The response, or nil if the request has no message id and is dropped without a reply.
+    /// - Returns: The response, or nil if the request lacks a message id and is dropped without a reply.
     package static func internalErrorResponse(to request: PushNotificationRequest) -> PushNotificationResponse? {
         guard !request.messageID.isEmpty else { return nil }
         var decision = PushRequestDecision(messageID: request.messageID)

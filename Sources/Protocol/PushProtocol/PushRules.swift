@@ -10,7 +10,7 @@ package enum PushVerdict: Sendable, Equatable {
 
 /// The rules of push requests (PROTOCOL.md §9).
 package enum PushRules {
-    /// Judges one notification.
+    /// Judges a notification.
     ///
     /// - Parameter target: The registration that the notification names, or nil if it does not exist.
     package static func verdict(on notification: PushNotification, target: PushTarget?) -> PushVerdict {

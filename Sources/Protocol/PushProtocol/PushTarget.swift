@@ -19,7 +19,7 @@ package struct PushTarget: HoldsSecret, Sendable, Equatable {
 
     package init() {}
 
-    /// - Parameter entries: The chats and authors of the notifications.
+    /// - Parameter entries: The notifications' chats and authors.
     package init(_ registration: PushNotificationRegistration, asking entries: Set<[UInt8]>) {
         accessToken = registration.accessToken
         enabled = registration.enabled
@@ -43,7 +43,7 @@ package struct AcceptedPush: HoldsSecret, Sendable, Equatable {
     package var apnTopic: String
     package var type: PushNotificationType
     package var chatID: [UInt8]
-    /// The ciphertext of the message that the push announces.
+    /// The announced message's ciphertext.
     package var message: [UInt8]
 
     package init(
@@ -81,6 +81,6 @@ package struct QueryableRegistration: HoldsSecret, Sendable, Equatable {
         allowedKeyList = registration.allowedKeyList
     }
 
-    /// The minimum number of bytes of the list in a response.
+    /// The minimum number of bytes that the list takes in a response.
     package var listByteCount: Int { allowedKeyList.reduce(0) { $0 + $1.count } }
 }

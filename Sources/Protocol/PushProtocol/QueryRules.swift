@@ -22,12 +22,12 @@ package enum QueryRules {
         package fileprivate(set) var isCut = false
     }
 
-    /// Returns infos about the queried keys, within the capacity of one response and each key's bucket.
+    /// Returns infos about the queried keys, within what fits into a response and each key's bucket.
     ///
     /// - Parameters:
-    ///   - registrations: The live registrations of each key, in any order.
-    ///   - allowances: The remaining response bytes of each key.
-    ///   - serverPublicKey: The server's key, compressed. The reference omits it.
+    ///   - registrations: Each key's live registrations, in any order.
+    ///   - allowances: Each key's remaining response bytes.
+    ///   - serverPublicKey: This server's key, compressed. The reference omits it.
     package static func answer(
         on keyHashes: [Digest64], in registrations: [Digest64: [QueryableRegistration]], within allowances: Allowances,
         serverPublicKey: FixedBytes<33>
@@ -58,12 +58,12 @@ package enum QueryRules {
         return answer
     }
 
-    /// Returns the info about one stored registration. With any restriction to contacts, the info contains only encrypted tokens, never the
-    /// plain one.
+    /// Returns the info about a stored registration. With any restriction to contacts, the info contains only encrypted tokens, never the
+    /// plain token.
     ///
     /// - Parameters:
     ///   - keyHash: The queried key.
-    ///   - serverPublicKey: The server's key, compressed. The reference omits it.
+    ///   - serverPublicKey: This server's key, compressed. The reference omits it.
     package static func info(
         for registration: QueryableRegistration, keyHash: Digest64, serverPublicKey: FixedBytes<33>
     ) -> PushNotificationQueryInfo {
@@ -81,8 +81,8 @@ package enum QueryRules {
         return info
     }
 
-    /// - Parameter messageID: The Status message id of the query.
-    /// - Returns: The response, or nil without infos: the server then sends no reply.
+    /// - Parameter messageID: The query's Status message id.
+    /// - Returns: The response, or nil without infos: the server then does not reply.
     package static func response(_ infos: [PushNotificationQueryInfo], messageID: Digest32) -> PushNotificationQueryResponse? {
         guard !infos.isEmpty else { return nil }
         var response = PushNotificationQueryResponse()

@@ -27,7 +27,7 @@ package struct Installation: Hashable, Sendable {
 /// An accepted registration, as it is stored.
 package struct Registration: Sendable, Equatable {
     package var keyHash: Digest64
-    /// The content as the client sent it, after all checks. For Firebase the bundle id is removed: only Apple's devices need one.
+    /// The content as the client sent it, after all checks. For Firebase the bundle id is removed: only Apple's devices need it.
     package var content: PushNotificationRegistration
     /// The SHA-256 of the plaintext, which distinguishes a retransmission from a conflict (PROTOCOL.md §7 row 5).
     package var plaintextDigest: Digest32

@@ -2,7 +2,7 @@ package import Bytes
 import StatusCrypto
 package import Wire
 
-/// The results of the earlier stages for a registration message.
+/// What earlier stages found out about a registration message.
 package struct RegistrationInput: Sendable, Equatable {
     package enum Content: Sendable, Equatable {
         /// The payload cannot be decrypted with the key of sender and server: the sender is not the signer.
@@ -13,7 +13,7 @@ package struct RegistrationInput: Sendable, Equatable {
     }
 
     package var content: Content
-    /// Whether the grant is the sender's signature over `Grant.digest`; false if it is not a signature.
+    /// Whether the grant is the sender's signature over `Grant.digest`, or false if it is not a signature.
     package var grantIsValid: Bool
     /// The SHA-256 of the plaintext.
     package var plaintextDigest: Digest32
@@ -35,13 +35,13 @@ package struct RegistrationInput: Sendable, Equatable {
 
 /// The settings of `registration`.
 package struct RegistrationPolicy: Sendable, Equatable {
-    /// Whether a repetition of the stored version with the same plaintext is a success without a change, instead of VERSION_MISMATCH.
+    /// Whether repeating the stored version with the same plaintext is a success without a change, instead of VERSION_MISMATCH.
     package var acceptRetransmission: Bool
     /// Whether installations that are not registered may register. A tombstone is not registered.
     package var acceptNew: Bool
-    /// The bundle ids of the served apps; nil allows all.
+    /// The served apps' bundle ids. Nil allows all.
     package var apnTopics: Set<String>?
-    /// The number of stored bytes above which the server rejects keys without a registration; nil means no limit but the disk.
+    /// The number of stored bytes above which the server rejects keys without a registration. Nil means that only the disk is a limit.
     package var maximumStoredByteCount: Int?
     /// The time after which a registration is removed if it is neither renewed nor reached by a push. A device in use does either within
     /// half a year.
@@ -68,16 +68,16 @@ package struct RegistrationPolicy: Sendable, Equatable {
     fileprivate func serves(_ apnTopic: String) -> Bool { apnTopics?.contains(apnTopic) ?? true }
 }
 
-/// The stored state under the key of a registration, apart from its own installation, and the remaining credits of the key.
+/// What is stored under a registration's key, apart from its own installation, and the key's remaining credits.
 package struct RegisteringKey: Sendable, Equatable {
     package var liveInstallationCount: Int
-    /// The bytes of the lists of the live installations.
+    /// The bytes that the live installations' lists take.
     package var listByteCount: Int
     /// The number of rows, tombstones included.
     package var rowCount: Int
-    /// Whether the key has ever registered an installation, this one included.
+    /// Whether the key has ever registered an installation, including this installation.
     package var isKnown: Bool
-    /// Whether Apple or Google has accepted a push for one of its live installations.
+    /// Whether Apple or Google has accepted a push for any live installation under the key.
     package var isProven = false
     /// Whether the key has a credit for a registration.
     package var mayRegister = true
@@ -91,7 +91,7 @@ package struct RegisteringKey: Sendable, Equatable {
         self.isKnown = isKnown
     }
 
-    /// Whether an installation of the key may unregister, which leaves a tombstone.
+    /// Whether an installation under the key may unregister, which leaves a tombstone.
     fileprivate var mayUnregister: Bool { isKnown || !isStorageFull }
 
     fileprivate func mayStore(_ message: PushNotificationRegistration) -> Bool {
@@ -103,15 +103,15 @@ package struct RegisteringKey: Sendable, Equatable {
 package enum RegistrationDecision: Sendable, Equatable {
     /// No change and no reply.
     case discard
-    /// No change; the reply gives the reason.
+    /// No change. The reply gives the reason.
     case refuse(RegistrationError)
-    /// No change: a limit of the key is reached.
+    /// No change: the key has reached a limit.
     case limit(RegistrationLimit)
     /// Success without a change: a retransmission.
     case unchanged
     /// Success: a tombstone with key hash, installation id, version and digest replaces the registration, or is created.
     case unregister
-    /// Success: the registration replaces the stored state of the installation.
+    /// Success: the registration replaces the installation's stored state.
     case register
 }
 
@@ -142,7 +142,7 @@ package enum RegistrationLimit: Sendable, Equatable {
     case lists
     /// The live installations, or all rows.
     case installations
-    /// The rate of registrations of the key.
+    /// The key's rate of registrations.
     case rate
     /// The bytes on the disk, for unknown keys.
     case storage
@@ -159,8 +159,8 @@ package enum RegistrationLimit: Sendable, Equatable {
 
 /// The rules of registrations (PROTOCOL.md §7).
 package enum RegistrationRules {
-    /// Decides by the table of PROTOCOL.md §7, column "we do": the first failing check decides. The caller handles row 12, a failure of the
-    /// store.
+    /// Decides by the table of PROTOCOL.md §7, column "we do": the first failing check decides. The caller handles row 12, a store that
+    /// fails.
     ///
     /// - Parameters: See ``examine(_:stored:key:policy:)``.
     package static func decide(
@@ -193,7 +193,7 @@ package enum RegistrationRules {
 
         // Row 5: versions only rise, also for an unregistration.
         if let stored, message.version <= stored.version {
-            // The registration may have been removed for a dead device token since; then success would be wrong.
+            // The registration may have been removed for a dead device token since, and then success would be wrong.
             let isRetransmission =
                 message.version == stored.version && facts.plaintextDigest == stored.plaintextDigest
                 && stored.isRegistered != message.unregister
@@ -201,7 +201,7 @@ package enum RegistrationRules {
             return .unchanged
         }
 
-        // Row 6: an unregistration needs no further checks.
+        // Row 6: an unregistration does not need further checks.
         if message.unregister { return stored != nil || key.mayUnregister ? .unregister : .limit(.storage) }
 
         // Row 7.
@@ -214,31 +214,31 @@ package enum RegistrationRules {
         // Row 9.
         guard hasUsableDeviceToken(message) else { throw .deviceToken }
 
-        // Row 9a: bounds the storage of one key, and every response to its queries.
+        // Row 9a: bounds a key's storage, and every response to queries for it.
         guard hasBoundedLists(message, beside: key) else { return .limit(.lists) }
         guard key.liveInstallationCount < ProtocolLimits.maximumInstallationsPerKey,
             stored != nil || key.rowCount < ProtocolLimits.maximumRowsPerKey
         else { return .limit(.installations) }
 
-        // Row 9b: one key must not keep the writer busy, and new keys must not fill the disk.
+        // Row 9b: a single key must not keep the writer busy, and new keys must not fill the disk.
         guard key.mayRegister else { return .limit(.rate) }
         guard key.mayStore(message) else { return .limit(.storage) }
 
-        // Row 9c: a server that retires takes no new installations.
+        // Row 9c: a server that retires does not take new installations.
         guard policy.acceptNew || stored?.isRegistered == true else { return .limit(.newInstallations) }
 
         // Row 10.
         guard message.tokenType == .apn || message.tokenType == .firebase else { throw .tokenType }
 
-        // Row 11: gorush needs the bundle id for APNs. Reference clients send one for Firebase too, where it has no effect.
+        // Row 11: gorush needs the bundle id for APNs. Reference clients send it for Firebase too, where it does nothing.
         guard message.tokenType != .apn || isUsable(message.apnTopic, by: policy) else { throw .apnTopic }
         return .register
     }
 
-    /// Whether the response to a registration supersedes older, unpublished ones to the same installation.
+    /// Whether the response to a registration supersedes older, unpublished responses to the same installation.
     ///
-    /// A response to a version below the stored one does not: anyone may publish a recorded registration again, and its refusal must not
-    /// replace the response to the newest version.
+    /// A response to a version below the stored version does not: anyone may publish a recorded registration again, and its refusal must
+    /// not replace the response to the newest version.
     ///
     /// - Parameter stored: The stored state of `facts.installation(keyHash:)` before the decision, including tombstones.
     package static func supersedes(_ facts: RegistrationInput, stored: StoredVersion?) -> Bool {
@@ -249,7 +249,7 @@ package enum RegistrationRules {
     /// Returns the reply to a decision.
     ///
     /// - Parameter requestID: The shake256 of the encrypted registration payload.
-    /// - Returns: The reply, or nil if the decision has none.
+    /// - Returns: The reply, or nil if the message is discarded.
     package static func response(to decision: RegistrationDecision, requestID: Digest64) -> PushNotificationRegistrationResponse? {
         switch decision {
         case .discard: nil
@@ -259,7 +259,7 @@ package enum RegistrationRules {
         }
     }
 
-    /// Returns the reply after a failure of the store (row 12).
+    /// Returns the reply after the store has failed (row 12).
     package static func internalErrorResponse(requestID: Digest64) -> PushNotificationRegistrationResponse {
         refusal(.internalError, requestID: requestID)
     }
@@ -309,7 +309,7 @@ package enum RegistrationRules {
 extension PushNotificationRegistration {
     package var lists: [[[UInt8]]] { [allowedKeyList, blockedChatList, allowedMentionsChatList, mutedChatList] }
 
-    /// The bytes of the lists as they are stored and sent.
+    /// The bytes that the lists take as they are stored and sent.
     package var listByteCount: Int {
         var lists = PushNotificationRegistration()
         lists.allowedKeyList = allowedKeyList

@@ -1,10 +1,10 @@
 package import Bytes
 package import StatusCrypto
 
-/// The keys that seal values at rest with AES-256-GCM. The newest one seals. All of them open.
+/// The keys that seal values at rest with AES-256-GCM. The newest key seals. All of them open.
 ///
-/// A sealed value is: key id (1 byte) ‖ nonce (12) ‖ ciphertext ‖ tag (16). Nonces are random, so one key may seal 2³² values
-/// (NIST SP 800-38D, section 8.3).
+/// A sealed value is: key id (1 byte) ‖ nonce (12) ‖ ciphertext ‖ tag (16). Nonces are random, so a key may seal 2³² values (NIST SP
+/// 800-38D, section 8.3).
 package struct SealingKeys: HoldsSecret, Sendable {
     /// What a sealed value has in addition to its plaintext.
     package static let overheadByteCount = 1 + AESGCM.nonceByteCount + AESGCM.tagByteCount
@@ -15,7 +15,7 @@ package struct SealingKeys: HoldsSecret, Sendable {
     private let keys: [UInt8: SymmetricKey]
     private let random = SecureRandom()
 
-    /// Creates the keys from the secrets of a key file, the newest first.
+    /// Creates the keys from a key file's secrets, the newest first.
     ///
     /// - Returns: Nil without any key, or if an id is there twice.
     package init?(_ secrets: [(id: UInt8, secret: SecretBytes)]) {

@@ -5,7 +5,7 @@ import StatusCrypto
 
 /// Diffie-Hellman on Curve25519, RFC 7748.
 package enum X25519 {
-    /// Returns the public key of a private key. Every 32 bytes are a private key.
+    /// Returns a private key's public key. Every 32 bytes are a private key.
     package static func publicKey(of privateKey: SecretBytes) -> FixedBytes<32> {
         let key = unsafe handle(of: privateKey)
         defer { unsafe EVP_PKEY_free(key) }
@@ -17,7 +17,7 @@ package enum X25519 {
 
     /// Returns the secret that two parties share.
     ///
-    /// - Returns: The 32 bytes; nil for a public key of small order, whose secret everyone knows.
+    /// - Returns: The 32 bytes, or nil for a public key of small order, whose secret everyone knows.
     package static func sharedSecret(of privateKey: SecretBytes, with publicKey: FixedBytes<32>) -> SymmetricKey? {
         let key = unsafe handle(of: privateKey)
         defer { unsafe EVP_PKEY_free(key) }

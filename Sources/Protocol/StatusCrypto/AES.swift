@@ -10,7 +10,7 @@ package struct AuthenticationFailure: Error, Equatable {
 package enum AESGCM {
     /// The size of a nonce in bytes, for callers that cut and join.
     package static let nonceByteCount = 12
-    /// The full size of a tag in bytes; shorter tags are rejected.
+    /// The full size of a tag in bytes. Shorter tags are rejected.
     package static let tagByteCount = 16
 
     /// Encrypts and authenticates.
@@ -23,7 +23,7 @@ package enum AESGCM {
         _ plaintext: Span<UInt8>, key: SymmetricKey, nonce: FixedBytes<12>, associatedData: [UInt8] = []
     ) -> [UInt8] {
         var sealed: [UInt8] = []
-        // The capacity includes a nonce: one of the layouts appends it.
+        // The capacity includes a nonce, because the payloads of Waku messages end with it.
         sealed.reserveCapacity(plaintext.count + tagByteCount + nonceByteCount)
         sealed.append(copying: plaintext)
         var tag = FixedBytes<16>()

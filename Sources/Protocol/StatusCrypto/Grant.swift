@@ -1,6 +1,6 @@
 package import Bytes
 
-/// A client's permission for one server to hand out an access token (PROTOCOL.md §7).
+/// A client's permission for a server to hand out an access token (PROTOCOL.md §7).
 package enum Grant {
     /// Returns the digest that the client signs: keccak256(compressed client key ‖ compressed server key ‖ access token as text).
     package static func digest(client: PublicKey, server: PublicKey, accessToken: AccessToken) -> Digest32 {

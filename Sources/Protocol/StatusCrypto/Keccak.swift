@@ -1,6 +1,6 @@
 package import Bytes
 
-/// The Keccak functions of the protocol (PROTOCOL.md §1). libcrypto 3.0 has SHAKE but not the original Keccak-256, so this module's sponge
+/// The protocol's Keccak functions (PROTOCOL.md §1). libcrypto 3.0 has SHAKE but not the original Keccak-256, so this module's sponge
 /// computes both.
 package enum Keccak {
     /// Keccak-256 with the original padding, as Ethereum uses it: not SHA3-256.
@@ -13,7 +13,7 @@ package enum Keccak {
         return sponge.squeeze()
     }
 
-    /// Hashes two parts, one after the other.
+    /// Hashes two parts in sequence.
     package static func keccak256(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Digest32 {
         var sponge = KeccakSponge.keccak256
         sponge.absorb(first)
@@ -83,7 +83,7 @@ package struct KeccakSponge: Sendable {
         }
     }
 
-    /// Pads and returns the output, which must fit into one block, as all outputs of the protocol do.
+    /// Pads and returns the output, which must fit into a single block, as all outputs in this protocol do.
     package consuming func squeeze<let count: Int>() -> FixedBytes<count> {
         precondition(count <= rateByteCount)
         absorb(padding)
@@ -97,7 +97,7 @@ package struct KeccakSponge: Sendable {
         return output
     }
 
-    /// Adds one byte at `position` without advancing it.
+    /// Adds a byte at `position` without advancing it.
     private mutating func absorb(_ byte: UInt8) {
         lanes[position / 8] ^= UInt64(byte) << UInt64(8 * (position % 8))
     }

@@ -58,7 +58,7 @@ package final class PrivateKey: Sendable {
         _ = unsafe compact.withUnsafeMutablePointer {
             unsafe secp256k1_ecdsa_recoverable_signature_serialize_compact(Secp256k1.context, $0, &recoveryID, &signature)
         }
-        // Recovery ids 2 and 3 mean that the nonce's X exceeds the order of the group: one in 2^127.
+        // Recovery ids 2 and 3 mean that the nonce's X exceeds the order of the group, as it does once in 2^127 signatures.
         return Signature(compact, v: UInt8(truncatingIfNeeded: recoveryID))
     }
 

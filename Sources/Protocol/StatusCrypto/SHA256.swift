@@ -1,7 +1,7 @@
 package import Bytes
 import CryptoLibrary
 
-/// SHA-256, at once or in parts.
+/// SHA-256, of a whole message or in parts.
 @safe package struct SHA256: ~Copyable {
     private let context: CryptoLibrary.SHA256Context
 

@@ -5,8 +5,8 @@ import CSecp256k1
 enum Secp256k1 {
     /// The context, blinded with a random seed against side channels.
     ///
-    /// Sharing it is safe: the library documents that several threads may use a context at once in every function that takes it `const`.
-    /// The only other functions are randomise and destroy. Randomise runs here, before any other code has the pointer (a static is
+    /// Sharing it is safe: the library documents that several threads may use a context simultaneously in every function that takes it
+    /// `const`. The only other functions are randomise and destroy. Randomise runs here, before any other code has the pointer (a static is
     /// initialised once). Destroy never runs.
     nonisolated(unsafe) static let context: OpaquePointer = {
         guard let context = unsafe secp256k1_context_create(UInt32(SECP256K1_CONTEXT_NONE)) else {
@@ -22,8 +22,8 @@ enum Secp256k1 {
 }
 
 extension secp256k1_pubkey {
-    /// - Parameter encoded: 33 bytes (02, 03) or 65 bytes (04; the library would accept the hybrids 06 and 07 too).
-    /// - Returns: The point, or nil if the bytes are not a point of the curve.
+    /// - Parameter encoded: 33 bytes (02, 03) or 65 bytes (04). The library would accept the hybrids 06 and 07 too.
+    /// - Returns: The point, or nil if the bytes are not a point on the curve.
     init?(parsing encoded: Span<UInt8>) {
         self.init()
         let isPoint = unsafe encoded.withUnsafePointer {

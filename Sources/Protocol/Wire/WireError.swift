@@ -18,11 +18,11 @@ package struct WireError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     package let reason: Reason
-    /// The innermost message that was read. Its name is that in `Protos/`.
+    /// The innermost message that was read. It is named as in `Protos/`.
     package let message: any WireMessage.Type
     /// The number of the field that was read, or 0 if its tag is unreadable.
     package let field: UInt64
-    /// The offset of the field in the whole input, in bytes.
+    /// The field's offset in the whole input, in bytes.
     package let offset: Int
 
     package static func == (left: WireError, right: WireError) -> Bool {

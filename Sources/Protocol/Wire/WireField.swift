@@ -1,4 +1,4 @@
-/// The content of a tag: the wire type as the case, with the field number.
+/// A tag's content: the wire type as the case, with the field number.
 ///
 /// A message switches over it, so that a known number with another wire type falls through to `default` and is skipped like an unknown
 /// field, as in the reference implementation (golden vectors 06).

@@ -33,7 +33,7 @@ extension WireMessage {
         return counter.byteCount
     }
 
-    /// The message's bytes, in one allocation.
+    /// The message's bytes, in a single allocation.
     package func encoded() -> [UInt8] {
         WireWriter.array(byteCount: encodedByteCount) { write(to: &$0) }
     }

@@ -1,9 +1,9 @@
 /// Reads the protobuf wire format from bytes that it borrows.
 ///
-/// Total: on any input each call gives a value or a ``WireError``, and moves forward or throws. The accepted language is that of
-/// the reference implementation, Go's protobuf (golden vectors 06).
+/// Total: on any input each call gives a value or a ``WireError``, and moves forward or throws. It accepts what Go's protobuf accepts in
+/// the reference implementation (golden vectors 06), up to ``maximumEntryCount`` entries.
 package struct WireReader: ~Escapable {
-    /// For one repeated field. An empty entry is 2 bytes of input but 8 to 72 bytes of memory, 1.4 MB at most in total. A message of 1 MiB
+    /// For each repeated field. An empty entry is 2 bytes of input but 8 to 72 bytes of memory, 1.4 MB at most in total. A message of 1 MiB
     /// contains fewer useful entries, which have 60 bytes and more.
     package static let maximumEntryCount = 20_000
 
@@ -111,7 +111,7 @@ extension WireReader {
         list.append(try readBytes())
     }
 
-    /// One entry of a repeated message.
+    /// An entry in a repeated message field.
     package mutating func readMessage<Message: WireMessage>(appendingTo list: inout [Message]) throws(WireError) {
         guard list.count < WireReader.maximumEntryCount else { throw error(.tooManyEntries) }
         let nestedBytes = try readSpan()
@@ -123,7 +123,7 @@ extension WireReader {
 // MARK: - Unknown fields
 
 extension WireReader {
-    /// Skips the value of an unknown field.
+    /// Skips an unknown field's value.
     package mutating func skip(_ field: WireField) throws(WireError) {
         switch field {
         case .varint: _ = try readVarint()
@@ -170,7 +170,7 @@ extension WireReader {
         position += count
     }
 
-    /// Reads the rest of a varint: seven bits per byte, lowest first. The tenth byte contributes one bit.
+    /// Reads the rest of a varint: seven bits per byte, lowest first. The tenth byte contributes a single bit.
     private mutating func readVarint(after first: UInt8) throws(WireError) -> UInt64 {
         var value = UInt64(first & 0x7F)
         var shift: UInt64 = 7

@@ -1,7 +1,7 @@
 /// A queue whose elements may leave at any position. Each element has a ticket. Tickets rise with age.
 ///
-/// Joining and leaving are one dictionary operation each. A search for the oldest element skips the tickets of elements that left, each of
-/// them once.
+/// Joining and leaving each take a single dictionary operation. A search for the oldest element skips the tickets of elements that left,
+/// each ticket once.
 struct AgeQueue<Element: Sendable>: Sendable {
     typealias Ticket = UInt64
 

@@ -14,7 +14,7 @@ enum GaloisField256 {
     /// Computes sum[i] += factor · source[i], up to the shorter length.
     static func add(_ factor: UInt8, times source: [UInt8], to sum: inout [UInt8]) {
         guard factor != 0 else { return }
-        // One row of the multiplication table: one lookup per byte, in 256 bytes that stay in the first-level cache.
+        // A row of the multiplication table, so that each byte takes a single lookup, in 256 bytes that stay in the first-level cache.
         var products = InlineArray<256, UInt8>(repeating: 0)
         for byte in products.indices { products[byte] = multiply(factor, UInt8(truncatingIfNeeded: byte)) }
         let count = min(source.count, sum.count)

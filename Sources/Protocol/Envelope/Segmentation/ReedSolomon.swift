@@ -1,10 +1,10 @@
-/// Reed–Solomon over GF(2⁸): from any k shards of a set, every other one.
+/// Reed–Solomon over GF(2⁸): from any k shards of a set, all its other shards.
 ///
 /// PROTOCOL.md §5.1 writes the code as M = V · (top k×k of V)⁻¹ with V[r][c] = r^c. Row r of V evaluates a polynomial at r, and the
 /// inverse finds the polynomial of degree < k that has given values at 0…k−1: so shard r is the value at r of the polynomial through
 /// the data shards. Parity and recovery are then the same thing, Lagrange interpolation, and no matrix is needed.
 struct ReedSolomon {
-    /// The maximum number of data and parity shards: the number of elements of the field.
+    /// The maximum number of data and parity shards: as many as the field has elements.
     static let maximumShardCount = 256
 
     /// A shard with its barycentric weight, 1 / Π (point − every other point).
@@ -24,7 +24,7 @@ struct ReedSolomon {
         }
     }
 
-    /// Returns the shard at a point that is not among the given ones.
+    /// Returns the shard at a point that is not among the given shards.
     func shard(at point: UInt8) -> [UInt8] {
         let product = shards.reduce(1) { GaloisField256.multiply($0, point ^ $1.point) }
         var sum = [UInt8](repeating: 0, count: byteCount)

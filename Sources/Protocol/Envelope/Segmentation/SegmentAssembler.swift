@@ -13,9 +13,9 @@ package struct SegmentAssembler: Sendable {
     package enum Result: Sendable, Equatable {
         /// The data is not a segment and can be opened as it is.
         case notASegment
-        /// The segment is kept. The ids are those of sets that were dropped to make space.
+        /// The segment is kept. The ids belong to sets that were dropped to make space.
         case incomplete(evicted: [Int64])
-        /// The completed message, and the ids of all its segments including this one.
+        /// The completed message, and the ids of all its segments, including the added segment.
         ///
         /// The assembler does not keep the message. Further segments of it are late.
         case complete([UInt8], ids: [Int64])
@@ -23,7 +23,7 @@ package struct SegmentAssembler: Sendable {
         case duplicate
         /// The segment's set is complete.
         case late
-        /// The segment is invalid. The ids are those of its set's other segments if the whole set proved invalid.
+        /// The segment is invalid. The ids belong to its set's other segments if the whole set proved invalid.
         case invalid(SegmentFault, ids: [Int64])
     }
 
@@ -38,10 +38,10 @@ package struct SegmentAssembler: Sendable {
         var ticket: AgeQueue<Key>.Ticket
     }
 
-    /// The sets of one signer.
+    /// A signer's sets.
     private struct Share {
         var byteCount = 0
-        /// The hashes of its sets. The first set has waited longest for a segment.
+        /// The sets' hashes. The first set has waited longest for a segment.
         var hashes: [Digest32] = []
     }
 
@@ -67,7 +67,7 @@ package struct SegmentAssembler: Sendable {
     ///
     /// - Parameters:
     ///   - data: A frame's data.
-    ///   - id: The id returned when the segment is finished. Adding a held segment again under the same id has no effect.
+    ///   - id: The id returned when the segment is finished. Adding a held segment again under the same id changes nothing.
     ///   - signer: The frame's signer, `RFC26.Frame.signer()`, or nil if it is unsigned.
     ///   - now: The time at which the frame was received. Ages count from it, so that a journal can be replayed.
     ///   - isAgain: Whether the segment counts even if its set was completed before.
@@ -89,12 +89,12 @@ package struct SegmentAssembler: Sendable {
 
     /// Removes all incomplete sets.
     ///
-    /// - Returns: The ids of their segments, ascending.
+    /// - Returns: Their segments' ids, ascending.
     package mutating func removeAll() -> [Int64] {
         Array(sets.keys).flatMap { remove($0) }.sorted()
     }
 
-    /// Drops expired sets and forgets expired completed ones. Call this regularly.
+    /// Drops expired sets and forgets completed sets that have expired. Call this regularly.
     ///
     /// - Returns: The ids of the dropped segments, ascending.
     package mutating func expire(now: Timestamp) -> [Int64] {
@@ -140,7 +140,7 @@ extension SegmentAssembler {
         return .complete(message, ids: ids)
     }
 
-    /// Drops sets until the limits hold, but never the set of the added segment: it is the last of both queues.
+    /// Drops sets until the limits hold, but never the added segment's set, which is last in both queues.
     private mutating func makeRoom(for key: Key) -> [Int64] {
         var evicted: [Int64] = []
         while let share = shares[key.signer],
@@ -155,7 +155,7 @@ extension SegmentAssembler {
         return evicted
     }
 
-    /// - Returns: The ids of its segments.
+    /// - Returns: Its segments' ids.
     private mutating func remove(_ key: Key) -> [Int64] {
         guard let waiting = sets.removeValue(forKey: key) else { return [] }
         queue.remove(waiting.ticket)

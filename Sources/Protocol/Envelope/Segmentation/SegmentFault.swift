@@ -8,7 +8,7 @@ package enum SegmentFault: Error, Hashable, Sendable {
     case tooManySegments
     /// The whole message would exceed the maximum length.
     case messageTooLong
-    /// The segment contradicts the other segments of its set.
+    /// The segment contradicts another segment in its set.
     case contradiction
     /// The complete set does not match its hash.
     case hashMismatch

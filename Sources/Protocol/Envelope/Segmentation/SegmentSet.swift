@@ -1,7 +1,7 @@
 import Bytes
 import StatusCrypto
 
-/// The received segments of one message.
+/// A message's received segments.
 struct SegmentSet {
     enum Addition: Equatable {
         case new
@@ -25,7 +25,7 @@ struct SegmentSet {
     /// The overhead per segment: array header, dictionary slot. Measured at up to 145 bytes.
     static let pieceOverheadByteCount = 160
     /// The overhead per set: entries in the assembler's dictionaries, which grow by doubling. Measured at 1,200 bytes including a first
-    /// segment, with one signer per set.
+    /// segment, with a separate signer for each set.
     static let overheadByteCount = 1_280
 
     init(startedAt: Timestamp) {
@@ -67,7 +67,7 @@ struct SegmentSet {
         return Keccak.keccak256(whole) == hash ? whole : nil
     }
 
-    /// Rebuilds the missing data segments, by index, from the others and the parity.
+    /// Rebuilds the missing data segments, by index, from the received segments, data and parity.
     private func rebuildMissing(dataSegmentCount: Int) -> [Int: [UInt8]] {
         let missing = (0..<dataSegmentCount).filter { pieces[.data($0)] == nil }
         guard !missing.isEmpty, let segmentByteCount = shape.segmentByteCount else { return [:] }

@@ -5,7 +5,7 @@ struct SegmentShape {
     /// By PROTOCOL.md §5.1 this is floor(k / 8) of the largest k with k + floor(k / 8) ≤ 256, which is 228.
     static let maximumParitySegmentCount = 28
 
-    /// Returns the number of parity segments of a number of data segments.
+    /// Returns how many parity segments go with a number of data segments.
     static func paritySegmentCount(dataSegmentCount: Int) -> Int {
         let count = dataSegmentCount / 8
         return dataSegmentCount + count <= ReedSolomon.maximumShardCount ? count : 0
@@ -19,7 +19,7 @@ struct SegmentShape {
     private(set) var segmentByteCount: Int?
     private var lastByteCount: Int?
 
-    /// Adds the counts and sizes of a segment, or changes nothing if it is invalid.
+    /// Adds a segment's counts and sizes, or changes nothing if it is invalid.
     ///
     /// - Parameter maximumMessageByteCount: The maximum length of the whole message.
     mutating func admit(_ segment: Segment, maximumMessageByteCount: Int) throws(SegmentFault) {
@@ -54,7 +54,8 @@ struct SegmentShape {
         if let segmentByteCount, let lastByteCount, lastByteCount > segmentByteCount {
             throw .contradiction
         }
-        // The minimum length of the whole message. No overflow: at most 1,024 segments of data from one frame, under 16 MiB.
+        // The minimum length of the whole message. It cannot overflow: at most 1,024 segments, each with data from a single frame, under 16
+        // MiB.
         let last = lastByteCount ?? 1
         let others = ((dataSegmentCount ?? 8 * (paritySegmentCount ?? 0)) - 1) * (segmentByteCount ?? last)
         guard others + last <= maximumMessageByteCount else { throw .messageTooLong }

@@ -2,9 +2,9 @@ import Bytes
 import StatusCrypto
 import Wire
 
-/// A segmenter that cuts a message into segments if it is too long for one envelope (PROTOCOL.md §5.1).
+/// A segmenter that cuts a message into segments if it is too long for a single envelope (PROTOCOL.md §5.1).
 package struct Segmenter: Sendable {
-    /// The usual limit of a Waku node, whose operator may have set less.
+    /// A Waku node's usual limit, whose operator may have set less.
     package static let usualMaximumMessageByteCount = 1 << 20
 
     /// The payload size of every data segment except the last, which may be shorter.
@@ -16,14 +16,14 @@ package struct Segmenter: Sendable {
         self.init(segmentByteCount: maximumMessageByteCount / 4 * 3)
     }
 
-    /// - Parameter segmentByteCount: The payload size of a segment, at least 1.
+    /// - Parameter segmentByteCount: A segment's payload size, at least 1.
     package init(segmentByteCount: Int) {
         precondition(segmentByteCount > 0, "a segment holds something")
         self.segmentByteCount = segmentByteCount
     }
 
     /// - Parameter message: An encoded `ApplicationMetadataMessage`.
-    /// - Returns: The data of one frame each: the message itself if it fits, otherwise encoded `SegmentMessage`s, first data in order, then
+    /// - Returns: The data for each frame: the message itself if it fits, otherwise encoded `SegmentMessage`s, first data in order, then
     ///   parity. The result is the same for the same message.
     package func segment(_ message: [UInt8]) -> [[UInt8]] {
         guard message.count > segmentByteCount else { return [message] }

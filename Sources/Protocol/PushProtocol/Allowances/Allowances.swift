@@ -15,7 +15,7 @@ package struct Allowances: Sendable {
         case response(message: Int64, query: Digest32, digest: Int, byteCounts: [Digest64: Int])
     }
 
-    /// The monotonic time of the decision.
+    /// When the decision is made, in monotonic time.
     package var now: Timestamp
     /// How many servers decide. A limit holds for all of them together, and each decides an equal fraction of the messages, so every
     /// decision spends credits for all.
@@ -33,7 +33,7 @@ package struct Allowances: Sendable {
         self.now = now
     }
 
-    /// Sets the time of the decision, and the number of servers that decide.
+    /// Sets when the decision is made, and how many servers decide.
     package mutating func set(_ now: Timestamp, serverCount: Int) {
         (self.now, self.serverCount) = (now, serverCount)
     }
@@ -56,12 +56,12 @@ package struct Allowances: Sendable {
         max(0, pushes.credits(of: target, at: now))
     }
 
-    /// Returns the time of the next push to an installation: now or later.
+    /// Returns when an installation may get its next push: now or later.
     package func nextPush(to target: Installation) -> Timestamp {
         pushes.nextCredit(of: target, at: now)
     }
 
-    /// Returns whether a key may register now.
+    /// Returns whether a key has a credit left to register now.
     package func mayRegister(_ keyHash: Digest64) -> Bool {
         registrations.credits(of: keyHash, at: now) > 0
     }
@@ -81,13 +81,13 @@ package struct Allowances: Sendable {
     ///
     /// - Parameters:
     ///   - message: The query's row.
-    ///   - query: The Status message id of the query.
+    ///   - query: The query's Status message id.
     ///   - digest: A hash of the response.
     package func mayRespond(_ message: Int64, to query: Digest32, digest: Int) -> Bool {
         queries.allows(message, query: query, digest: digest, at: now)
     }
 
-    /// Returns only the credits of the given targets, keys and queries.
+    /// Returns only what concerns the given targets, keys and queries.
     package func restricted(
         toTargets targets: [Installation], registeringKeys: [Digest64], queries queryIDs: [Digest32], of queriedKeys: [Digest64]
     ) -> Allowances {

@@ -1,8 +1,8 @@
 package import Envelope
 
-/// Rate-limit buckets of equal capacity and refill interval, one per key.
+/// Rate-limit buckets for keys, with equal capacity and refill interval.
 ///
-/// Each bucket is stored as the monotonic time at which it is full again, so a full bucket takes no memory.
+/// Each bucket is stored as the monotonic time at which it is full again, so a full bucket does not take memory.
 package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
     /// The maximum number of stored buckets, some megabytes. Beyond it, full buckets are dropped first and then all: a client with that
     /// many keys is not stopped by a limit per key.
@@ -10,9 +10,9 @@ package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
     /// The number of stored buckets below which no sweep takes place.
     private static var smallCount: Int { 1_024 }
 
-    /// The number of credits of a full bucket.
+    /// How many credits a full bucket has.
     package let capacity: Int
-    /// The time until one credit returns.
+    /// The time until a credit returns.
     package let interval: Duration
 
     private var fullAt: [Key: Timestamp] = [:]
@@ -34,7 +34,7 @@ package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
         return capacity - Int(clamping: spent)
     }
 
-    /// Spends credits, available or not. The debt is at most one full bucket.
+    /// Spends credits, available or not. The debt is at most a full bucket.
     package mutating func spend(_ count: Int = 1, of key: Key, at now: Timestamp) {
         guard count > 0 else { return }
         if fullAt.count >= sweepCount { sweep(at: now) }
@@ -43,10 +43,10 @@ package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
         fullAt[key] = min(full.advanced(by: interval * min(count, 2 * capacity)), end)
     }
 
-    /// Returns the time of the next credit: now or later.
+    /// Returns when the next credit is available: now or later.
     package func nextCredit(of key: Key, at now: Timestamp) -> Timestamp { availability(of: 1, key: key, at: now) }
 
-    /// Returns the time from which the bucket has a number of credits: now or later. For 0 it is the end of a debt.
+    /// Returns the time from which the bucket has a number of credits: now or later. For 0 it is when a debt ends.
     package func availability(of count: Int, key: Key, at now: Timestamp) -> Timestamp {
         max(now, max(fullAt[key] ?? now, now).advanced(by: interval * (count - capacity)))
     }

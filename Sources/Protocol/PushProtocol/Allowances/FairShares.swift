@@ -10,7 +10,7 @@ package struct FairShares<Key: Hashable & Sendable>: Sendable {
     static var smallCount: Int { 1_024 }
     /// The amount below which a sweep drops a key.
     private static var smallestUse: Double { 1 }
-    /// The multiple of the free amount that a key may use.
+    /// How many times the free amount a key may use.
     private static var freeMultiple: Double { 4 }
 
     private struct Use: Sendable {
@@ -30,7 +30,7 @@ package struct FairShares<Key: Hashable & Sendable>: Sendable {
     private var sweepCount = smallCount
 
     /// - Parameters:
-    ///   - capacity: The amount that may be used at once. Under lasting use, the rate is the capacity divided by `decay`.
+    ///   - capacity: The amount that may be used in a moment. Under lasting use, the rate is the capacity divided by `decay`.
     ///   - decay: The time in which use falls to 1/e.
     package init(capacity: Int, decay: Duration) {
         self.capacity = Double(capacity)
@@ -43,14 +43,14 @@ package struct FairShares<Key: Hashable & Sendable>: Sendable {
         return (uses[key]?.amount(at: now, decay: decay) ?? 0) < Self.freeMultiple * free
     }
 
-    /// Adds to the use of a key, whether allowed or not.
+    /// Adds to a key's use, whether allowed or not.
     package mutating func use(_ count: Int, by key: Key, at now: Timestamp) {
         if uses.count >= sweepCount { sweep(at: now) }
         uses[key] = Use(amount: (uses[key]?.amount(at: now, decay: decay) ?? 0) + Double(count), time: now)
         total = Use(amount: total.amount(at: now, decay: decay) + Double(count), time: now)
     }
 
-    /// Returns only the use of the given keys, with the total of all keys.
+    /// Returns only the given keys' use, with the total for all keys.
     package func restricted(to keys: [Key]) -> Self {
         var restricted = self
         restricted.uses = [:]

@@ -5,7 +5,7 @@ import StatusCrypto
 /// The last response to each recent query, by Status message id. Times are monotonic.
 package struct RecentQueries: Sendable {
     private struct Response: Sendable {
-        /// The query's row. A further response to the same row is a retry, because the first one was not published.
+        /// The query's row. A further response to the same row is a retry, because the first response was not published.
         var message: Int64
         /// A hash of the response.
         var digest: Int
@@ -19,19 +19,19 @@ package struct RecentQueries: Sendable {
 
     package init() {}
 
-    /// Returns whether a query may get a response. The equal response to another row of the same query is allowed only after
+    /// Returns whether a query may get a response. The equal response to another row with the same query is allowed only after
     /// `ProtocolLimits.equalAnswerInterval`.
     ///
     /// - Parameters:
     ///   - message: The query's row.
-    ///   - query: The Status message id of the query.
+    ///   - query: The query's Status message id.
     ///   - digest: A hash of the response.
     package func allows(_ message: Int64, query: Digest32, digest: Int, at now: Timestamp) -> Bool {
         guard let last = responses[query] else { return true }
         return last.message == message || last.digest != digest || !last.isRecent(at: now)
     }
 
-    /// Returns a hash of a response, 0.2 ms for one of 1 MiB. The hash of `Array` adds each byte on its own, which takes 5 ms.
+    /// Returns a response's hash, which takes 0.2 ms for 1 MiB. `Array` would add each byte separately, which takes 5 ms.
     package static func digest(of response: [UInt8]) -> Int {
         var hasher = Hasher()
         unsafe response.span.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }

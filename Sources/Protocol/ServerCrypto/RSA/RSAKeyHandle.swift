@@ -7,7 +7,7 @@ import StatusCrypto
 /// Sharing it is safe: a key never changes after its creation, and libcrypto locks the values that it caches (OpenSSL 3,
 /// openssl-threads(7)).
 @safe final class RSAKeyHandle: Sendable {
-    // Written only in the initialiser, and freed when no other reference exists; its target never changes (openssl-threads(7)).
+    // Written only in the initialiser, and freed when no other reference exists. Its target never changes (openssl-threads(7)).
     nonisolated(unsafe) let pointer: OpaquePointer
 
     init(owning pointer: OpaquePointer) {
@@ -40,7 +40,7 @@ import StatusCrypto
         }
     }
 
-    /// Runs one operation.
+    /// Runs an operation.
     ///
     /// - Parameter body: Returns the result, or nil if libcrypto rejects the input.
     func withContext<Result>(_ body: (OpaquePointer) -> Result?) -> Result? {
@@ -51,7 +51,7 @@ import StatusCrypto
     }
 }
 
-/// The padding of a message to a block.
+/// How a message is padded to a block.
 package enum RSAPadding: String, Sendable, CaseIterable {
     /// RSAES-OAEP with SHA-1 and MGF1 with SHA-1.
     case oaep

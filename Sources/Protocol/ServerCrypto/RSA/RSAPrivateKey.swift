@@ -13,7 +13,7 @@ package struct RSAPrivateKey: Sendable {
         publicKey = RSAPublicKey(handle)
     }
 
-    /// Generates a key of 2,048 bits. Takes a tenth of a second of a core: do not call it on the cooperative pool.
+    /// Generates a key of 2,048 bits. Keeps a core busy for a tenth of a second, so do not call it on the cooperative pool.
     package static func generate() -> RSAPrivateKey {
         let context = unsafe LibCrypto.require(EVP_PKEY_CTX_new_id(EVP_PKEY_RSA, nil))
         defer { unsafe EVP_PKEY_CTX_free(context) }

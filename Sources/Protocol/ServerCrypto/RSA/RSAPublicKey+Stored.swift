@@ -5,8 +5,8 @@ import StatusCrypto
 extension RSAPublicKey {
     /// Reads a key that a key's ``der`` wrote, and that was checked then.
     ///
-    /// libcrypto's own reader tests all kinds of keys, which takes twenty times as long as creating one of the two numbers. A batch names
-    /// thousands of devices, so this reader finds the numbers itself.
+    /// libcrypto's own reader tests all kinds of keys, which takes twenty times as long as creating a key from its two numbers. A batch
+    /// names thousands of devices, so this reader finds the numbers itself.
     ///
     /// - Returns: The key, or nil for any other bytes.
     package init?(stored der: [UInt8]) {
@@ -89,7 +89,7 @@ extension RSAKeyHandle {
         unsafe self.init(owning: key)
     }
 
-    /// The name of a number (OSSL_PKEY_PARAM_RSA_N and _E), which libcrypto does not copy.
+    /// A number's name (OSSL_PKEY_PARAM_RSA_N and _E), which libcrypto does not copy.
     private static func name(_ name: StaticString) -> UnsafePointer<CChar> {
         unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     }

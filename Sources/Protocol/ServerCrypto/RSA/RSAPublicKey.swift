@@ -6,7 +6,8 @@ import StatusCrypto
 /// An RSA key that verifies (RSASSA-PKCS1-v1_5 with SHA-512) and encrypts. Two keys are equal if their DER is, in whatever form they were
 /// read.
 package struct RSAPublicKey: Sendable {
-    /// The supported lengths in bits. Shorter keys can be broken; longer ones make a verification too expensive for an untrusted client.
+    /// The supported lengths in bits. Shorter keys can be broken, and longer keys make a verification too expensive for an untrusted
+    /// client.
     package static let bitCounts = 2_048...8_192
     /// The maximum length of the public exponent, usually 65,537: a long exponent makes a verification as slow as a signature.
     private static let maximumExponentBitCount = 33
@@ -26,7 +27,7 @@ package struct RSAPublicKey: Sendable {
         self.der = der
     }
 
-    /// - Returns: The key, or nil unless the bytes are one RSA key in SPKI of ``bitCounts`` bits.
+    /// - Returns: The key, or nil unless the bytes are exactly an RSA key in SPKI, of ``bitCounts`` bits.
     package init?(der: [UInt8]) {
         let key = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var position = buffer.baseAddress
@@ -57,7 +58,7 @@ package struct RSAPublicKey: Sendable {
     /// The length of signatures and of ciphertexts.
     package var blockByteCount: Int { handle.blockByteCount }
 
-    /// Whether the signature is one of that precomputed digest.
+    /// Whether the signature is valid for a SHA-512 that was computed before.
     package func isValidSignature(_ signature: [UInt8], ofDigest digest: Digest64) -> Bool {
         // libcrypto would accept leading zeros.
         guard signature.count == blockByteCount else { return false }
@@ -71,12 +72,12 @@ package struct RSAPublicKey: Sendable {
         } ?? false
     }
 
-    /// Whether the signature is one of that message.
+    /// Whether the signature is valid for the message's SHA-512.
     package func isValidSignature(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         isValidSignature(signature, ofDigest: SHA512.hash(message))
     }
 
-    /// Encrypts one block.
+    /// Encrypts a block.
     ///
     /// - Returns: The block, or nil if the message does not fit or libcrypto rejects the key.
     package func encrypt(_ message: [UInt8], padding: RSAPadding) -> [UInt8]? {

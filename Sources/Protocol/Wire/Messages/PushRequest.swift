@@ -1,7 +1,7 @@
 package import Bytes
 import StatusCrypto
 
-/// `PushNotification.PushNotificationType`. Open: PROTOCOL.md §9 says what an unknown one means.
+/// `PushNotification.PushNotificationType`. Open: PROTOCOL.md §9 says what an unknown type means.
 package struct PushNotificationType: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
     package init(rawValue: Int32) { self.rawValue = rawValue }
@@ -20,7 +20,7 @@ package struct PushNotification: WireMessage, HoldsSecret {
     /// Hash of the receiver's public key, 64 bytes.
     package var publicKey: [UInt8] = []
     package var installationID = ""
-    /// Ciphertext of the message that is notified of.
+    /// The announced message's ciphertext.
     package var message: [UInt8] = []
     package var type = PushNotificationType.unknown
     package var author: [UInt8] = []

@@ -62,7 +62,7 @@ package struct PushNotificationQueryInfo: WireMessage, HoldsSecret {
 
 package struct PushNotificationQueryResponse: WireMessage {
     package var info: [PushNotificationQueryInfo] = []
-    /// Status message id of the query, 32 bytes.
+    /// The query's Status message id, 32 bytes.
     package var messageID: [UInt8] = []
     package var success = false
 
@@ -109,7 +109,7 @@ package struct ContactCodeAdvertisement: WireMessage {
     }
 }
 
-/// The wrapper of reference clients' contact codes. Only one of its many fields matters here (PROTOCOL.md §6).
+/// The wrapper of reference clients' contact codes. It has many fields, but only this matters here (PROTOCOL.md §6).
 package struct ProtocolMessage: WireMessage {
     /// An ``ApplicationMetadataMessage``.
     package var publicMessage: [UInt8] = []

@@ -1,4 +1,4 @@
-/// One segment of a long message (PROTOCOL.md §5.1).
+/// A segment of a long message (PROTOCOL.md §5.1).
 package struct SegmentMessage: WireMessage {
     /// The whole message's keccak256, 32 bytes.
     package var entireMessageHash: [UInt8] = []
@@ -35,8 +35,8 @@ package struct SegmentMessage: WireMessage {
 }
 
 extension SegmentMessage {
-    /// Whether the bytes are a segment rather than a whole message: they parse as one, the payload is not empty, and the counts are those
-    /// of a data segment or of a parity segment (PROTOCOL.md §5.1). Copies nothing.
+    /// Whether the bytes are a segment rather than a whole message: they parse as a segment, the payload is not empty, and the counts fit a
+    /// data segment or a parity segment (PROTOCOL.md §5.1). Copies nothing.
     ///
     /// A plain `ApplicationMetadataMessage` parses as a segment too, with its type as `segments_count`, but without payload.
     package static func isSegment(_ bytes: Span<UInt8>) -> Bool {
@@ -59,7 +59,7 @@ extension SegmentMessage {
         return hasPayload && (segmentsCount >= 2 || segmentsCount == 0 && paritySegmentsCount > 0)
     }
 
-    /// Whether the bytes of an array are a segment.
+    /// Whether an array's bytes are a segment.
     package static func isSegment(_ bytes: [UInt8]) -> Bool {
         isSegment(bytes.span)
     }
