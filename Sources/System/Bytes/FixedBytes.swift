@@ -73,7 +73,7 @@ extension Span<UInt8> {
     package func withUnsafePointer<Result>(_ body: (UnsafePointer<UInt8>) -> Result) -> Result {
         unsafe withUnsafeBufferPointer { buffer in
             if let base = buffer.baseAddress { return unsafe body(base) }
-            // An empty span may have no address. C does not read from this one either.
+            // An empty span may lack an address. C does not read from this address either.
             var nothing: UInt8 = 0
             return unsafe Swift.withUnsafePointer(to: &nothing, body)
         }

@@ -33,7 +33,7 @@ package enum Hex {
 
     package static func isDigit(_ character: UInt8) -> Bool { nibble(character) != nil }
 
-    /// The value of one digit, or nil.
+    /// A digit's value, or nil for any other character.
     package static func nibble(_ digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

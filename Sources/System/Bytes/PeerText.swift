@@ -1,4 +1,4 @@
-/// Words of a peer, as they may stand in an error, a log line or on a terminal: at most 200 characters, all of them printable.
+/// A peer's text, as it may stand in an error, a log line or on a terminal: at most 200 characters, all of them printable.
 ///
 /// Whoever puts a peer's text into an error makes this of it first, so that a node with a key of 20 MB, or a server that sends escape
 /// sequences, cannot fill logs or control a terminal.
@@ -9,7 +9,7 @@ package struct PeerText: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
     package init(_ text: some StringProtocol) {
-        // A character can be long: `é` with a thousand accents is one.
+        // A character can be long: `é` with a thousand accents counts once.
         var scalars = text.unicodeScalars.prefix(Self.maximumCharacterCount + 1).map(\.printable)
         if scalars.count > Self.maximumCharacterCount { scalars[Self.maximumCharacterCount] = "…" }
         description = String(String.UnicodeScalarView(scalars))
@@ -24,7 +24,7 @@ package struct PeerText: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Unicode.Scalar {
-    /// The scalar, or a space in place of one that controls a terminal, ends a line or reverses its direction.
+    /// The scalar, or a space if it controls a terminal, ends a line or reverses its direction.
     fileprivate var printable: Unicode.Scalar {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: " "

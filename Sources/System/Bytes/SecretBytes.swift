@@ -27,5 +27,5 @@ extension SecretBytes: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A key of AES-256-GCM: the key of a topic (PROTOCOL.md §2), or the ECDH X coordinate of two parties (PROTOCOL.md §1).
+/// A key for AES-256-GCM: a topic's key (PROTOCOL.md §2), or the ECDH X coordinate of two parties (PROTOCOL.md §1).
 package typealias SymmetricKey = SecretBytes

@@ -1,9 +1,9 @@
 import CryptoLibrary
 import Synchronization
 
-/// The random numbers of the cryptographic library, drawn 512 bytes at a time: a nonce or a frame's padding seldom costs a library call.
+/// Random numbers from the cryptographic library, drawn 512 bytes at a time: a nonce or a frame's padding seldom costs a library call.
 ///
-/// Copies share the buffer, so they never return the same bytes twice. Threads may share it; a worker with its own generator avoids
+/// Copies share the buffer, so they never return the same bytes twice. Threads may share it, but a worker with its own generator avoids
 /// contention. The buffer does not detect `fork`, which this program never calls.
 package struct SecureRandom: RandomNumberGenerator, Sendable {
     private let source = Source()

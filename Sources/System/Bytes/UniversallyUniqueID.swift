@@ -16,7 +16,7 @@ package enum UniversallyUniqueID {
         return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hex.encode(Array(bytes[$0])) }.joined(separator: "-")
     }
 
-    /// Returns the text of a random UUID, version 4.
+    /// Returns a random UUID as text, version 4.
     package static func random(using random: inout some RandomNumberGenerator) -> String {
         text(random.fixedBytes(), version: 4)
     }

@@ -8,7 +8,7 @@ extension FixedBytes {
 }
 
 extension [UInt8] {
-    /// Overwrites the bytes of an array without other references: otherwise a copy would be wiped instead.
+    /// Overwrites the array's bytes. There must be no other reference to it, because otherwise a copy would be wiped instead.
     package mutating func wipe() {
         unsafe withUnsafeMutableBytes { unsafe CryptoLibrary.wipe($0.baseAddress, count: $0.count) }
     }

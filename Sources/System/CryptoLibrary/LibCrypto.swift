@@ -1,10 +1,10 @@
 import CLibCrypto
 
-/// The functions of a cryptographic library that clients need, as libcrypto has them.
+/// The cryptographic functions that clients need, as libcrypto has them.
 ///
-/// This is the only file of the client's modules that knows libcrypto. A port to another library replaces it with one that has the same
-/// static functions; the vectors of StatusCryptoTests test what is compiled in. Pointers are valid for the given count, and outputs have
-/// the algorithm's length.
+/// No other file in the client's modules knows libcrypto. A port to another library replaces it with a file that has the same static
+/// functions, and the vectors in StatusCryptoTests test what is compiled in. Pointers are valid for the given count, and outputs have the
+/// algorithm's length.
 package enum CryptoLibrary {
     // MARK: Memory
 
@@ -85,7 +85,7 @@ package enum CryptoLibrary {
     /// Decrypts in place with AES-256-GCM.
     ///
     /// - Parameter tag: The tag, 16 bytes.
-    /// - Returns: Whether the tag is right; otherwise the bytes must not be used.
+    /// - Returns: Whether the tag is right. Otherwise the bytes must not be used.
     package static func openAES256GCM(
         _ bytes: inout [UInt8], key: Span<UInt8>, nonce: Span<UInt8>, associatedData: [UInt8], tag: UnsafePointer<UInt8>
     ) -> Bool {
@@ -153,7 +153,7 @@ package enum LibCrypto {
 
     deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
-    /// Encrypts or decrypts in place, which counter modes allow; in steps, because libcrypto counts in Int32.
+    /// Encrypts or decrypts in place, which counter modes allow. It does so in steps, because libcrypto counts in Int32.
     package mutating func apply(to bytes: inout [UInt8]) {
         unsafe bytes.withUnsafeMutableBufferPointer { buffer in
             guard let base = buffer.baseAddress else { return }
@@ -180,7 +180,7 @@ package enum LibCrypto {
         unsafe LibCrypto.require(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, tag))
     }
 
-    /// Ends a decryption and verifies its tag of 16 bytes; libcrypto compares in constant time.
+    /// Finishes a decryption and verifies its tag of 16 bytes, which libcrypto compares in constant time.
     package mutating func accepts(_ tag: UnsafePointer<UInt8>) -> Bool {
         // libcrypto only reads the tag, although the function's type does not say so.
         unsafe LibCrypto.require(

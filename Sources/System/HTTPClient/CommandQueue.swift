@@ -20,7 +20,7 @@ final class CommandQueue: Sendable {
 
     private let state = Mutex(State())
 
-    /// Adds a command and wakes the thread. A request after ``close()`` fails at once.
+    /// Adds a command and wakes the thread. A request after ``close()`` fails immediately.
     func post(_ command: Command) {
         let wasClosed = state.withLock { state in
             guard !state.isClosed else { return true }
@@ -71,7 +71,7 @@ final class CommandQueue: Sendable {
 }
 
 /// Wakes the thread that sleeps in `curl_multi_poll`.
-// Sendable because it only calls `curl_multi_wakeup`, the one function of a multi handle that libcurl allows from any thread
+// Sendable because it only calls `curl_multi_wakeup`, the only function of a multi handle that libcurl allows from any thread
 // (curl_multi_wakeup(3)), and because `CommandQueue` releases it before the handle is freed.
 @safe struct Waker: @unchecked Sendable {
     private let multi: UnsafeMutableRawPointer
@@ -81,7 +81,7 @@ final class CommandQueue: Sendable {
     }
 
     func ring() {
-        // The call fails only without a wake-up pipe. Then the maximum duration of the poll bounds the sleep.
+        // The call fails only without a wake-up pipe. Then the poll's maximum duration bounds the sleep.
         _ = unsafe curl_multi_wakeup(multi)
     }
 }

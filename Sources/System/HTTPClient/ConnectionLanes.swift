@@ -1,10 +1,11 @@
 import CLibCurl
 
-/// The kept connections of lanes (``HTTPRequest/lane``), each with a pool of its own.
+/// The kept connections of lanes (``HTTPRequest/lane``), in a separate pool for each lane.
 ///
 /// libcurl calls such a pool a share object. It is not Sendable: it stays on the thread of `TransferLoop`.
 @safe final class ConnectionLanes {
-    /// A little longer than libcurl keeps an unused connection. It closes one only when a request asks for it, which may never happen.
+    /// A little longer than libcurl keeps an unused connection. libcurl closes it only when a request asks for a connection, which may
+    /// never happen.
     private static let maximumIdleTime = Duration.seconds(120)
 
     @safe private struct Lane {
@@ -19,7 +20,7 @@ import CLibCurl
         for lane in lanes.values { unsafe curl_share_cleanup(lane.share) }
     }
 
-    /// Lets a handle use the connections of a lane, until ``leave(_:with:at:)``.
+    /// Lets a handle use a lane's connections, until ``leave(_:with:at:)``.
     func enter(_ number: Int, with easy: UnsafeMutableRawPointer, at now: ContinuousClock.Instant) throws(HTTPError) {
         guard var lane = lanes[number] ?? Self.newLane(at: now),
             unsafe clibcurl_set_pointer(easy, CURLOPT_SHARE, lane.share) == CURLE_OK

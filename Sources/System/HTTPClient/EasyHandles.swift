@@ -5,7 +5,7 @@ import CLibCurl
 ///
 /// The pool is not Sendable, because it stays on the thread of `TransferLoop`.
 @safe final class EasyHandles {
-    /// The maximum number of idle handles: as many as the initial window of a route.
+    /// The maximum number of idle handles: as many as a route's initial window.
     private static let maximumIdleCount = 32
 
     private var idle: [UnsafeMutableRawPointer] = unsafe []
@@ -17,7 +17,7 @@ import CLibCurl
     /// - Returns: A handle with no options set, or nil if memory is short.
     func take() -> UnsafeMutableRawPointer? { unsafe idle.popLast() ?? curl_easy_init() }
 
-    /// Takes back a handle that is in no multi handle, and removes everything of its request (curl_easy_reset(3)).
+    /// Takes back a handle that is in no multi handle, and resets everything that its request has set (curl_easy_reset(3)).
     func give(back easy: UnsafeMutableRawPointer) {
         guard unsafe idle.count < Self.maximumIdleCount else { return unsafe curl_easy_cleanup(easy) }
         unsafe curl_easy_reset(easy)

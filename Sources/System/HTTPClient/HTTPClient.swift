@@ -1,9 +1,9 @@
 import Synchronization
 
-/// An HTTP/1.1 client: libcurl's multi handle on a thread of its own, so that the cooperative pool is never blocked.
+/// An HTTP/1.1 client: libcurl's multi handle on a separate thread, so that the cooperative pool is never blocked.
 ///
 /// Requests share connections, which are kept alive for five minutes at most. The client sends a request at most once, except that it
-/// repeats a GET if a kept connection was dead. It ignores proxies of the environment.
+/// repeats a GET if a kept connection was dead. It ignores proxies that the environment names.
 package final class HTTPClient: Sendable {
     package struct Configuration: Sendable {
         /// The maximum number of connections to a host. Further requests to it wait until a connection is free.
@@ -55,7 +55,7 @@ package final class HTTPClient: Sendable {
         if !hasThread.exchange(true, ordering: .relaxed) { TransferThreads.start(commands: commands, configuration: configuration) }
     }
 
-    /// Stops the thread without waiting for it. Requests in flight and later ones fail with `cancelled`.
+    /// Stops the thread without waiting for it. Requests in flight and later requests fail with `cancelled`.
     package func shutdown() {
         commands.post(.stop)
     }

@@ -9,7 +9,7 @@ package struct HTTPError: Error, Hashable, Sendable {
         case invalidURL
         /// A header name or value is invalid, for example because of a line break.
         case invalidHeader
-        /// The name of the host has no address.
+        /// No address was found for the host's name.
         case unknownHost
         /// No process listens there, or the network does not reach it.
         case couldNotConnect
@@ -32,7 +32,7 @@ package struct HTTPError: Error, Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// Whether a byte of the request may have left this machine. If not, the peer cannot have acted on it. Otherwise the outcome is unknown
+    /// Whether any of the request may have left this machine. If not, the peer cannot have acted on it. Otherwise the outcome is unknown
     /// (RELIABILITY.md I2).
     package var requestMayHaveArrived: Bool
 

@@ -16,14 +16,14 @@ package struct HTTPRequest: HoldsSecret, Sendable {
     package var headers: [(name: String, value: String)]
     /// The body of any method: Waku nodes accept a JSON body with DELETE (WAKU_REST.md §1). If nil, a POST sends an empty body.
     package var body: [UInt8]?
-    /// The maximum time from `send` to the last byte of the response, including the wait for a free connection.
+    /// The maximum time from `send` to the response's last byte, including the wait for a free connection.
     package var timeout: Duration
     /// The maximum time for name resolution, TCP and TLS together.
     package var connectTimeout: Duration
-    /// The maximum size of the body. A longer response fails with `HTTPError.Kind.responseTooLarge`.
+    /// The maximum size of the response's body. A longer response fails with `HTTPError.Kind.responseTooLarge`.
     package var maximumResponseBodyByteCount: Int
-    /// The requests of a lane share a connection that no other request uses. They follow one another. Nil means any connection outside of
-    /// lanes.
+    /// Requests on the same lane share a connection that no other request uses, and are sent in sequence. Nil means any connection outside
+    /// of lanes.
     package var lane: Int?
     /// Whether the request fails unsent, with `noKeptConnection`, where it would need a new connection.
     package var needsKeptConnection = false

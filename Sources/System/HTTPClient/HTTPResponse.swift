@@ -13,7 +13,7 @@ package struct HTTPResponse: HoldsSecret, Sendable {
     }
 }
 
-/// Header fields in the order of their arrival.
+/// Header fields in the order in which they arrived.
 package struct HTTPHeaders: HoldsSecret, Sendable {
     package private(set) var fields: [(name: String, value: String)] = []
 
@@ -21,21 +21,21 @@ package struct HTTPHeaders: HoldsSecret, Sendable {
         self.fields = fields
     }
 
-    /// The value of the first field of that name, whatever the case of its letters (RFC 9110 §5.1).
+    /// The value of the first field with that name, in upper or lower case (RFC 9110 §5.1).
     package subscript(name: String) -> String? {
         let name = name.lowercased()
         return fields.first { $0.name.lowercased() == name }?.value
     }
 
-    /// Returns whether a field may be sent: its name is a token, and its value has no control characters except the tab (RFC 9110 §5.1,
-    /// §5.5).
+    /// Returns whether a field may be sent: its name is a token, and its value does not contain control characters except the tab (RFC 9110
+    /// §5.1, §5.5).
     static func isSendable(name: String, value: String) -> Bool {
         !name.isEmpty
             && name.utf8.allSatisfy { byte in (0x21...0x7E).contains(byte) && !"\"(),/:;<=>?@[\\]{}".utf8.contains(byte) }
             && value.utf8.allSatisfy { byte in byte == 0x09 || (byte >= 0x20 && byte != 0x7F) }
     }
 
-    /// Adds the field of one line, `Name: value`. Ignores a line without a colon.
+    /// Adds a field from its line, `Name: value`. Ignores a line without a colon.
     mutating func append(line: some BidirectionalCollection<UInt8>) {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
         // Optional white space around a value does not belong to it (RFC 9110 §5.5), nor does the line break.

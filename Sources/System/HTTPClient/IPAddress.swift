@@ -41,8 +41,8 @@ package struct IPAddress: Hashable, Sendable {
         }
     }
 
-    /// The part of the address that rate limits count by: all of IPv4, and the first 64 bits of IPv6, because one household has all
-    /// addresses with this prefix.
+    /// The part of the address that rate limits count by: all of IPv4, and the first 64 bits of IPv6, because a household has all addresses
+    /// with this prefix.
     package var limited: IPAddress {
         bytes.count == 4 ? self : IPAddress(Array(bytes[..<8]) + Array(repeating: 0, count: 8))
     }

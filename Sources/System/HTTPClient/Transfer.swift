@@ -6,8 +6,8 @@ import Platform
 /// It is not Sendable and exists on the thread of `TransferLoop` only. libcurl's callbacks find it through a pointer that is not retained.
 /// This is sound because only the easy handle calls them, and `deinit` returns the handle without its callbacks.
 @safe final class Transfer {
-    /// For all header lines together, ten times the headers of the servers in use. libcurl 7.88 limits the length of a line but not how
-    /// many there are (CVE-2023-38039).
+    /// For all header lines together, ten times the headers of the servers in use. libcurl 7.88 limits how long a line is but not how many
+    /// there are (CVE-2023-38039).
     static let maximumHeaderByteCount = 64 * 1024
     private static let userAgent = "pushserver"
     /// The age in seconds at which a connection is not used again, so that a host that moves to another address is followed.
@@ -60,10 +60,10 @@ import Platform
         unsafe curl_slist_free_all(headerLines)
     }
 
-    /// Whether a byte of the request may have been sent.
+    /// Whether any of the request may have been sent.
     var requestMayHaveArrived: Bool { attemptCount > 0 }
 
-    /// Returns the result after libcurl has reported the end of the transfer.
+    /// Returns the result after libcurl has reported that the transfer is over.
     func outcome(_ code: CURLcode) -> Result<HTTPResponse, HTTPError> {
         if isRefused { return .failure(HTTPError(.noKeptConnection, requestMayHaveArrived: false)) }
         guard code == CURLE_OK else { return .failure(HTTPError(code, requestMayHaveArrived: requestMayHaveArrived)) }
@@ -85,8 +85,8 @@ import Platform
 extension Transfer {
     /// Allows or forbids sending the request over a connection.
     ///
-    /// libcurl calls it a second time if a kept connection broke before the first byte of a response, to repeat the request over another
-    /// connection. Only a GET may be repeated: for other methods the caller must learn that the outcome is unknown.
+    /// libcurl calls it a second time if a kept connection broke before a response started, to repeat the request over another connection.
+    /// Only a GET may be repeated: for other methods the caller must learn that the outcome is unknown.
     ///
     /// - Returns: Whether to continue. If not, libcurl closes the connection.
     fileprivate func requestStarts() -> Bool {
@@ -99,7 +99,7 @@ extension Transfer {
 
     /// Opens a socket for a connection to an address.
     ///
-    /// The address is checked here, so that no second name resolution can return another one.
+    /// The address is checked here, so that no second name resolution can return another address.
     ///
     /// - Parameter address: An address that is valid during the call. An IPv6 address is longer than the type.
     /// - Returns: The socket, or `CURL_SOCKET_BAD` for an address that the request may not have.
@@ -158,7 +158,7 @@ extension Transfer {
 
     private func setCopied(body: [UInt8]) throws(HTTPError) {
         try check(unsafe clibcurl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count)))
-        // An empty array may have no address. libcurl would then read the standard input.
+        // An empty array may lack an address. libcurl would then read the standard input.
         guard !body.isEmpty else { return try set(CURLOPT_COPYPOSTFIELDS, "") }
         try check(unsafe body.withUnsafeBytes { unsafe clibcurl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, $0.baseAddress) })
     }
@@ -166,7 +166,7 @@ extension Transfer {
     private func set(_ configuration: HTTPClient.Configuration) throws(HTTPError) {
         try set(CURLOPT_USERAGENT, Self.userAgent)
         try set(CURLOPT_PROXY, "")  // overrides a proxy of the environment
-        // gorush and Waku nodes use HTTP/1.1, and the limits assume one request per connection.
+        // gorush and Waku nodes use HTTP/1.1, and the limits assume that requests do not share a connection at the same time.
         try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_NOSIGNAL, 1)  // no SIGALRM for name resolution: we are not the only thread

@@ -1,7 +1,7 @@
 import CLibCurl
 import Platform
 
-/// The event loop of all transfers, on one thread.
+/// The event loop that runs all transfers on a single thread.
 ///
 /// The thread's function creates it. Neither the loop nor `Transfer` is Sendable, so the compiler proves that multi and easy handles never
 /// leave the thread. Tasks and the thread communicate through `CommandQueue` only.
@@ -26,7 +26,7 @@ import Platform
     private let handles = EasyHandles()
     private let lanes = ConnectionLanes()
     private var activeTransfers: [UInt64: ActiveTransfer] = [:]
-    /// A lower bound of all deadlines; nil if none exists.
+    /// A lower bound for all deadlines, or nil if none exists.
     private var nextDeadline: ContinuousClock.Instant?
     private var isStopped = false
 
@@ -40,7 +40,7 @@ import Platform
         }
     }
 
-    /// Creates the loop; nil if libcurl is not initialised or memory is short.
+    /// Creates the loop, or returns nil if libcurl is not initialised or memory is short.
     private init?(commands: CommandQueue, configuration: HTTPClient.Configuration) {
         guard Self.isInitialized, let multi = unsafe curl_multi_init() else { return nil }
         unsafe self.multi = multi

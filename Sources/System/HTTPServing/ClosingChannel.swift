@@ -14,8 +14,8 @@ extension HTTPServerBuilder {
 
 /// An HTTP/1 channel that closes connections which nobody handles.
 ///
-/// A server that stops while a client connects drops the connection before it handles it, and NIO ends the process when it finds the writer
-/// of a dropped connection unfinished (`NIOAsyncWriter`).
+/// A server that stops while a client connects drops the connection before it handles it, and NIO ends the process when it finds a dropped
+/// connection's writer unfinished (`NIOAsyncWriter`).
 private struct ClosingChannel: ServerChildChannel {
     let base: HTTP1Channel
 

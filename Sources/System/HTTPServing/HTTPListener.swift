@@ -4,16 +4,16 @@ package import Logging
 package import NIOCore
 import ServiceLifecycle
 
-/// An HTTP/1 server on one address, as every server of this package listens.
+/// An HTTP/1 server on an address. All servers in this package listen this way.
 package struct HTTPListener<Responder: HTTPResponder>: Service
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
     private let application: Application<Responder>
 
     /// - Parameters:
     ///   - port: The port. 0 means any free port.
-    ///   - maximumConnectionCount: The maximum number of connections. Further ones wait to be accepted. Nil for no limit.
+    ///   - maximumConnectionCount: The maximum number of connections. Further connections wait to be accepted. Nil means no limit.
     ///   - idleTimeout: The time after which a connection is closed whose peer sends nothing, or does not read its response.
-    ///   - channelHandlers: Handlers of each connection, behind the one that parses requests.
+    ///   - channelHandlers: Handlers for each connection, behind the handler that parses requests.
     ///   - onListening: Receives the bound address, `host:port`, as soon as the server responds to requests.
     package init(
         host: String, port: Int, maximumConnectionCount: Int? = nil, idleTimeout: TimeAmount? = nil,

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// What HTTP/1.1 asks of a server and SwiftNIO leaves to it: the interim response to `Expect: 100-continue` (RFC 9110 §10.1.1), and responses
-/// to HEAD without a body (§9.3.2).
+/// What HTTP/1.1 requires from servers and SwiftNIO leaves to them: the interim response to `Expect: 100-continue` (RFC 9110 §10.1.1), and
+/// responses to HEAD without a body (§9.3.2).
 ///
 /// A client that expects an interim response waits for it before it sends its body: curl waits a second, and others wait for ever.
 final class RequestSemantics: ChannelDuplexHandler {
@@ -17,14 +17,14 @@ final class RequestSemantics: ChannelDuplexHandler {
 
         init(_ head: HTTPRequestHead) {
             isHead = head.method == .HEAD
-            // Clients of HTTP/1.0 know no interim responses.
+            // HTTP/1.0 clients do not know interim responses.
             expectsContinue = head.version == .http1_1 && head.headers["Expect"].contains { $0.lowercased() == "100-continue" }
         }
     }
 
     /// The requests without a complete response, in their order: a client may send several.
     private var requests: [Request] = []
-    /// The head of a response to HEAD, and its body's length so far.
+    /// The head when responding to HEAD, and its body's length so far.
     private var headResponse: (head: HTTPResponseHead, byteCount: Int)?
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -62,7 +62,7 @@ final class RequestSemantics: ChannelDuplexHandler {
     }
 
     private func complete(_ context: ChannelHandlerContext) {
-        // The response to a request that cannot be read has no request here.
+        // If a request could not be read, it is missing here.
         guard !requests.isEmpty else { return }
         requests.removeFirst()
         sendContinueIfExpected(context)

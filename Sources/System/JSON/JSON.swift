@@ -79,7 +79,7 @@ extension JSON {
 }
 
 extension [String: JSON] {
-    /// Sets the member at the end of a path through objects, and creates the missing ones.
+    /// Sets the member at the end of a path through objects, and creates the objects that are missing.
     package mutating func set(_ value: JSON, at path: String...) {
         set(value, at: path[...])
     }

@@ -5,7 +5,7 @@ import Bytes
 /// It converts no types. It is total: any bytes give values or a `JSONError`. What a peer sends costs memory in proportion to its bytes,
 /// because depth and number of values are limited, and no string is longer than its text.
 package struct JSONReader {
-    /// The maximum depth: more than the 4 of a node's responses, and little enough for any stack.
+    /// The maximum depth: more than the 4 that a node's responses need, and little enough for any stack.
     package static let maximumDepth = 32
 
     /// The maximum number of elements and members. The largest texts that we read, such as a page of a node's store or gorush's response to
@@ -23,7 +23,7 @@ package struct JSONReader {
         valueBudget = maximumValueCount
     }
 
-    /// Reads a text that is one value and nothing else.
+    /// Reads a text that consists of a single value.
     package static func read<Value>(
         _ bytes: [UInt8], maximumValueCount: Int = Self.maximumValueCount, _ value: (inout JSONReader) throws(JSONError) -> Value
     ) throws(JSONError) -> Value {
@@ -59,7 +59,7 @@ package struct JSONReader {
 
     /// Reads an array.
     ///
-    /// - Parameter element: A closure that must read one element at each call.
+    /// - Parameter element: A closure that must read an element at each call.
     package mutating func readArray(_ element: (inout JSONReader) throws(JSONError) -> Void) throws(JSONError) {
         try readSequence(from: "[", to: "]", called: "an array", element)
     }
@@ -138,7 +138,7 @@ package struct JSONReader {
         return Array(text.utf8)
     }
 
-    /// Reads the four digits after the `u` at the position, and leaves the position at the last one.
+    /// Reads the four digits after the `u` at the position, and leaves the position at the last digit.
     private mutating func readCodeUnit() throws(JSONError) -> UInt16 {
         let digits = bytes[(position + 1)...].prefix(4)
         guard digits.count == 4, digits.allSatisfy({ Unicode.Scalar($0).properties.isASCIIHexDigit }),
@@ -182,12 +182,12 @@ package struct JSONReader {
         bytes[position...].first { !Self.isWhitespace($0) } == UInt8(ascii: "\"")
     }
 
-    /// The kind of a value by its first byte.
+    /// A value's kind, by its first byte.
     package enum Kind: Sendable {
         case object, array, string, number, bool, null
     }
 
-    /// The kind of the next value, or nil if none exists.
+    /// The next value's kind, or nil if none exists.
     package var next: Kind? {
         guard let first = bytes[position...].first(where: { !Self.isWhitespace($0) }) else { return nil }
         return switch Unicode.Scalar(first) {
@@ -265,6 +265,6 @@ package struct JSONError: Error, Equatable {
     /// The line, counted from 1. Columns count bytes, also from 1.
     package let line: Int
     package let column: Int
-    /// The reason, without values of the text: one could be a message body.
+    /// The reason, without values from the text, because a value could be a message body.
     package let reason: String
 }

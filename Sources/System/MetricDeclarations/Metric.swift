@@ -1,7 +1,7 @@
-/// The declaration of a metric: all that operators and dashboards know about it.
+/// A metric's declaration: all that operators and dashboards know about it.
 ///
-/// A module declares its metrics next to their use and makes their handles once, never per event. The backend of the process prints the
-/// metrics that it was given and no others, because only a declaration has a help text and closed label values.
+/// A module declares its metrics next to their use and makes their handles once, never per event. The process's backend prints only the
+/// metrics that it was given, because only a declaration has a help text and closed label values.
 package struct Metric: Sendable {
     package enum Kind: Sendable, Equatable {
         case counter
@@ -10,7 +10,7 @@ package struct Metric: Sendable {
         case histogram(bounds: [Double])
     }
 
-    /// What a value describes. Of several servers on one database, each exposes what is of the whole database.
+    /// What a value describes. If several servers share a database, each exposes what describes the whole database.
     package enum Scope: Sendable {
         case server
         case database
@@ -21,16 +21,16 @@ package struct Metric: Sendable {
     package let scope: Scope
     /// One sentence for operators: a noun phrase with a full stop.
     package let meaning: String
-    /// The labels whose values come from the settings or the build, such as the name of a route.
+    /// The labels whose values come from the settings or the build, such as a route's name.
     package let configuredLabels: [String]
     /// The labels whose values are a closed set.
     package let closedLabels: [String]
-    /// The values of the closed labels, one row for each combination that can occur. A metric without closed labels has one empty row.
+    /// The closed labels' values, with a row for each combination that can occur. A metric without closed labels has a single empty row.
     package let combinations: [[String]]
 
     /// - Parameters:
     ///   - name: The full name in snake_case, with its unit and, for a counter, `_total`.
-    ///   - labels: The closed labels; nil means none.
+    ///   - labels: The closed labels. Nil means none.
     ///   - configuredLabels: The labels whose values come from the settings or the build.
     package init(
         _ kind: Kind, _ name: String, by labels: (any MetricLabels.Type)? = nil, configuredLabels: [String] = [],
@@ -51,7 +51,7 @@ package struct Metric: Sendable {
     private static func combinations<Labels: MetricLabels>(of labels: Labels.Type) -> [[String]] { Labels.allCases.map(\.labelValues) }
 }
 
-/// The closed labels of a metric. Each case is a combination of values that can occur; no text of a peer becomes a value.
+/// A metric's closed labels. Each case is a combination of values that can occur, and no peer's text becomes a value.
 package protocol MetricLabels: CaseIterable, Hashable, Sendable {
     static var labelNames: [String] { get }
     /// The values in snake_case, in the order of ``labelNames``.

@@ -1,14 +1,14 @@
 package import CoreMetrics
 
-/// The handles of a metric. Each call makes new ones, so a module makes them once and holds them.
+/// A metric's handles. Each call makes new handles, so a module makes them once and holds them.
 extension Metric {
     package func counter(_ configured: String...) -> Counter {
         Counter(label: name, dimensions: dimensions(configured, []))
     }
 
-    /// Returns a counter for each combination of the closed labels.
+    /// Returns a counter for each combination of closed labels.
     ///
-    /// - Parameter configured: The values of the configured labels.
+    /// - Parameter configured: The configured labels' values.
     package func counters<Labels: MetricLabels>(by labels: Labels.Type, _ configured: String...) -> [Labels: Counter] {
         handles(configured) { Counter(label: name, dimensions: $0) }
     }
@@ -17,17 +17,17 @@ extension Metric {
         Meter(label: name, dimensions: dimensions(configured, []))
     }
 
-    /// Returns the histogram of a duration. It is observed in seconds.
+    /// Returns a duration's histogram. It is observed in seconds.
     package func timer(_ configured: String...) -> CoreMetrics.Timer {
         CoreMetrics.Timer(label: name, dimensions: dimensions(configured, []))
     }
 
-    /// Returns the histogram of a duration for each combination of the closed labels.
+    /// Returns a duration's histogram for each combination of closed labels.
     package func timers<Labels: MetricLabels>(by labels: Labels.Type, _ configured: String...) -> [Labels: CoreMetrics.Timer] {
         handles(configured) { CoreMetrics.Timer(label: name, dimensions: $0) }
     }
 
-    /// Returns the histogram of a number.
+    /// Returns a number's histogram.
     package func recorder() -> Recorder { Recorder(label: name) }
 
     private func handles<Labels: MetricLabels, Handle>(

@@ -1,5 +1,5 @@
-// The system's C library, and what differs between systems. Other files of the client's modules import this module instead of Glibc or
-// Darwin, so that a port has one file to look at.
+// The system's C library, and what differs between systems. Other files in the client's modules import this module instead of Glibc or
+// Darwin, so that a port only has to look at this file.
 #if canImport(Darwin)
     @_exported public import Darwin
 #elseif canImport(Musl)
@@ -41,7 +41,7 @@ package func startThread(named name: String, _ body: @escaping @Sendable () -> V
     guard status == 0 else { fatalError("no thread can be started") }
 }
 
-/// Runs a body and releases it. The pointer is the one that was retained for the thread.
+/// Runs a body and releases it. The pointer was retained for the thread.
 private func run(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
     unsafe Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().run()
     return nil
@@ -51,7 +51,7 @@ private func nameThread(_ name: String) {
     #if canImport(Darwin)
         pthread_setname_np(name)
     #else
-        // A thread whose name cannot be set works without one.
+        // A thread whose name cannot be set works without a name.
         let file = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }
         var text = name

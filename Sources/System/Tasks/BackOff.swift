@@ -5,7 +5,7 @@ package struct BackOff: Sendable, Equatable {
     package var first: Duration
     /// The upper bound of every delay.
     package var longest: Duration
-    /// The minimum fraction of its bound that a delay has: 0 for full jitter, 1 for no jitter, if no other client could be in step.
+    /// The smallest fraction of its bound that a delay may have: 0 for full jitter, 1 for no jitter, if no other client could be in step.
     package var minimumShare: Double
 
     package init(first: Duration, longest: Duration, minimumShare: Double = 0) {

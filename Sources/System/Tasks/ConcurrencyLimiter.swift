@@ -8,7 +8,7 @@ package final class ConcurrencyLimiter: Sendable {
         freeSlots = Monitor(limit)
     }
 
-    /// Waits for a free slot and takes it, in the order of the calls.
+    /// Waits for a free slot and takes it. Callers get slots in the order in which they called.
     ///
     /// - Throws: `CancellationError` if the task is cancelled first. The task holds no slot then.
     package func acquire() async throws {
@@ -20,7 +20,7 @@ package final class ConcurrencyLimiter: Sendable {
         if slot == nil { throw CancellationError() }
     }
 
-    /// Takes a slot if one is free.
+    /// Takes a slot if any is free.
     ///
     /// - Returns: Whether a slot was free.
     package func tryAcquire() -> Bool {

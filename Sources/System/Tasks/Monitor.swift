@@ -2,8 +2,8 @@ public import Synchronization
 
 /// State behind a lock, and the tasks that wait for it.
 ///
-/// A cancelled wait returns immediately and never consumes a value. The other primitives of this target add a few lines of rules to this
-/// one, so that they behave alike. Waiters are retried in FIFO order.
+/// A cancelled wait returns immediately and never consumes a value. The other primitives in this target add a few lines of rules to this
+/// monitor, so that they behave alike. Waiters are retried in FIFO order.
 ///
 /// The type is public and inlinable, because other modules would otherwise run its generic code unspecialised for each message.
 public final class Monitor<State: Sendable>: Sendable {
@@ -43,9 +43,9 @@ public final class Monitor<State: Sendable>: Sendable {
         return result
     }
 
-    /// Waits until an attempt succeeds. The first one takes place now, another one after each change.
+    /// Waits until an attempt succeeds. The first attempt takes place now, and another after each change.
     ///
-    /// - Parameter attempt: Takes a value from the state and returns it, or nil if the state has none.
+    /// - Parameter attempt: Takes a value from the state and returns it, or nil if there is nothing to take.
     /// - Returns: The value, or nil if the task was cancelled first. The state is unchanged then.
     @inlinable public func wait<Result: Sendable>(for attempt: @escaping @Sendable (inout State) -> Result?) async -> Result? {
         let (taken, number) = content.withLock { content -> (Result?, UInt64) in

@@ -1,4 +1,5 @@
-/// A signal that wakes a waiting task. Notifications without a waiting task make the next wait return at once. Their number does not count.
+/// A signal that wakes a waiting task. Notifications without a waiting task make the next wait return immediately. Their number does not
+/// count.
 package final class Notify: Sendable {
     private let isPending = Monitor(false)
 

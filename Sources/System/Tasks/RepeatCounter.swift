@@ -1,4 +1,4 @@
-/// Counts an event that repeats, for one log line a minute. Times are monotonic.
+/// Counts an event that repeats, for a single log line a minute. Times are monotonic.
 package struct RepeatCounter: Sendable {
     /// The minimum interval between two reports: an operator sees that something goes on, and the log stays readable.
     package static let interval = Duration.seconds(60)

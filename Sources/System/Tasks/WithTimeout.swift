@@ -1,7 +1,7 @@
 /// Runs work, and cancels it when the time has passed. Returns after the work has ended.
 ///
-/// - Returns: The result of the work, or nil if the time passed or the task was cancelled first.
-/// - Throws: The error of the work, if the work failed before that.
+/// - Returns: The work's result, or nil if the time passed or the task was cancelled first.
+/// - Throws: The work's error, if it failed before that.
 package func withTimeout<Value: Sendable, Failure: Error>(
     _ duration: Duration, clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws(Failure) -> Value
 ) async throws(Failure) -> Value? {
@@ -10,8 +10,8 @@ package func withTimeout<Value: Sendable, Failure: Error>(
 
 /// Runs work, and cancels it when the timer returns or throws. Returns after both have ended.
 ///
-/// - Returns: The result of the work, or nil if the timer ended first.
-/// - Throws: The error of the work, if the work failed before that.
+/// - Returns: The work's result, or nil if the timer ended first.
+/// - Throws: The work's error, if it failed before that.
 package func withTimeout<Value: Sendable, Failure: Error>(
     after timer: @escaping @Sendable () async throws -> Void, _ work: @escaping @Sendable () async throws(Failure) -> Value
 ) async throws(Failure) -> Value? {

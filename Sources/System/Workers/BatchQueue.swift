@@ -37,7 +37,7 @@ public final class BatchQueue<Element: Sendable>: Sendable {
         return batch.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Moves elements out one by one, because copying a slice would retain and release each of their parts.
+    /// Moves each element out separately, because copying a slice would retain and release all their parts.
     @inlinable static func take(_ maximumCount: Int, from elements: inout Deque<Element>) -> [Element] {
         var batch: [Element] = []
         batch.reserveCapacity(min(maximumCount, elements.count))
