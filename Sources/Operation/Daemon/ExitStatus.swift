@@ -3,7 +3,7 @@ import ServerFiles
 import Settings
 import Store
 
-/// Exit codes as in INTERFACE.md, "Exit codes"; the numbers are sysexits.h's.
+/// Exit codes as in INTERFACE.md, "Exit codes". The numbers are from sysexits.h.
 package enum ExitStatus {
     private static let failed: Int32 = 1
     private static let unavailable: Int32 = 69

@@ -7,7 +7,7 @@ import Store
 
 // The JSON output of commands, files and endpoints.
 extension Encodable {
-    /// Encodes the value as one line with sorted keys.
+    /// Encodes the value on a single line, with sorted keys.
     func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -53,7 +53,7 @@ struct PushProgressBody: Encodable {
 struct ReadyFileBody: Encodable {
     var admin: String?
     var relays: [String]
-    /// The address of the gateways; nil without gateways.
+    /// The gateways' address, or nil without gateways.
     var gateways: String?
     var publicKey: String?
 }
@@ -64,7 +64,7 @@ package struct IdentityBody: Sendable {
     package var compressedPublicKey: String
     package var keyFile: String
 
-    /// Describes the key of a server with these settings.
+    /// Describes the key that a server with these settings uses.
     ///
     /// - Parameter creates: Whether to create the key if neither it nor the server's database exists.
     /// - Throws: `NoIdentityError`, `KeyFileError`, `MissingKeyError` or `UnusableDatabaseError`.
@@ -81,13 +81,13 @@ package struct IdentityBody: Sendable {
     }
 
     package var json: String {
-        // Hex digits need no escaping; the order is the contract's.
+        // Hex digits need not be escaped. The order is the contract's.
         "{\"publicKey\":\"\(publicKey)\",\"compressedPublicKey\":\"\(compressedPublicKey)\",\"keyFile\":\((try? keyFile.json()) ?? "null")}"
     }
 }
 
-/// The error of `pushserver identity` without a key file. The command does not create one as a side effect, because clients would register
-/// with an address that no server has.
+/// The error of `pushserver identity` without a key file. The command does not create a key as a side effect, because clients would
+/// register with a key that no server has.
 package struct NoIdentityError: Error, CustomStringConvertible {
     let keyFile: String
 

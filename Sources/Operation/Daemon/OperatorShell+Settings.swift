@@ -12,7 +12,7 @@ extension OperatorShell {
             node: settings.transportKind == .waku ? settings.wakuURLs.first : readiness.relayAddress.map(Self.url))
     }
 
-    /// The URL of an address on this machine: a program that listens on all addresses is reached on the loopback.
+    /// Returns a URL for an address on this machine. A program that listens on all addresses is reached on the loopback.
     private static func url(_ address: String) -> String {
         "http://" + address.replacing(/^(0\.0\.0\.0|\[::\]):/, with: "127.0.0.1:")
     }

@@ -8,8 +8,8 @@ import Store
 import Transport
 import WakuREST
 
-/// A check of the dependencies for `check-config --probe`. It sends the node and gorush requests as the server would, but takes no messages
-/// from the node and posts no pushes to gorush.
+/// Checks the dependencies for `check-config --probe`. It sends requests to the node and gorush as the server would, but doesn't take
+/// messages from the node or post pushes to gorush.
 package struct Probe: Sendable {
     /// A line for each dependency and each warning.
     package private(set) var lines: [String] = []

@@ -7,8 +7,8 @@ import Synchronization
 
 /// Collects the addresses as they are bound, and reports the server's readiness to operators and the service manager.
 ///
-/// The start is over for the service manager (`READY=1`) when every address is bound. The server then receives and keeps messages, whatever
-/// the state of the node and gorush. The log line, the ready file and `STATUS=` report readiness, which includes the node and gorush.
+/// The start is over for the service manager (`READY=1`) when every address is bound. From then on the server receives and keeps messages,
+/// even if the node or gorush don't work. The log line, the ready file and `STATUS=` report readiness, which includes the node and gorush.
 final class Readiness: Service {
     private struct Addresses {
         var admin: String?
@@ -29,7 +29,7 @@ final class Readiness: Service {
     private let observed = Mutex(ReadinessObservation())
 
     /// - Parameters:
-    ///   - publicKey: The server's identity, or nil for a relay alone, which has neither an identity nor an admin address.
+    ///   - publicKey: The public key, or nil for a relay alone, which doesn't have an identity or an admin address.
     ///   - time: The time that starts with the server.
     ///   - issues: The reasons why the server is not ready, or empty if it is.
     init(
@@ -63,10 +63,10 @@ final class Readiness: Service {
         addresses.withLock { $0.gateways = address }
     }
 
-    /// The address of the admin endpoints; nil before they listen.
+    /// The admin endpoints' address, or nil before they listen.
     var adminAddress: String? { addresses.withLock(\.admin) }
 
-    /// The address of the first embedded relay; nil before it listens, and without one.
+    /// The first embedded relay's address, or nil before it listens, and without embedded relays.
     var relayAddress: String? { addresses.withLock { $0.relays[0] } }
 
     /// The newest observation, at most a second old.
@@ -81,17 +81,17 @@ final class Readiness: Service {
         var reported: [ServiceManager.Notification] = []
         repeat {
             let (issues, warnings) = (self.issues(), self.warnings())
-            // The observation precedes the file, because a reader of the file expects to see it.
+            // The observation precedes the file, because whoever reads the file expects to see it.
             observed.withLock { $0.update(issues: issues, warnings: warnings, at: time.elapsed()) }
             let healthIssues = issues.map(\.text)
             let body = self.body
             let change = state.update(healthIssues, isListening: body != nil)
-            // The file is written before the log line, because a reader of the line expects the file.
+            // The file is written before the log line, because whoever reads the line expects the file.
             if change == .ready || change == .readyAtLast, let body { try readyFile?.write(body) }
             switch change {
             case .ready: logger.notice("ready")
             case .notReady: logger.warning("not ready", metadata: ["reasons": "\(healthIssues.joined(separator: "; "))"])
-            // The level is that of "not ready", so that a filter shows both.
+            // The level is the same as for "not ready", so that a filter shows both.
             case .readyAtLast: logger.warning("ready")
             case .readyAgain: logger.warning("ready again")
             case nil: break
@@ -101,7 +101,7 @@ final class Readiness: Service {
         } while await time.sleep(for: state.interval)
     }
 
-    /// The contents of the ready file, or nil until every address is bound.
+    /// The ready file's contents, or nil until every address is bound.
     private var body: ReadyFileBody? {
         addresses.withLock { addresses in
             guard addresses.relays.count == relayCount, !hasGateways || addresses.gateways != nil,
@@ -114,7 +114,7 @@ final class Readiness: Service {
     }
 }
 
-/// A state machine that decides which changes of the readiness are reported.
+/// A state machine that decides which readiness changes are reported.
 struct ReadinessState {
     enum Change: Equatable {
         /// Ready after a normal start.
@@ -126,21 +126,21 @@ struct ReadinessState {
         case readyAgain
     }
 
-    /// Startup may take so many polls (2 s) before it is reported as not ready. A normal one takes a few.
+    /// Startup may take so many polls (2 s) before it is reported as not ready. A normal startup takes a few.
     private static let startLookCount = 40
 
     private var hasBeenReady = false
     private var lookCount = 0
     private var healthIssues: [String] = []
-    /// The issues of the last report.
+    /// The issues that were reported last.
     private var reported: [String] = []
 
-    /// The time until the next look: 50 ms during a normal start, then 1 s.
+    /// The time until the next poll: 50 ms during a normal start, then 1 s.
     var interval: Duration { isStarting ? .milliseconds(50) : .seconds(1) }
 
     private var isStarting: Bool { !hasBeenReady && lookCount <= Self.startLookCount }
 
-    /// Takes the result of a look.
+    /// Takes a poll's result.
     ///
     /// - Parameters:
     ///   - healthIssues: The reasons why the server is not ready, or empty if it is.

@@ -5,7 +5,7 @@ import ServerFiles
 struct ReadyFile: Sendable {
     private let path: String
 
-    /// Checks that the file can be written, and changes no file.
+    /// Checks that the file can be written, without changing it.
     init(path: String) throws(ReadyFileError) {
         self.path = path
         let probe = TemporaryName.next(beside: path)
@@ -16,7 +16,7 @@ struct ReadyFile: Sendable {
         guard !isFolder else { throw failure(EISDIR) }
     }
 
-    /// Removes the file of an earlier run and the temporary files of killed processes. Call it once no other server can use the file.
+    /// Removes an earlier run's file, and temporary files that killed processes have left. Call it once no other server can use the file.
     func removeEarlier() throws(ReadyFileError) {
         TemporaryName.removeLeftovers(beside: path)
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw failure() }

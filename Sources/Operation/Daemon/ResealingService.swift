@@ -5,12 +5,12 @@ import ServiceLifecycle
 import Store
 import Tasks
 
-/// Re-seals the database in the background after the key was rotated. It changes no readiness.
+/// Re-seals the database in the background after the key was rotated. This doesn't affect readiness.
 struct ResealingService: Service {
     /// Between two transactions, so that other writers seldom wait.
     private static let pause = Duration.milliseconds(10)
     private static let backOff = BackOff(first: .seconds(1), longest: .seconds(60), minimumShare: 0.5)
-    /// One log line for each tenth of the work.
+    /// A line is logged for each tenth of the work.
     private static let logFraction = 0.1
 
     private let store: any SealedStore

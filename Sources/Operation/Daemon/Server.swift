@@ -10,7 +10,7 @@ package enum Server {
     /// Runs until SIGTERM or SIGINT, then drains. Call this function once in a process, because it binds the metrics and the signals.
     ///
     /// - Throws: `ReadyFileError`, `InstanceLockError`, `KeyFileError`, `MissingKeyError`, `UnusableDatabaseError` and `AdminTokenError`
-    ///   before anything started. `ListenError`, or whatever else a service failed with, later.
+    ///   before anything started. Later `ListenError`, or another error with which a service failed.
     package static func run(_ settings: Settings, readyFile: String?, logger: Logger) async throws {
         let openFileLimit = OpenFileLimit.raise()
         let serviceManager = ServiceManager()

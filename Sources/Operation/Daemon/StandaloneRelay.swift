@@ -4,7 +4,7 @@ import Relay
 package import Settings
 import Transport
 
-/// `pushserver relay`: one or more embedded nodes on a bus of their own, without a server behind them.
+/// `pushserver relay`: embedded nodes on their own bus, without a server behind them.
 package enum StandaloneRelay {
     /// The relay stops at the first signal. A client whose request is in progress still gets the response.
     private static let limits = ShutdownLimits(gracePeriod: .seconds(5))
@@ -12,7 +12,7 @@ package enum StandaloneRelay {
     /// Runs until SIGTERM or SIGINT.
     ///
     /// - Parameters:
-    ///   - archive: The path of the nodes' stores. Each of several nodes appends its number.
+    ///   - archive: The nodes' store, as a path. If there are several nodes, each appends its number.
     ///   - cacheCapacity: The number of messages that a node keeps between two GETs.
     package static func run(
         listen: [ListenAddress], pubsubTopics: [String], archive: String?, cacheCapacity: Int, readyFile: String?, logger: Logger

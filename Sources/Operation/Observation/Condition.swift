@@ -1,7 +1,7 @@
 package import Delivery
 
-/// A condition that an operator should know: a reason why the server is not ready, or a warning. The case names the part of the system
-/// where the operator has to act.
+/// A condition that an operator should know: a reason why the server is not ready, or a warning. The case tells in which part the operator
+/// has to act.
 package enum Condition: Sendable, Equatable {
     /// The transport is not usable.
     case node(String)
@@ -11,9 +11,9 @@ package enum Condition: Sendable, Equatable {
     case store(String)
     /// Messages are rejected, because there is no capacity for them.
     case overload(String)
-    /// Clients send messages that this version of the server cannot read.
+    /// Clients send messages that this server version cannot read.
     case clients(String)
-    /// gorush itself takes no pushes.
+    /// gorush itself doesn't take pushes.
     case gorush(String)
     /// Apple or Google delivers nothing, or refuses gorush.
     case provider(String)
@@ -23,7 +23,7 @@ package enum Condition: Sendable, Equatable {
     case dryRun
     /// The wall clock has jumped.
     case clock(String)
-    /// The server's own test pushes fail.
+    /// The canary's test pushes fail.
     case canary(String)
     /// Replies come later than clients wait.
     case replies(String)
@@ -43,7 +43,7 @@ package enum Condition: Sendable, Equatable {
         }
     }
 
-    /// The name of the kind in `GET /status.json` (JSON.md).
+    /// The kind's name in `GET /status.json` (JSON.md).
     package var kind: String {
         switch self {
         case .node: "node"
@@ -63,7 +63,7 @@ package enum Condition: Sendable, Equatable {
         }
     }
 
-    /// The next step of the operator. REASONS.md has the long form.
+    /// What the operator should do next. REASONS.md has the long form.
     ///
     /// - Parameter pushLifetime: The setting `gorush.pushLifetime`: how long accepted pushes wait.
     package func advice(pushLifetime: String) -> String {
@@ -85,7 +85,7 @@ package enum Condition: Sendable, Equatable {
         }
     }
 
-    /// The shell commands that help, one a line.
+    /// The shell commands that help, each on its own line.
     package func commands(in shell: OperatorShell) -> [String] {
         switch self {
         case .node, .network, .gorush, .provider, .route, .dryRun: shell.commands("pushserver check-config --probe > /dev/null")
@@ -99,7 +99,7 @@ package enum Condition: Sendable, Equatable {
         }
     }
 
-    /// The heading in RUNBOOK.md about the alert for this condition; nil if a heading of REASONS.md has its text.
+    /// The heading in RUNBOOK.md about the alert for this condition, or nil if REASONS.md has a heading for its text.
     package var alert: String? {
         switch self {
         case .canary: "PushserverCanaryLate"
@@ -112,7 +112,8 @@ package enum Condition: Sendable, Equatable {
 }
 
 extension Condition {
-    /// Returns the issues of routes. Routes with the same issue of the same gorush have one, because one step helps all of them.
+    /// Returns the routes' issues. If routes report the same issue with the same gorush, it is listed once, because a single step helps all
+    /// of them.
     package static func issues(of routes: [RouteReport]) -> [Condition] {
         var shared: [(issue: RouteReport.Issue, routes: [RouteReport])] = []
         for route in routes {

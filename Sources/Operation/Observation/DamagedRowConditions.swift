@@ -2,7 +2,7 @@ package import Envelope
 package import Store
 import Synchronization
 
-/// The conditions that follow from rows of the database that the running server could not read.
+/// The conditions that follow when the running server could not read database rows.
 package final class DamagedRowConditions: Sendable {
     private let store: any PushStore
     private let time: SteadyTime
@@ -12,7 +12,7 @@ package final class DamagedRowConditions: Sendable {
         (self.store, self.time) = (store, time)
     }
 
-    /// The newest observation. It includes the rows of the last hour, so call this at least now and then.
+    /// The newest observation. It looks back an hour, so call this at least now and then.
     private var newest: DamagedRowWatch {
         let (count, now) = (store.damagedRowCount, time.elapsed())
         return watch.withLock { watch in

@@ -2,9 +2,10 @@ package import Envelope
 package import ServerFiles
 import Synchronization
 
-/// Finds a forgotten reader of the SQLite file: as long as one reads an old state, the WAL cannot start again from its beginning, and grows.
+/// Finds a forgotten reader of the SQLite file. As long as it reads an old state, the WAL grows, because it cannot start again from its
+/// beginning.
 ///
-/// The server cuts the file to 64 MiB whenever it starts again. A larger one has waited since it passed that size.
+/// The file is cut to 64 MiB whenever the WAL starts again. If it is larger, it has waited since it passed that size.
 struct WALWatch: Sendable, Equatable {
     /// More than a backup of 100,000 registrations lets the WAL grow.
     static let largestByteCount = 256 << 20
@@ -15,7 +16,7 @@ struct WALWatch: Sendable, Equatable {
 
     private var largeSince: Duration?
 
-    /// - Parameter byteCount: The size of the WAL; nil if there is none.
+    /// - Parameter byteCount: The WAL's size, or nil if there is none.
     /// - Returns: Whether a reader seems to be forgotten.
     mutating func observe(_ byteCount: Int?, at now: Duration) -> Bool {
         guard let byteCount, byteCount > Self.usualByteCount else {
@@ -38,7 +39,7 @@ package final class WALConditions: Sendable {
         (self.storage, self.time) = (storage, time)
     }
 
-    /// The warning, if there is a reason. It measures the age of the WAL, so call this at least now and then.
+    /// The warning, if there is a reason. It measures the WAL's age, so call this at least now and then.
     package var warnings: [Condition] {
         let (size, now) = (StatusSnapshot.Files(storage).walBytes, time.elapsed())
         guard let size, watch.withLock({ $0.observe(size, at: now) }) else { return [] }

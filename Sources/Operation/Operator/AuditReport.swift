@@ -1,6 +1,6 @@
 package import Store
 
-/// The result of comparing the ledger with the rows, over all servers of a database, and the part of each.
+/// What comparing the ledger with the rows has found, over all servers on a database, with each server's part.
 package struct AuditReport: Report {
     private struct Line: Encodable {
         var name: String

@@ -31,7 +31,7 @@ package struct ClientReport: Report {
         missing = Self.expectedKinds.filter { kind in !messages.contains { $0.kind == kind } }.map(\.rawValue)
     }
 
-    /// Returns a line for a message, and below it one for each finding.
+    /// Returns a line for a message, and below it a line for each finding.
     package static func lines(about message: JudgedMessage) -> [String] {
         ["\(message.findings.isEmpty ? "right" : "wrong")  \(message.kind.rawValue)"]
             + message.findings.map { "       ^ \($0.field ?? $0.layer.rawValue) \($0.sentence) (\($0.source))" }

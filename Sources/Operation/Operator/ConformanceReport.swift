@@ -1,7 +1,7 @@
 package import Conformance
 import WakuREST
 
-/// The verdicts of a conformance run.
+/// A conformance run's verdicts.
 package struct ConformanceReport: Report {
     private struct Line: Encodable {
         let id: String
@@ -19,7 +19,7 @@ package struct ConformanceReport: Report {
     private let counts: [String: Int]
     private let rules: [Line]
 
-    /// - Parameter seed: The seed of the run, which repeats it.
+    /// - Parameter seed: The seed, with which the run can be repeated.
     package init(_ results: [RuleResult], seed: UInt64) {
         self.seed = seed
         counts = Dictionary(results.map { ($0.verdict.name, 1) }, uniquingKeysWith: +)
@@ -32,7 +32,7 @@ package struct ConformanceReport: Report {
         }
     }
 
-    /// A line for each rule, below it the sentence of a failure or departure, and the sum.
+    /// A line for each rule, followed by a sentence about a failure or departure, and the sum.
     package var lines: [String] {
         let idWidth = rules.map(\.id.count).max() ?? 0
         let paragraphWidth = rules.map { Self.heading($0).count }.max() ?? 0
@@ -78,7 +78,7 @@ package struct ConformanceReport: Report {
 }
 
 extension Failure {
-    /// Creates the failure of a run that could judge no rule, or ended early.
+    /// Creates the failure for a run that couldn't judge any rule, or ended early.
     package init(_ failure: ConformanceRun.Failure, node: ConformanceNode) {
         self =
             switch failure {

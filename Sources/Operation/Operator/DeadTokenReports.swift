@@ -55,12 +55,12 @@ package struct RestoredDeadTokensReport: Report, Decodable {
         }
     }
 
-    /// Restores registrations through the server's admin endpoints.
+    /// Restores registrations through a running server's admin endpoints.
     ///
     /// - Parameters:
-    ///   - ids: The ids of entries in the list; nil means all.
-    ///   - admin: The URL of the server's admin endpoints.
-    ///   - database: The server's database. The token of the admin endpoints is in a file next to it.
+    ///   - ids: The entries in the list, by id, or nil for all.
+    ///   - admin: Where the server's admin endpoints are.
+    ///   - database: The database. The token for the admin endpoints is in a file next to it.
     package init(restoring ids: [Int64]?, admin: String, database: ServerDatabase) async throws {
         let tokenFile = database.path + ".admin-token"
         guard let token = try? String(contentsOf: URL(filePath: tokenFile), encoding: .utf8) else {

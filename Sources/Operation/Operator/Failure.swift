@@ -3,7 +3,7 @@ import PushClientREST
 
 /// The reason why a command failed, with a text that suggests the next step.
 package struct Failure: Error {
-    /// The class of a failure, which decides the exit code. `error.code` in JSON.
+    /// A failure's class, which decides the exit code. `error.code` in JSON.
     package enum Kind: String, Sendable {
         /// Refused by the server, or without a response.
         case failed
@@ -27,7 +27,7 @@ package struct Failure: Error {
         package static let notAccepted = Reason(name: "notAccepted")
         package static let rejected = Reason(name: "rejected")
 
-        /// Returns the reason for an error of the client: its code.
+        /// Returns the reason for a client error: its code.
         package init(_ code: PushClientError.Code) {
             self = code == .registrationRejected ? .rejected : Reason(name: code.description)
         }
@@ -41,7 +41,7 @@ package struct Failure: Error {
     package var reason: Reason?
     /// The protocol's word for a rejection.
     package var rejection: String?
-    /// The server that failed, if a command uses several.
+    /// Which server failed, if a command uses several.
     package var server: PublicKey?
 
     package static func failed(_ message: String, _ reason: Reason? = nil) -> Failure {
@@ -66,9 +66,9 @@ extension Failure {
         go-waku, and no other reader, add --own-node: pushctl then reads its relay cache.
         """
 
-    /// Creates the failure for an error of the client.
+    /// Creates the failure for a client error.
     ///
-    /// - Parameter silence: The meaning of a missing reply.
+    /// - Parameter silence: What a missing reply means.
     package init(_ error: any Error, node: NodeAccess, silence: String) {
         guard let error = error as? PushClientError else {
             self = .failed(error is CancellationError ? "The command was cancelled." : "\(error)")
@@ -78,7 +78,7 @@ extension Failure {
             switch error.code {
             case .nodeUnreachable:
                 .unavailable("\(error.description) Is a node running at \(node.url)? Choose another with --node or PUSHCTL_NODE.")
-            // The node has no store and knows no other one (WAKU_REST.md §1.5). go-waku: 500 "no suitable peers found".
+            // The node doesn't have a store and doesn't know another node's (WAKU_REST.md §1.5). go-waku: 500 "no suitable peers found".
             case .nodeRejected
             where node.reception == .store
                 && ([404, 412].contains(error.status) || error.status == 500 && error.reason.contains("no suitable")):

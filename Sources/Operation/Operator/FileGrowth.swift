@@ -1,16 +1,16 @@
 import Foundation
 
-/// Reports progress for an operation that fills a file and reports none itself, such as SQLite's copy of a database.
+/// Reports progress for an operation that fills a file and doesn't report progress itself, such as when SQLite copies a database.
 enum FileGrowth {
     /// The interval at which the file's size is read.
     private static let interval = Duration.milliseconds(100)
 
-    /// Runs an operation, and reports the size of the file that it fills until it returns.
+    /// Runs an operation that fills a file, and reports the file's size until the operation returns.
     ///
     /// - Parameters:
     ///   - path: The file that `body` fills.
-    ///   - total: The estimated size of the file in bytes.
-    ///   - step: The name of the step in the reports.
+    ///   - total: The file's estimated size in bytes.
+    ///   - step: The step's name in the reports.
     static func withReports<Result: Sendable>(
         of path: String, total: Int, step: String, to report: @escaping Progress.Report, _ body: @Sendable () async throws -> Result
     ) async throws -> Result {

@@ -2,11 +2,11 @@ import Foundation
 
 /// The user whom a tool becomes before it changes a server's files.
 enum FolderOwner {
-    /// Drops root's rights for those of the user who controls a file's folder, until the process exits. Such a user can put links into the
-    /// folder, and root would follow them. Does nothing in a process that is not root's, or if only root controls the folder.
+    /// Changes from root to the user who controls a file's folder, until the process exits. Such a user can put links into the folder, and
+    /// root would follow them. Does nothing in a process that is not root's, or if only root controls the folder.
     ///
     /// A service with `DynamicUser` has its folder in `/var/lib/private`, which only root may enter. There the process stays root's, and
-    /// the folder must contain no link. The service has stopped, and no other process of its user reaches the folder.
+    /// the folder must not contain links. The service has stopped, and other processes of its user can't reach the folder.
     ///
     /// - Throws: ``Failure`` when the rights cannot be dropped, or when a folder that only root reaches contains a link.
     static func become(for path: String) throws(Failure) {
@@ -18,7 +18,7 @@ enum FolderOwner {
         }
     }
 
-    /// Runs `body` with the rights of that user, and then continues with those of root. In all other cases it is like ``become(for:)``.
+    /// Runs `body` as that user, and then continues as root. In all other cases it behaves like ``become(for:)``.
     static func acting<Result>(for path: String, _ body: () async throws -> Result) async throws -> Result {
         guard geteuid() == 0, let owner = owner(of: path) else { return try await body() }
         guard owner.reachesFolder else {
@@ -62,7 +62,7 @@ enum FolderOwner {
         }
     }
 
-    /// Returns the owner of the topmost folder on the path that is not root's, because this owner controls everything below it.
+    /// Returns who owns the topmost folder on the path that is not root's, because this user controls everything below it.
     private static func owner(of path: String) -> Owner? {
         let path = URL(filePath: path).path(percentEncoded: false)
         for slash in path.indices where path[slash] == "/" {

@@ -5,7 +5,7 @@ package import PushClientREST
 package struct NodeAccess: Sendable {
     /// The node's REST API, `http://host:port`.
     package let url: String
-    /// The server's shard.
+    /// The shard that the server uses.
     package let pubsubTopic: String
     /// The place where replies are read.
     package let reception: RESTTransport.Reception

@@ -7,8 +7,8 @@ struct PreparedFile {
     private let place: String
 
     /// - Parameters:
-    ///   - place: The path of the server's database.
-    ///   - suffix: The end of the file's name, one for each purpose. A killed tool leaves the file, and the next run replaces it.
+    ///   - place: The server's database, as a path.
+    ///   - suffix: What the file's name ends with, which tells its purpose. A killed tool leaves the file, and the next run replaces it.
     init(beside place: String, suffix: String) {
         self.place = place
         path = place + suffix
@@ -17,8 +17,8 @@ struct PreparedFile {
     /// Writes a file that does not exist yet.
     ///
     /// - Parameters:
-    ///   - identities: The private keys that open an encrypted source, or nil for a plain one.
-    ///   - byteCount: The size of the source.
+    ///   - identities: The private keys that open an encrypted source, or nil for a plain source.
+    ///   - byteCount: The source's size.
     ///   - suffix: `-wal` or `-journal` for a file that belongs to the database.
     func copy(
         from source: FileHandle, identities: [AgeIdentity]? = nil, byteCount: Int, suffix: String = "", report: Progress.Report
@@ -47,7 +47,7 @@ struct PreparedFile {
         }
     }
 
-    /// Checks that the server has no database yet: a tool overwrites none.
+    /// Checks that the server doesn't have a database yet, because a tool must not overwrite it.
     func checkThatPlaceIsFree() throws(Failure) {
         for suffix in ["", "-wal"] {
             let size = try? FileManager.default.attributesOfItem(atPath: place + suffix)[.size] as? Int
@@ -58,7 +58,7 @@ struct PreparedFile {
         }
     }
 
-    /// Makes the file the server's database, in one durable step.
+    /// Makes the file the server's database, in a single durable step.
     ///
     /// - Throws: ``Failure``, also when the file's WAL has content, because the rows in it would be lost.
     func moveIntoPlace() throws(Failure) {

@@ -1,6 +1,6 @@
 import Observation
 
-/// The progress of one step of a long operation.
+/// The progress of a step in a long operation.
 package struct Progress: Sendable, Equatable {
     /// The unit of ``Progress/done`` and ``Progress/total``.
     package enum Unit: Sendable {
@@ -12,10 +12,10 @@ package struct Progress: Sendable, Equatable {
     /// A function that an operation calls with its progress, from any thread.
     package typealias Report = @Sendable (Progress) -> Void
 
-    /// The name of the step, such as `copying`.
+    /// The step's name, such as `copying`.
     package var step: String
     package var done: Int
-    /// The amount at the end of the step. It may be an estimate.
+    /// The amount when the step is done. It may be an estimate.
     package var total: Int
     package var unit: Unit
 
@@ -49,7 +49,7 @@ package struct Progress: Sendable, Equatable {
 
     /// Keeps the bar's width while the numbers grow.
     private static let maximumBarWidth = 20
-    /// A shorter bar shows no progress.
+    /// A shorter bar would not show progress.
     private static let minimumBarWidth = 5
 
     private func amount(_ count: Int) -> String {

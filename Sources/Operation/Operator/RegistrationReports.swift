@@ -4,7 +4,7 @@ import StatusCrypto
 package import Store
 import Wire
 
-/// The number of registrations of a server.
+/// How many registrations a server has.
 package struct RegistrationCountsReport: Report {
     private let apn: Int
     private let firebase: Int
@@ -30,7 +30,7 @@ package struct RegistrationCountsReport: Report {
     }
 }
 
-/// The registrations of one key, without tokens.
+/// A key's registrations, without tokens.
 package struct RegistrationsReport: Report {
     private struct Summary: Encodable {
         var installationID: String

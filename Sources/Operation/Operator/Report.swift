@@ -1,4 +1,4 @@
-/// The result of an operator's command, as lines for a reader or as JSON.
+/// What an operator's command prints, as lines for a reader or as JSON.
 package protocol Report: Encodable {
     /// The lines that the command prints without `--json`.
     var lines: [String] { get }

@@ -8,13 +8,13 @@ package import ServerFiles
 import StatusCrypto
 package import Store
 
-/// The database of a server: a file on this machine, or a PostgreSQL database. Servers may be running, except where a function changes the
+/// A server's database: a file on this machine, or a PostgreSQL database. Servers may be running, except where a function changes the
 /// database.
 package struct ServerDatabase: Sendable {
-    /// The path of the file. The server's admin token is next to it also if the database is a PostgreSQL database.
+    /// The file's path. The admin token is next to it, even if the database is in PostgreSQL.
     package let path: String
     private let sealingKeyFile: String
-    /// The URL of a PostgreSQL database; nil for a file.
+    /// The URL if the database is in PostgreSQL, or nil for a file.
     private let url: String?
     private let passwordFile: String?
 
@@ -53,7 +53,7 @@ package struct ServerDatabase: Sendable {
     /// - Throws: ``Failure`` when the database cannot be used.
     package func change<Result>(_ body: (any OperatorViews) async throws -> Result) async throws -> Result {
         if let url { return try await withoutServers(url) { try await body($0) } }
-        // Root may read a key file that the owner of the database's folder may not.
+        // Root may read a key file that the user who owns the database's folder may not.
         let keys = try sealingKeys()
         let lock = try lockFile()
         defer { withExtendedLifetime(lock) {} }
@@ -71,16 +71,16 @@ package struct ServerDatabase: Sendable {
         }
     }
 
-    /// Opens the database for a copy of all its rows, calls `body`, marks the database as moved and closes it. Fails if a server uses the
+    /// Opens the database to copy all its rows, calls `body`, marks the database as moved and closes it. Fails if a server uses the
     /// database.
     ///
-    /// - Parameter place: The path or URL of the copy, which the mark names.
+    /// - Parameter place: The copy's path or URL, which the mark names.
     /// - Throws: ``Failure`` when the database cannot be used.
     func copy<Result>(movingTo place: String, _ body: (any CopyableStore) async throws -> Result) async throws -> Result {
         if let url {
             return try await withoutServers(url) { store in
                 let result = try await body(store)
-                // If the connection of the lock has broken, a server may have joined.
+                // If the lock's connection has broken, a server may have joined.
                 try await Self.checkThatNoServerRuns(on: store, url)
                 try await store.markMoved(to: place)
                 return result
@@ -98,7 +98,7 @@ package struct ServerDatabase: Sendable {
 
     /// Lifts the mark that a copy has left, so that servers start on the database again. Fails if another process uses the database.
     ///
-    /// - Returns: The path or URL of the copy; nil if there was no mark.
+    /// - Returns: The copy's path or URL, or nil if there was no mark.
     /// - Throws: ``Failure`` when the database cannot be used.
     package func undoMove() throws -> String? {
         do {
@@ -133,7 +133,7 @@ package struct ServerDatabase: Sendable {
         }
     }
 
-    /// Locks the file, with the rights of the owner of its folder.
+    /// Locks the file, as the user who owns its folder.
     private func lockFile() throws -> InstanceLock {
         guard FileManager.default.fileExists(atPath: path) else { throw Failure(.notSetUp, database: path) }
         try FolderOwner.become(for: path)
@@ -148,7 +148,7 @@ package struct ServerDatabase: Sendable {
 
     /// Copies the database to a new file of mode 0600.
     ///
-    /// - Parameter recipients: The keys for which the copy is encrypted; none for a plain copy.
+    /// - Parameter recipients: The keys for which the copy is encrypted, or none for a plain copy.
     /// - Throws: ``Failure``.
     package func backUp(to file: String, recipients: [AgeRecipient], report: @escaping Progress.Report) async throws {
         // A store refuses the databases of other programs, and those that no server has set up.
@@ -172,7 +172,7 @@ package struct ServerDatabase: Sendable {
         }
     }
 
-    /// Reads the sealing keys; nil without the file. The store refuses to open a sealed value without its key.
+    /// Reads the sealing keys, or nil without the file. The store refuses to open a sealed value without its key.
     private func sealingKeys() throws -> SealingKeys? {
         do {
             return try SealingKeyFile(path: sealingKeyFile).load()
@@ -185,7 +185,7 @@ package struct ServerDatabase: Sendable {
         try location().openForReading(sealingKeys: try sealingKeys(), logger: Self.silentLogger)
     }
 
-    /// Reads the only line of the password's file.
+    /// Reads the only line in the password's file.
     private func password() throws -> String? {
         guard let passwordFile else { return nil }
         do {
@@ -222,7 +222,7 @@ package struct ServerDatabase: Sendable {
 extension Failure {
     /// Creates the failure for a database that cannot be used, with the next step.
     ///
-    /// - Parameter sealingKeyFile: The path where the sealing keys were looked for; nil if none were needed.
+    /// - Parameter sealingKeyFile: The path where the sealing keys were looked for, or nil if none were needed.
     init(_ error: StoreError, database path: String, sealingKeyFile: String? = nil) {
         let naming = "Name the server's with --database, or its configuration file with --config."
         let message =

@@ -2,12 +2,12 @@ package import Foundation
 import JSON
 import Observation
 
-/// The status of a server as lines for a terminal, with the figures of the status page in the same order.
+/// A server's status as lines for a terminal, with the same figures in the same order as on the status page.
 package struct StatusScreen {
     private let snapshot: StatusSnapshot
 
     /// - Parameter json: The body of `GET /status.json`.
-    /// - Throws: ``Failure`` if it is not the status of a server of this version.
+    /// - Throws: ``Failure`` if it is not a status from a server with this version.
     package init(json: Data) throws(Failure) {
         do {
             snapshot = try JSON.decode(StatusSnapshot.self, from: Array(json))
@@ -20,7 +20,7 @@ package struct StatusScreen {
         self.snapshot = snapshot
     }
 
-    /// The number of columns of the names.
+    /// How many columns the names take.
     private static let nameWidth = 14
 
     /// Returns the lines, none longer than the width.
@@ -152,7 +152,7 @@ package struct StatusScreen {
             + StatusText.last("success", route.lastSentSeconds)
     }
 
-    /// Returns the newest 24 values as blocks, of eighths of the highest value; a space is an unknown one. Empty without values.
+    /// Returns the newest 24 values as blocks, in eighths of the highest value. A space stands for an unknown value. Empty without values.
     private static func sparkline(_ values: [Int?]) -> String {
         let blocks = Array("▁▂▃▄▅▆▇█")
         let newest = values.suffix(24)
@@ -164,7 +164,7 @@ package struct StatusScreen {
             })
     }
 
-    /// Returns the lines of a name and a text.
+    /// Returns the lines for a name and a text.
     private static func row(_ name: String, _ text: String, width: Int) -> [String] {
         wrap(text, width: width - nameWidth).enumerated().map { index, line in
             (index == 0 ? name : "").padding(toLength: nameWidth, withPad: " ", startingAt: 0) + line

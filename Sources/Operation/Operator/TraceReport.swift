@@ -11,7 +11,7 @@ package struct TraceReport: Report {
 
     /// Traces the push requests with an id.
     ///
-    /// - Parameter id: The message id in the request, the Status message id of the request, or the hash of its Waku message.
+    /// - Parameter id: The message id in the request, the request's Status message id, or its Waku message's hash.
     package init(ofMessage id: [UInt8], reading store: any OperatorViews) async throws {
         entries = try await store.traceRequests(id).flatMap { request in request.reports.map { Entry($0, of: request) } }
     }
@@ -31,12 +31,12 @@ package struct TraceReport: Report {
     package func encode(to encoder: any Encoder) throws { try entries.encode(to: encoder) }
 }
 
-/// A notification of a request, and its push.
+/// A notification in a request, with its push.
 private struct Entry: Encodable {
     var keyHash: String?
     var installationID: String?
     var receivedAt: String?
-    /// Whether the reply was published; nil for a push that was found by its device.
+    /// Whether the reply was published, or nil for a push that was found by its device.
     var isReplyPublished: Bool?
     var result: String
     var acceptedAt: String?

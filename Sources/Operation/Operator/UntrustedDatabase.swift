@@ -7,10 +7,10 @@ import GRDBSQLite
 /// A hostile file can define views and triggers that run when a tool reads or writes a table, and values of a gigabyte. `query_only` does
 /// the work of `SQLITE_DBCONFIG_DEFENSIVE` here, because nothing is ever written through these connections.
 enum UntrustedDatabase {
-    /// The longest value that SQLite returns, twice the largest registration. A longer value is an error of its row.
+    /// The longest value that SQLite returns, twice the largest registration. A longer value counts as an error in its row.
     static let maximumValueByteCount: Int32 = 2 << 20
 
-    /// The configuration of a connection that only reads.
+    /// The configuration for a connection that only reads.
     static var configuration: Configuration {
         var configuration = Configuration()
         configuration.prepareDatabase { database in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Absolute paths: a server's files stay the same, whatever the working directory becomes.
+/// Makes paths absolute, so that a server's files stay the same even if the working directory changes.
 package enum AbsolutePath {
     package static var workingDirectory: String { FileManager.default.currentDirectoryPath }
 

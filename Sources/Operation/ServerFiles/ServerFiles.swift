@@ -4,7 +4,7 @@ import SQLiteStore
 package import StatusCrypto
 package import Store
 
-/// The files that make a server: the keys of its identity and of its database, and the database.
+/// The files that make a server: the identity key, the sealing keys, and the database.
 package struct ServerFiles: Sendable {
     package let identityKeyFile: String
     package let sealingKeyFile: String
@@ -18,16 +18,17 @@ package struct ServerFiles: Sendable {
 
     /// Opens the files for a server, runs `body`, and closes them, also if `body` throws.
     ///
-    /// The lock comes first, so that a second server does not even migrate the database of the first.
+    /// The lock comes first, so that a second server does not even migrate the first server's database.
     ///
-    /// - Throws: `InstanceLockError`, `KeyFileError`, ``MissingKeyError`` or ``UnusableDatabaseError`` before the body; any error of the body.
+    /// - Throws: `InstanceLockError`, `KeyFileError`, ``MissingKeyError`` or ``UnusableDatabaseError`` before `body` runs, and any error
+    ///   that `body` throws.
     package func withOpen(
         for use: DatabaseUse, logger: Logger, _ body: (PrivateKey, any ServerStore) async throws -> Void
     ) async throws {
         try await explaining { try await withLocked(for: use, logger: logger, body) }
     }
 
-    /// Reads the key of the identity.
+    /// Reads the identity key.
     ///
     /// - Parameter creates: Whether to create the key if neither it nor the database exists.
     /// - Returns: The key, or nil if its file does not exist and is not to be created.
@@ -38,7 +39,7 @@ package struct ServerFiles: Sendable {
         }
     }
 
-    /// Runs `body`, and turns errors of the database that only an operator can correct into ``UnusableDatabaseError``.
+    /// Runs `body`, and turns database errors that only an operator can correct into ``UnusableDatabaseError``.
     private func explaining<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()

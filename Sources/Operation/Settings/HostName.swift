@@ -1,7 +1,7 @@
 import Glibc
 
 enum HostName {
-    /// The name of this host, or `pushserver` if it has none. Characters that no setting may contain become hyphens.
+    /// The name of this host, or `pushserver` if it does not have a name. Characters that no setting may contain become hyphens.
     static var current: String {
         var buffer = [CChar](repeating: 0, count: 256)
         guard unsafe gethostname(&buffer, buffer.count - 1) == 0 else { return fallback }

@@ -22,7 +22,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(host: String(host), port: Int(port))
     }
 
-    /// Whether only this machine can connect, as far as the text of the host tells.
+    /// Whether only this machine can connect, as far as the host's text tells.
     package var isLoopback: Bool {
         let host = host.lowercased()
         return host == "localhost" || host == "::1" || (host.hasPrefix("127.") && host.split(separator: ".").count == 4)

@@ -1,7 +1,7 @@
 package import ServerFiles
 
 extension ServerPaths {
-    /// Creates the paths of a server with these settings, for tools that need no other setting.
+    /// Creates the paths for a server with these settings, for tools that don't need anything else.
     package init(_ source: SettingsSource, environment: [String: String]) {
         self.init(environment: environment)
         if let found = source.find(Self.keyFileSetting) { keyFile = found.path }

@@ -1,16 +1,17 @@
 import Foundation
 
-/// A type of settings: how the text of a setting is read, and how the effective configuration shows its value.
+/// A setting's type: how its text is read, and how the effective configuration shows its value.
 struct SettingType<Value> {
     /// The valid values in words, for an error.
     var expected: String
-    /// The valid elements of a list in words. Nil means the same words as for one value.
+    /// The valid list elements in words. Nil means the same words as for a single value.
     var plural: String?
     /// Whether the text may contain a secret, which no error shows.
     var isSecret = false
     /// Whether the file may have the value in quotes.
     var allowsQuotes = true
-    /// Whether a relative text starts from the folder of the file that contains it.
+    /// Whether the text is a path. A relative path starts from the folder of the configuration file if it is in the file, or else from the
+    /// working directory.
     var isPath = false
     var parse: (String) -> Value?
     var show: (Value) -> String
@@ -47,7 +48,7 @@ extension SettingType<String> {
         }
     }
 
-    /// The multiaddress of a Waku node.
+    /// A Waku node's multiaddress.
     static var multiaddress: SettingType {
         SettingType("a multiaddress like /dns4/store.example.org/tcp/30303/p2p/16Uiu2HAm…") {
             $0.hasPrefix("/") && $0.contains("/p2p/") ? $0 : nil
@@ -153,7 +154,7 @@ extension Duration {
         return nil
     }
 
-    /// The duration in the largest unit that needs no fraction.
+    /// The duration in the largest unit in which it is a whole number.
     package var settingText: String {
         let milliseconds = components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
         let unit = Self.settingUnits.last { milliseconds != 0 && milliseconds.isMultiple(of: $0.milliseconds) } ?? ("s", 1_000)

@@ -16,10 +16,10 @@ package struct Settings: HoldsSecret, Sendable {
     }
 
     package var identityKeyFile: String
-    /// The path of an SQLite database, which also places the admin token and the default sealing key.
+    /// Where an SQLite database is. Files such as the admin token are next to this path, also with PostgreSQL.
     package var storagePath: String
     package var storage: DatabaseLocation
-    /// The name of this server among those that share its database.
+    /// This server's name, which distinguishes it from other servers on its database.
     package var serverName: String
     /// The settings of automatic backups, or nil without any.
     package var backup: BackupSettings?
@@ -28,16 +28,16 @@ package struct Settings: HoldsSecret, Sendable {
     package var pubsubTopics: [String]
     /// Whether replies to queries and push requests are published again after 1.5 s and 4 s.
     package var echoesReplies: Bool
-    /// Each address is a node of its own on one bus.
+    /// Each address is a separate node. They share a bus.
     package var embeddedListen: [ListenAddress]
-    /// The URL of each node, at least one.
+    /// The nodes' URLs. There is always at least a default.
     package var wakuURLs: [String]
-    /// The headers for a proxy in front of the nodes.
+    /// Headers for a proxy in front of the nodes.
     package var wakuHeaders: [(name: String, value: String)]
-    /// The path of a PEM file. Nil means the certificates that the system trusts.
+    /// A PEM file's path. Nil means the certificates that the system trusts.
     package var wakuCertificateAuthorityFile: String?
     package var waku: WakuTransport.Configuration
-    /// The configuration of the delivery, or nil for a dry run, which discards pushes.
+    /// The delivery's configuration, or nil for a dry run, which discards pushes.
     package var delivery: DeliveryConfiguration?
     package var registrationPolicy: RegistrationPolicy
     /// The gateways' settings, or nil without gateways.
@@ -54,18 +54,18 @@ package struct Settings: HoldsSecret, Sendable {
 
     /// The sources of settings other than the defaults: the file, and the names of variables and flags.
     package private(set) var origins: [String] = []
-    /// The absolute path of the configuration file; nil without one.
+    /// The configuration file's absolute path, or nil without a file.
     package private(set) var configurationFile: String?
-    /// The settings that a later version no longer reads, each with the one that replaces it.
+    /// The settings that a later version no longer reads, each with its replacement.
     package private(set) var deprecations: [String] = []
     /// The effective configuration as YAML, secrets redacted.
     package private(set) var effectiveYAML = ""
 
-    /// Reads the configuration file, then the environment, then the flags: the later wins.
+    /// Reads the configuration file, then the environment, then the flags. The later value wins.
     ///
     /// - Parameters:
-    ///   - file: path of the YAML file. Nil takes the one that the environment names, if any.
-    ///   - flags: settings by key.
+    ///   - file: The YAML file's path. Nil takes the file that the environment names, if any.
+    ///   - flags: Settings by key.
     package static func load(
         file: String?, flags: [String: String], environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(SettingsError) -> Settings {
@@ -73,7 +73,7 @@ package struct Settings: HoldsSecret, Sendable {
         return try Settings(source, environment: environment)
     }
 
-    /// Reads the format of the log, for an error of the other settings.
+    /// Reads the log's format, so that errors in other settings can be reported in it.
     ///
     /// - Returns: `text` if it cannot be read.
     package static func logFormat(
@@ -88,7 +88,7 @@ package struct Settings: HoldsSecret, Sendable {
         reader.value("log.format", .choice, default: .text)
     }
 
-    /// - Throws: `SettingsError` with every problem at once.
+    /// - Throws: `SettingsError` with all problems together.
     package init(_ source: SettingsSource, environment: [String: String]) throws(SettingsError) {
         var reader = SettingsReader(source)
         let paths = ServerPaths(environment: environment)
@@ -136,7 +136,7 @@ package struct Settings: HoldsSecret, Sendable {
             lifetime: reader.value(
                 "registration.lifetime", .duration(from: .seconds(30 * 86_400), to: .seconds(3_650 * 86_400)),
                 default: RegistrationPolicy().lifetime))
-        // Apple accepts these bundle ids: a rejection of one is a fault of the configuration, not an invented id.
+        // Apple accepts these bundle ids. If it rejects any of them, the configuration is at fault, and the id wasn't invented.
         delivery?.knownBundleIDs = registrationPolicy.apnTopics ?? []
 
         canary = Self.canary(&reader)
@@ -179,12 +179,12 @@ package struct Settings: HoldsSecret, Sendable {
         return topics.map { Set($0) }
     }
 
-    /// The file of the token that a tool presents to change the server's state, next to the database.
+    /// The file with the token that a tool presents to change the server's state, next to the database.
     package var adminTokenFile: String { storagePath + ".admin-token" }
-    /// The file of a random text that tells this machine from others with the same ``serverName``.
+    /// The file with a random text that tells this machine from others with the same ``serverName``.
     package var serverPartFile: String { storagePath + ".server-part" }
 
-    /// The file that keeps the histories of the status page between two runs, next to the database.
+    /// The file that keeps the status page's histories between two runs, next to the database.
     package var statusHistoryFile: String { storagePath + ".status-history" }
 
     /// The recommendations about settings that are valid but unsafe.

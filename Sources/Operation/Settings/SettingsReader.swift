@@ -25,7 +25,7 @@ struct SettingsReader {
         problems = source.problems
     }
 
-    /// Reads a setting. An invalid one is a problem, and has the default.
+    /// Reads a setting. An invalid setting is a problem, and gets the default.
     mutating func value<Value>(_ key: String, _ type: SettingType<Value>, default fallback: Value) -> Value {
         let value = parse(key, type) ?? fallback
         effective.append(Effective(key: key, value: .scalar(type.show(value))))
@@ -44,10 +44,10 @@ struct SettingsReader {
         return value
     }
 
-    /// Reads a list, or a text with commas. An invalid one is a problem, and has the default.
+    /// Reads a list, or a text with commas. An invalid list is a problem, and gets the default.
     ///
     /// - Parameters:
-    ///   - type: The type of the elements.
+    ///   - type: The elements' type.
     ///   - isSet: Whether an element must not occur twice.
     mutating func list<Element>(
         _ key: String, of type: SettingType<Element>, default fallback: [Element] = [], isSet: Bool = false
@@ -82,7 +82,7 @@ struct SettingsReader {
         return list(key, of: type, isSet: isSet)
     }
 
-    /// Reads a secret text: the setting, or the only line of the file that `KEYFile` names.
+    /// Reads a secret text: the setting, or the only line in the file that `KEYFile` names.
     mutating func secret(_ key: String) -> String? {
         let text = optional(key, .secret())
         guard let lines = privateLines(insteadOf: key) else { return text }
@@ -105,7 +105,7 @@ struct SettingsReader {
         return parsed
     }
 
-    /// Reads the lines of the file that holds a secret instead of the setting: mode 0600, or a credential of systemd.
+    /// Reads the lines from the file that holds a secret instead of the setting. It has mode 0600, or is a systemd credential.
     ///
     /// - Returns: The lines, or nil if no file is set or the file cannot be used.
     private mutating func privateLines(insteadOf key: String) -> [String]? {
@@ -123,7 +123,7 @@ struct SettingsReader {
         return nil
     }
 
-    /// Reads the path of a readable file, or nil if it is not set.
+    /// Reads the path to a readable file, or nil if it is not set.
     mutating func existingFile(_ key: String) -> String? {
         let path = optional(key, .path)
         if let path, !FileManager.default.isReadableFile(atPath: path) { report(key, "the file does not exist or cannot be read") }
@@ -141,19 +141,19 @@ struct SettingsReader {
         return source.names(below: section)
     }
 
-    /// Returns the names if they may contain dots: a name ends before one of these keys.
+    /// Returns the names if they may contain dots. Each name ends before a key from this list.
     mutating func names(below section: String, before keys: [String]) -> [String] {
         sections.insert(section)
         return source.names(below: section, before: keys)
     }
 
-    /// Reports a problem of a setting, with its value unless that is secret, and with its origin.
+    /// Reports a problem with a setting, with its value unless that is secret, and with its origin.
     mutating func report(_ key: String, _ problem: String) {
         guard let found = source.find(key) else { return report("\(key): \(problem)") }
         report(found, problem, isSecret: secrets.contains(key))
     }
 
-    /// Reports a problem once: routes repeat those of the settings that they inherit.
+    /// Reports a problem once, because routes repeat the problems of settings that they inherit.
     private mutating func report(_ problem: String) {
         if !problems.contains(problem) { problems.append(problem) }
     }

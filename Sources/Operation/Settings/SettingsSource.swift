@@ -4,7 +4,7 @@ import ServerFiles
 import StatusCrypto
 import Yams
 
-/// The value of a setting as text, before a reader gives it a type.
+/// A setting's value as text, before a reader gives it a type.
 package enum SettingValue: Equatable, Sendable {
     case scalar(String)
     case list([String])
@@ -25,12 +25,13 @@ package struct SettingsSource: HoldsSecret, Sendable {
         package var name: String
         /// The file and line, or nil for a value from the environment or the flags.
         package var line: String?
-        /// Whether the file has the value in quotes, which make a number or `true` a text.
+        /// Whether the value is in quotes in the file, which make a number or `true` a text.
         package var isQuoted = false
-        /// The folder from which a relative path in the value starts: that of the file for a value in the file, else the working directory.
+        /// The folder from which a relative path in the value starts: the file's folder for a value in the file, or else the working
+        /// directory.
         fileprivate var folder: String
 
-        /// The value as an absolute path.
+        /// The value of a setting that names a file or folder, as an absolute path.
         package var path: String { AbsolutePath.of(value.text, from: folder) }
     }
 
@@ -54,7 +55,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
     private let environment: [String: String]
     private let flags: [String: String]
 
-    /// Reads the named configuration file, or else the one that the environment names.
+    /// Reads the given configuration file, or else the file that the environment names.
     ///
     /// - Throws: `SettingsError` if the file cannot be read. Errors in it are among the ``problems``.
     package init(file: String?, environment: [String: String], flags: [String: String] = [:]) throws(SettingsError) {
@@ -71,10 +72,10 @@ package struct SettingsSource: HoldsSecret, Sendable {
     }
 
     /// - Parameters:
-    ///   - yaml: The configuration file's text, or nil without one.
+    ///   - yaml: The configuration file's text, or nil without a file.
     ///   - fileName: The file's name in error messages.
     ///   - environment: The process's environment. Names without the prefix are ignored.
-    ///   - flags: The `key=value` pairs of the command line.
+    ///   - flags: The `key=value` pairs from the command line.
     package init(yaml: String?, fileName: String = "the configuration file", environment: [String: String], flags: [String: String]) {
         hasFile = yaml != nil
         self.fileName = fileName
@@ -92,8 +93,8 @@ package struct SettingsSource: HoldsSecret, Sendable {
         }
     }
 
-    /// Whether Kubernetes has set the variable. It sets some for each service of the namespace, also for one called `pushserver`
-    /// (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
+    /// Whether Kubernetes has set the variable. It sets several for each service in the namespace, and those for a service called
+    /// `pushserver` start with our prefix (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
     private static func isOfKubernetes(_ name: String, _ value: String) -> Bool {
         if name.hasSuffix("_PORT"), value.hasPrefix("tcp://") || value.hasPrefix("udp://") || value.hasPrefix("sctp://") { return true }
         return name.wholeMatch(of: /.*_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|.*_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?/) != nil
@@ -105,7 +106,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
         return all.isEmpty ? ["defaults"] : all
     }
 
-    /// The absolute path of the configuration file; nil without one.
+    /// The configuration file's absolute path, or nil without a file.
     package var configurationFile: String? { hasFile ? AbsolutePath.of(fileName, from: AbsolutePath.workingDirectory) : nil }
 
     package func find(_ key: String) -> Found? {
@@ -152,7 +153,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
         return Set(names).sorted()
     }
 
-    /// Returns the names if they may contain dots: a name ends before one of these keys.
+    /// Returns the names if they may contain dots. Each name ends before a key from this list.
     package func names(below section: String, before keys: [String]) -> [String] {
         let names = file.keys.filter { $0.hasPrefix(section + ".") }.compactMap { key -> String? in
             let rest = key.dropFirst(section.count + 1)
@@ -169,9 +170,9 @@ package struct SettingsSource: HoldsSecret, Sendable {
             || environment.keys.contains { $0.hasPrefix(variable) } || flags.keys.contains { $0.hasPrefix(section + ".") }
     }
 
-    /// Returns a problem for each key that is no known setting or has no value.
+    /// Returns a problem for each key that is unknown or lacks a value.
     ///
-    /// - Parameter sections: The sections whose names the operator chooses. Their reader reports an empty one if that is wrong.
+    /// - Parameter sections: The sections whose names the operator chooses. Their reader reports an empty section if that is wrong.
     package func unusable(besides known: Set<String>, sections: Set<String> = []) -> [String] {
         let empty = emptyKeys.sorted { $0.value < $1.value }.compactMap { key, line -> String? in
             if sections.contains(key) { return nil }
@@ -201,7 +202,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
         return "\(key): no such setting in \(place)" + (Self.removed[key].map { "; \($0)" } ?? Self.suggestion(for: key, among: known))
     }
 
-    /// What to do instead of a setting that no longer exists.
+    /// What to do about settings that no longer exist.
     private static let removed = Dictionary(
         uniqueKeysWithValues: ["gorush.feedbackSecret", "gorush.feedbackSecretFile"].map {
             ($0, "delete it, and core.feedback_hook_url in gorush's configuration: a gorush in sync mode reports failures in its responses")
@@ -215,7 +216,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
         return "; is \(nearest.name) meant?"
     }
 
-    /// Returns the environment variable of a setting: `PUSHSERVER_TRANSPORT_PUBSUB_TOPICS` for `transport.pubsubTopics`.
+    /// Returns the environment variable for a setting: `PUSHSERVER_TRANSPORT_PUBSUB_TOPICS` for `transport.pubsubTopics`.
     package static func variable(for key: String) -> String {
         var name = environmentPrefix
         for character in key {
@@ -253,7 +254,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
             }
         case .sequence(let sequence):
             let texts = sequence.compactMap { $0.scalar?.string }
-            // The name of a section in a list is its index.
+            // In a list, a section's name is its index.
             if !path.isEmpty, !sequence.isEmpty, sequence.allSatisfy({ $0.mapping != nil }) {
                 for (index, node) in sequence.enumerated() { flatten(node, path: path + [String(index)], line: line) }
             } else if path.isEmpty || texts.count != sequence.count {
@@ -267,7 +268,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
     }
 }
 
-/// All problems of a configuration.
+/// All problems in a configuration.
 package struct SettingsError: Error, CustomStringConvertible {
     package var problems: [String]
 
@@ -276,7 +277,7 @@ package struct SettingsError: Error, CustomStringConvertible {
     package var description: String { problems.joined(separator: "\n") }
 }
 
-/// The Levenshtein distance: the number of letters to insert, delete or replace to make one word from another.
+/// The Levenshtein distance: how many letters to insert, delete or replace to turn a word into another.
 private enum EditDistance {
     static func between(_ left: String, _ right: String) -> Int {
         let right = Array(right)

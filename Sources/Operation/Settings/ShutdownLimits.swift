@@ -1,4 +1,4 @@
-/// The times that the parts of a server have to stop after SIGTERM.
+/// How long a server's parts have to stop after SIGTERM.
 package struct ShutdownLimits: Sendable {
     /// The limit for all parts: then the server cancels work in flight and records attempts at gorush as uncertain.
     package var gracePeriod: Duration

@@ -15,38 +15,39 @@ import Store
 
 /// The HTTP endpoints for operators: health, metrics, identity (INTERFACE.md, "Admin HTTP"). By default they listen on loopback.
 struct AdminServer: Service {
-    /// The values that the endpoints show. The server reads each value at every request.
+    /// The values that the endpoints show. They are read again for each request.
     struct Content: HoldsSecret, Sendable {
-        /// The reasons why the server is not ready; empty if it is ready.
+        /// The reasons why the server is not ready, or empty if it is.
         var healthIssues: @Sendable () -> [String]
         /// The conditions that an operator should know and that do not affect readiness.
         var warnings: @Sendable () -> [String]
         /// Prometheus text.
         var metrics: @Sendable () async -> String
-        /// The identity as JSON.
+        /// The response to `GET /identity`, an ``IdentityBody``.
         var identityJSON: String
-        /// The state of the server for the status page.
+        /// Takes the snapshot that the status page shows.
         var status: @Sendable () async -> StatusSnapshot
-        /// The runbook as HTML; nil if the program was not installed with it.
+        /// The runbook as HTML, or nil if the program was not installed with it.
         var runbook: String?
-        /// Returns the progress of the push with a deduplication key; nil if the store has none.
+        /// Returns how far the push with a deduplication key has got, or nil if there is no such push.
         var progress: @Sendable (Digest32) async throws -> PushProgress?
-        /// Restores registrations that were removed for dead device tokens, those with the ids or all. Returns the number of restored ones.
+        /// Restores registrations that were removed for dead device tokens, either those with the given ids or all. Returns how many were
+        /// restored.
         var restoreDeadTokens: @Sendable ([Int64]?) async throws -> Int
-        /// Begins the shutdown of the server.
+        /// Begins to shut the server down.
         var drain: @Sendable () -> Void
         /// The token that a request must present to change the server's state.
         var token: AdminToken
-        /// The host names under which the endpoints respond, in addition to IP addresses and `localhost`; in lower case.
+        /// The host names under which the endpoints respond, in lower case, in addition to IP addresses and `localhost`.
         var allowedHosts: [String]
     }
 
     /// The limit is far more connections than a scraper that leaks some opens within ``idleTimeout``, because a health check without a
     /// connection fails.
     static let maximumConnectionCount = 1_024
-    /// The time after which the server closes a connection without requests.
+    /// How long a connection without requests stays open.
     private static let idleTimeout = TimeAmount.seconds(30)
-    /// A list of a few thousand ids fits.
+    /// Enough for a few thousand ids.
     private static let maximumBodyByteCount = 64 << 10
 
     private let address: ListenAddress
@@ -136,7 +137,7 @@ struct AdminServer: Service {
             return respond(.badRequest, "expected {\"ids\":[1,2]} or {\"ids\":null} for all", type: "text/plain")
         }
         let count = try await content.restoreDeadTokens(wanted.ids)
-        // Owners may have registered some of the ids again. A request that restores none of its ids is a mistake of its sender.
+        // Owners may have registered again for some of the ids, but a request that doesn't restore any of its ids is a mistake.
         guard count > 0 || wanted.ids == nil else {
             return respond(
                 .notFound, "none of them can be restored: they are unknown, or their owners have registered or unregistered since",

@@ -26,7 +26,7 @@ struct AdminToken: Sendable {
     }
 }
 
-/// A description of a value that holds a token does not contain the token.
+/// Descriptions of values that hold a token must not contain the token.
 extension AdminToken: CustomStringConvertible, CustomReflectable {
     var description: String { "AdminToken" }
     var customMirror: Mirror { Mirror(self, children: []) }

@@ -24,7 +24,7 @@ struct AllowedHosts: RouterMiddleware {
         return try await next(request, context)
     }
 
-    /// - Parameter authority: `name`, `name:port` or `[address]:port`, or nil for clients that send none, which are no browsers.
+    /// - Parameter authority: `name`, `name:port` or `[address]:port`, or nil for clients that don't send it, which can't be browsers.
     private func allows(_ authority: String?) -> Bool {
         guard let authority else { return true }
         let host = Self.host(of: authority)

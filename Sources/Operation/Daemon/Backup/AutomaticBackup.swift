@@ -11,7 +11,7 @@ import Synchronization
 
 /// Backs the database up while the server runs, and removes older backups (`storage.backup`).
 ///
-/// A failed backup is a warning. The server continues without it.
+/// A failed backup is only a warning, and the server continues.
 final class AutomaticBackup: Service {
     /// Reads the wall clock at least this often, because an operator may change it.
     private static let longestSleep = Duration.seconds(3_600)
@@ -31,11 +31,11 @@ final class AutomaticBackup: Service {
     private let newestTime = newestTimeMetric.gauge()
     private let failureCount = failuresMetric.counter()
 
-    /// Removes partial backups left by a killed server, and looks for the newest backup. Call this under the instance lock of the database.
+    /// Removes partial backups left by a killed server, and looks for the newest backup. Call this under the database's instance lock.
     ///
     /// - Parameters:
     ///   - database: The database's path.
-    ///   - identity: The server's compressed public key.
+    ///   - identity: The compressed public key of this server.
     init(
         _ settings: BackupSettings, database: String, identity: FixedBytes<33>, clock: any Clock<Duration>, wallClock: WallClock,
         logger: Logger

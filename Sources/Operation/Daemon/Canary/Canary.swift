@@ -12,15 +12,15 @@ import StatusCrypto
 import Synchronization
 import Wire
 
-/// A client of its own with which the server tests itself (`canary.interval`): registers a device, queries it and requests a push, through
-/// the node like every other client.
+/// A client with which the server tests itself (`canary.interval`). It registers a device, queries it and requests a push, through the node
+/// like every other client.
 ///
-/// The push ends before gorush as `discarded`, unless the operator names a device that receives it. All servers of a database have one
-/// canary key, and each has an installation of its own under it: any of them may decide a message of any canary.
+/// The push ends before gorush as `discarded`, unless the operator names a device that receives it. All servers on a database share a
+/// canary key, because any of them may decide any canary's message. Each server has its own installation under that key.
 final class Canary: Service {
     /// The time from the start to the first check: the transport needs a moment to subscribe.
     private static let startDelay = Duration.seconds(5)
-    /// The time to the next check after a failed one, at most.
+    /// The longest time to the next check after a failed check.
     private static let maximumRetryInterval = Duration.seconds(30)
     /// Enough for a healthy node and database. Otherwise the registration stays, and the next start renews it.
     private static let unregistrationLimit = Duration.seconds(3)
@@ -38,8 +38,9 @@ final class Canary: Service {
     private let checks = checksMetric.counters(by: CheckResult.self)
 
     /// - Parameters:
-    ///   - identity: The server's key. The canary's own key derives from it.
-    ///   - serverName: The name of this server among those of its database, so that each start renews the same registration.
+    ///   - identity: This server's key, from which the canary's key derives.
+    ///   - serverName: This server's name, which distinguishes it from other servers on its database, so that each start renews the same
+    ///     registration.
     ///   - node: The node through which the canary publishes and receives.
     ///   - timeout: The time to wait for each reply.
     init(
@@ -59,7 +60,7 @@ final class Canary: Service {
         record = Mutex(CanaryRecord(interval: configuration.interval, start: wallClock.now()))
     }
 
-    /// The key under which the canaries of all servers with this identity register.
+    /// The key under which the canaries register on all servers with this identity.
     private static func owner(for identity: PrivateKey) throws(InvalidPrivateKey) -> Identity {
         let seed = identity.withExposedBytes { SHA256.hash(Array("pushserver canary".utf8) + [UInt8](copying: $0)) }
         return Identity(try PrivateKey(seed))
@@ -90,7 +91,7 @@ final class Canary: Service {
         }
     }
 
-    /// Makes one check and records the result.
+    /// Makes a single check and records the result.
     ///
     /// - Returns: Whether the push was accepted.
     func check() async -> Bool {
@@ -110,7 +111,7 @@ final class Canary: Service {
         return problem == nil
     }
 
-    /// - Returns: The fault of the reply; nil if the push was accepted.
+    /// - Returns: What is wrong with the reply, or nil if the push was accepted.
     private func checkOnce() async throws -> String? {
         let device = configuration.device ?? Device(deviceToken: CanaryDevice.token.text, service: .firebase)
         let receipt = try await server.register(device, installationID: installationID, as: owner)
@@ -126,13 +127,13 @@ final class Canary: Service {
         return nil
     }
 
-    /// The time since the last accepted push, or since the start before the first one.
+    /// The time since the last accepted push, or since the start if none was accepted yet.
     var lastSuccessAge: Duration { record.withLock { $0.age(at: wallClock.now()) } }
 
     /// Whether a check has succeeded since the start.
     var hasSucceeded: Bool { record.withLock(\.hasSucceeded) }
 
-    /// Why the newest check failed; nil if it succeeded, and before the first one.
+    /// Why the newest check failed. Nil if it succeeded, or if no check was made yet.
     var problem: String? { record.withLock(\.problem) }
 
     var warnings: [String] { record.withLock { $0.warnings(at: wallClock.now()) } }
@@ -163,15 +164,15 @@ extension Canary {
         .counter, "pushserver_canary_checks_total", by: CheckResult.self, help: "Checks of the canary, by result.")
 }
 
-/// The results of a canary's checks.
+/// What a canary's checks have found so far.
 struct CanaryRecord {
-    /// A change of the results.
+    /// A change that the log reports.
     enum Change: Equatable {
         case fails(String)
         case works
     }
 
-    /// The number of intervals without success after which the canary is late: one check may meet a restart of the node.
+    /// After so many intervals without success the canary is late. A single check may meet a node that restarts.
     private static let maximumIntervalCount = 3
 
     private let interval: Duration
@@ -186,8 +187,8 @@ struct CanaryRecord {
 
     /// Records a result.
     ///
-    /// - Parameter newProblem: Why the check failed; nil if it succeeded.
-    /// - Returns: The change since the check before; nil if none exists.
+    /// - Parameter newProblem: Why the check failed, or nil if it succeeded.
+    /// - Returns: The change since the previous check, or nil if there is none.
     mutating func add(_ newProblem: String?, at now: Timestamp) -> Change? {
         defer { problem = newProblem }
         guard let newProblem else {
@@ -201,7 +202,7 @@ struct CanaryRecord {
     /// The time since the last success, or since the start.
     func age(at now: Timestamp) -> Duration { max(.zero, lastSuccess.duration(to: now)) }
 
-    /// Why the canary is late; empty while it is in time.
+    /// Why the canary is late, or empty while it is in time.
     func warnings(at now: Timestamp) -> [String] {
         guard let problem, age(at: now) > interval * Self.maximumIntervalCount else { return [] }
         return ["canary: the server has accepted no test push for \(age(at: now).components.seconds) s: \(problem)"]

@@ -8,9 +8,9 @@ import Wire
 /// The canary's access to the network: the server's own nodes.
 ///
 /// A node delivers each message to its first reader only, and that is the server. So the canary publishes through the server's transport,
-/// and gets the replies that this server publishes, or that the node delivers from another server of the database.
+/// and gets the replies that this server publishes, or that the node delivers from another server on the database.
 final class CanaryNode: NodeTransport {
-    /// The number of replies that are kept, the newest: a check waits for one reply at a time, and shares its topic with few other clients.
+    /// How many of the newest replies are kept. A check waits for a single reply at a time, and shares its topic with few other clients.
     private static let maximumReplyCount = 64
 
     private struct Reader {
@@ -51,7 +51,7 @@ final class CanaryNode: NodeTransport {
     }
 }
 
-/// The transport of a server with a canary, which receives what the server publishes and what its nodes deliver.
+/// The transport of a server with a canary. The canary receives what the server publishes and what its nodes deliver.
 struct CanaryTransport: MessageTransport {
     let transport: any MessageTransport
     let canary: CanaryNode

@@ -2,7 +2,7 @@ import Logging
 import ServiceLifecycle
 import Store
 
-/// Keeps this server a member of the servers that share its database, and hands on the work that it takes over from others.
+/// Keeps this server a member among the servers that share its database, and hands on the work that it takes over.
 ///
 /// It starts before the parts that do this work, and stops after them, so that their rows stay this server's until they have ended.
 struct ClusterMembership: Service {
@@ -20,7 +20,7 @@ struct ClusterMembership: Service {
 
     /// Runs until the shutdown.
     ///
-    /// - Throws: `StoreError` if another server runs under this one's name.
+    /// - Throws: `StoreError` if another server runs under this server's name.
     func run() async throws {
         try await cancelWhenGracefulShutdown {
             var isFailing = false

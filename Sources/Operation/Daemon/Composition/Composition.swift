@@ -7,14 +7,13 @@ import StatusCrypto
 import Store
 import Transport
 
-/// The parts of a server and their connections.
+/// A server's parts and how they are connected.
 struct Composition {
     /// The services with their names for the log, in the order in which they start.
     ///
     /// The services stop in reverse order. The engine stops receiving and drains while the relays still serve its replies. The gateways
-    /// stop before the delivery, because they wait for its results. The delivery finishes its attempts before the relays stop, so no client
-    /// of a relay delays it. The admin endpoints stop late, and the watch of the writer last, because a writer that hangs delays only its
-    /// watch.
+    /// stop before the delivery, because they wait for its results. The delivery finishes its attempts before the relays stop, so a relay's
+    /// clients don't delay it. The admin endpoints stop late, and the writer watch last, because a writer that hangs delays only its watch.
     let services: [ProcessLifetime.NamedService]
 
     init(_ base: Foundations) async throws {

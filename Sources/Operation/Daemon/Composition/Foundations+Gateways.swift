@@ -56,7 +56,7 @@ extension Foundations {
 }
 
 extension PrivateKey {
-    /// Derives a key for one purpose from the server key. The database alone does not yield the key, and no other file is needed.
+    /// Derives a key for a single purpose from the server key. The database alone does not yield the key, and no other file is needed.
     fileprivate func sealingKey(for purpose: String) -> SymmetricKey {
         let key = withExposedBytes { FixedBytes<32>($0) } ?? FixedBytes()
         return SymmetricKey(HMACSHA256.authenticationCode(for: Array(purpose.utf8).span, key: key))

@@ -54,7 +54,7 @@ extension Foundations {
         }
     }
 
-    /// Creates the membership among several servers, or nil for a server with a database of its own.
+    /// Creates the membership among several servers, or nil if this server doesn't share its database.
     func membership(_ transport: any MessageTransport, _ engine: Engine, _ proxyDelivery: ProxyDelivery?) -> ClusterMembership? {
         store.cluster.map {
             ClusterMembership(

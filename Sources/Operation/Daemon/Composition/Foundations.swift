@@ -6,7 +6,7 @@ import ServerFiles
 import Settings
 import StatusCrypto
 
-/// What all parts of a server are made from. Its extensions make one part each.
+/// What a server's parts are made from. Extensions make the parts.
 struct Foundations: Sendable {
     let settings: Settings
     let identity: PrivateKey

@@ -5,7 +5,7 @@ import Observation
 import Store
 import Transport
 
-/// The conditions of a running server, asked of its parts.
+/// The conditions that a running server's parts report.
 struct ServerConditions: Sendable {
     let time: GuardedWallClock
     let transport: any MessageTransport
@@ -15,12 +15,12 @@ struct ServerConditions: Sendable {
     let damagedRows: DamagedRowConditions
     let wal: WALConditions
     let cluster: (any ClusterStore)?
-    /// Nil for a server with a database of its own.
+    /// Nil if this server doesn't share its database.
     let statementLog: StatementLogWatch?
     let canary: Canary?
     let backup: AutomaticBackup?
 
-    /// The reasons why the server is not ready; empty if it is.
+    /// The reasons why the server is not ready, or empty if it is.
     var issues: [Condition] {
         Condition.issues(
             node: transport.healthIssues, store: engine.healthIssues, cluster: cluster,

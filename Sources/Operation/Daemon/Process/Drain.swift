@@ -5,16 +5,16 @@ import JSON
 package import Settings
 import Synchronization
 
-/// Stops the server of a configuration, so that an update can start another one.
+/// Stops the server that runs with a configuration, so that an update can start the next.
 ///
-/// The server drains as after SIGTERM. If it shares its database, it then hands its work over to the other servers at once, and they need
-/// not wait for the end of its lease.
+/// The effect is the same as with SIGTERM. If the server shares its database, it then immediately hands its work over to the remaining
+/// servers, so that they needn't wait until its lease ends.
 package enum Drain {
     /// The interval at which ``run(_:)`` checks whether the process has exited.
     private static let pollInterval = Duration.milliseconds(100)
     private static let hasBegun = Atomic(false)
 
-    /// Begins the shutdown of this process. A second call has no effect, while a second SIGTERM would end the process at once.
+    /// Begins to shut this process down. A second call does nothing, while a second SIGTERM would end the process immediately.
     static func begin() {
         guard !hasBegun.exchange(true, ordering: .relaxed) else { return }
         kill(getpid(), SIGTERM)
@@ -48,7 +48,7 @@ package enum Drain {
 
 /// The response to `POST /drain`.
 struct DrainBody: Codable {
-    /// The id of the server's process.
+    /// The id of the process that drains, so that the caller can wait for its end.
     var process: Int32
 }
 

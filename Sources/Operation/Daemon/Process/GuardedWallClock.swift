@@ -49,7 +49,7 @@ final class GuardedWallClock: Sendable {
 
 /// A state machine that compares the wall clock with a monotonic clock.
 struct WallClockJudge {
-    /// A change of the state, for the log.
+    /// A state change, for the log.
     enum Change: Equatable {
         /// The clock has jumped ahead by that time, and the jump is ignored.
         case jumped(Duration)
@@ -59,17 +59,17 @@ struct WallClockJudge {
         case returned
     }
 
-    /// More than the time service corrects a running clock by, less than the shortest lifetime of a day.
+    /// More than the time service corrects a running clock by, and less than the shortest lifetime, which is a day.
     static let tolerance = Duration.seconds(3_600)
     /// A jump is accepted after this time, which is longer than an operator or the time service needs to correct a mistake.
     static let confirmationTime = Duration.seconds(600)
 
     /// The accepted difference between wall clock and monotonic clock, or nil before the first reading.
     private var offset: Duration?
-    /// The difference during an ignored jump, and the monotonic time of its first reading, or nil without one.
+    /// The difference during an ignored jump, and the monotonic time when it was first seen, or nil if there is no such jump.
     private var doubt: (offset: Duration, since: Duration)?
 
-    /// The size of the jump that is being ignored, or nil without one.
+    /// How large the jump is that is being ignored, or nil if there is none.
     var jump: Duration? {
         guard let doubt, let offset else { return nil }
         return doubt.offset - offset

@@ -2,12 +2,12 @@ import GatewayHTTP
 import Glibc
 import Relay
 
-/// The limit of open files of the process (`RLIMIT_NOFILE`, getrlimit(2)). A connection takes one file.
+/// How many files the process may have open (`RLIMIT_NOFILE`, getrlimit(2)). A connection takes a file.
 enum OpenFileLimit {
     /// The highest limit that the process asks for: all listeners at their own limits need about a third of it.
     private static let maximum: rlim_t = 65_536
 
-    /// Raises the soft limit to the hard one, at most to 65,536. Shells and containers often start programs with 1,024.
+    /// Raises the soft limit to the hard limit, at most to 65,536. Shells and containers often start programs with 1,024.
     ///
     /// - Returns: The limit in force.
     @discardableResult
@@ -35,9 +35,9 @@ struct ConnectionBudget: Equatable {
     static let wanted = ConnectionBudget(
         admin: AdminServer.maximumConnectionCount, relay: RelayServer.Configuration.defaultMaximumConnectionCount,
         gateways: GatewayServer.Configuration.defaultMaximumConnectionCount)
-    /// Files of the database and its readers, event loops, logs, and connections to nodes, proxies and identity servers.
+    /// Files for the database and its readers, event loops, logs, and connections to nodes, proxies and identity servers.
     private static let reservedFileCount = 256
-    /// The least number of connections of a listener: health checks have to get through, whatever the limit is.
+    /// A listener accepts at least so many connections, even if the limit is lower, because health checks have to get through.
     private static let minimum = 16
 
     var admin: Int
@@ -60,8 +60,8 @@ struct ConnectionBudget: Equatable {
             admin: min(wanted.admin, share), relay: min(wanted.relay, share), gateways: min(wanted.gateways, share))
     }
 
-    /// Returns the largest number that every listener may have without exceeding the total. A listener that asks for less leaves the rest
-    /// to the others.
+    /// Returns the largest number that every listener may have without exceeding the total. What a listener does not need is left to the
+    /// rest.
     private static func fairShare(of total: Int, demands: [Int]) -> Int {
         var left = total
         for (index, demand) in demands.sorted().enumerated() {

@@ -8,12 +8,12 @@ import Tasks
 
 /// Runs services until a signal or a failure stops them, and guarantees that the process exits (INTERFACE.md, "Signals").
 ///
-/// The first SIGTERM or SIGINT shuts down gracefully. At the end of the grace period, work in flight is cancelled. If a service still hangs
-/// then, the process exits with 0 anyway, because the database has what was accepted. The second signal ends the process at once.
+/// The first SIGTERM or SIGINT shuts down gracefully. When the grace period ends, work in flight is cancelled. If a service still hangs
+/// then, the process exits with 0 anyway, because what was accepted is in the database. The second signal ends the process immediately.
 final class ProcessLifetime: Sendable {
     typealias NamedService = (name: String, service: any Service)
 
-    /// The time for writing the last line of a log without a reader.
+    /// How long to try to write the last log line, if nobody reads the log.
     private static let lastLineLimit = Duration.seconds(1)
 
     private let limits: ShutdownLimits
@@ -25,7 +25,7 @@ final class ProcessLifetime: Sendable {
     private let queue = DispatchQueue(label: "lifetime")
     private let signals = Mutex<[any DispatchSourceSignal]>([])
 
-    /// Creates the lifetime and catches signals at once, also before ``run(_:)``.
+    /// Creates the lifetime and starts to catch signals, even before ``run(_:)``.
     init(limits: ShutdownLimits, serviceManager: ServiceManager? = nil, logger: Logger) {
         self.limits = limits
         self.serviceManager = serviceManager
@@ -44,10 +44,10 @@ final class ProcessLifetime: Sendable {
         isCaught.wait()
     }
 
-    /// Runs the services. Returns when all of them have stopped, after a signal or after one of them stopped.
+    /// Runs the services until a signal arrives or any of them stops, and returns when all have stopped.
     ///
-    /// - Parameter services: The services in the order of their start. They stop in reverse order, one after the other.
-    /// - Throws: The error of the service that failed.
+    /// - Parameter services: The services in the order in which they start. They stop in reverse order, each after the previous.
+    /// - Throws: The error with which a service failed.
     func run(_ services: [NamedService]) async throws {
         // The services have names, because ServiceLifecycle would otherwise print each with all its properties, including secrets.
         var configuration = ServiceGroupConfiguration(
@@ -62,7 +62,7 @@ final class ProcessLifetime: Sendable {
         do {
             try await group.run()
         } catch is CancellationError {
-            // The end of the grace period is not a failure.
+            // The grace period has ended, which is not a failure.
         }
     }
 
@@ -108,7 +108,7 @@ final class ProcessLifetime: Sendable {
         signal(number, SIG_DFL)
         unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         raise(number)
-        // The default action of a signal does not end the first process of a container.
+        // A signal's default action does not end a container's first process.
         _exit(128 + number)
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// systemd, or another service manager with its protocol. The server sends its state in datagrams to the socket that the environment names
+/// systemd, or another service manager with its protocol. It gets the server's state in datagrams to the socket that the environment names
 /// (https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html).
 struct ServiceManager: Sendable {
     /// A message to the service manager.
@@ -17,7 +17,7 @@ struct ServiceManager: Sendable {
         case alive
     }
 
-    /// The maximum length of a socket's name on Linux, without the final zero byte.
+    /// How long a socket's name may be on Linux, without the final zero byte.
     private static let maximumNameByteCount = 107
 
     /// The time without a sign of life after which the service manager ends the server, or nil without a watchdog.

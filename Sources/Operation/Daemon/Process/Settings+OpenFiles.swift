@@ -16,7 +16,7 @@ extension Settings {
     }
 
     func connectionBudget(openFileLimit: Int) -> ConnectionBudget {
-        // Each route has one more connection, for the probe.
+        // Each route has another connection, for the probe.
         let perRoute = (delivery?.maximumRequestsInFlight ?? 0) + 1
         return ConnectionBudget(
             openFileLimit: openFileLimit, deliveryConnectionCount: (delivery?.allRoutes.count ?? 0) * perRoute,

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Asks the service manager for more time while a long start makes progress, for example during the migration of a large database.
+/// Asks the service manager for more time while a long start makes progress, for example while it migrates a large database.
 ///
 /// Otherwise systemd would end the server after the unit's `TimeoutStartSec`, at the same work in every start.
 struct StartProgress {
@@ -12,7 +12,7 @@ struct StartProgress {
     private var byteCount: Int?
 
     /// Returns what to tell the service manager, or nil if the process has read and written nothing since the last call, because a start
-    /// that hangs gets no more time.
+    /// that hangs should not get more time.
     ///
     /// - Parameters:
     ///   - byteCount: What the process has read and written since it began.
@@ -26,7 +26,7 @@ struct StartProgress {
         ]
     }
 
-    /// Tells the service manager about the progress of the start, until the returned closure is called.
+    /// Tells the service manager how the start progresses, until the returned closure is called.
     static func report(to serviceManager: ServiceManager?) -> () -> Void {
         guard let serviceManager else { return {} }
         let start = ContinuousClock.now

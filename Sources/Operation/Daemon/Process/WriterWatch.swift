@@ -1,6 +1,6 @@
 import ServiceLifecycle
 
-/// Checks that the store's writer makes progress: a write that hangs would block every later one.
+/// Checks that the store's writer makes progress: a write that hangs would block all later writes.
 ///
 /// The watch reports each completed write to the service manager, which restarts a server whose writer hangs. A failing write counts as
 /// completed, because a restart does not repair a full disk.

@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// Writes each event as a line with one JSON object: `time`, `level`, `label`, `module`, `message`, and the metadata under its own keys.
+/// Writes each event as a line with a JSON object: `time`, `level`, `label`, `module`, `message`, and the metadata under its own keys.
 struct JSONLogHandler: LogHandler {
     let label: String
     let output: LogOutput

@@ -1,9 +1,9 @@
 import Glibc
 import Logging
 
-/// The journal's view of the lines of a descriptor: systemd reads a priority from the start of each line (sd-daemon(3)).
+/// How the journal reads a descriptor's lines: systemd takes a priority from the start of each line (sd-daemon(3)).
 enum JournalStream {
-    /// The variable with the device and inode of the service's connection to the journal (systemd.exec(5)).
+    /// The variable with device and inode of the service's connection to the journal (systemd.exec(5)).
     static let variable = "JOURNAL_STREAM"
 
     /// Whether a descriptor is the journal. A redirected standard error is not, even if the variable is inherited.
@@ -12,13 +12,13 @@ enum JournalStream {
         return expected == identity(of: descriptor)
     }
 
-    /// Returns the device and inode of an open descriptor, as in the variable, or nil if there is none.
+    /// Returns an open descriptor's device and inode, as in the variable, or nil if the descriptor isn't open.
     static func identity(of descriptor: Int32) -> String? {
         var status = stat()
         return unsafe fstat(descriptor, &status) == 0 ? "\(status.st_dev):\(status.st_ino)" : nil
     }
 
-    /// The start of a line of this level, with the priority of syslog(3).
+    /// What a line of this level starts with: its priority (syslog(3)).
     static func prefix(_ level: Logger.Level) -> String {
         switch level {
         case .trace, .debug: "<7>"

@@ -6,7 +6,7 @@ import Synchronization
 /// Standard error, or another descriptor, as the destination of log lines.
 ///
 /// A line that cannot be written never ends or holds up the process: it is dropped and counted, and the next line that can be written is
-/// preceded by a report of the loss. `FileHandle.write(_:)` traps instead when a pipe or socket has no reader or a disk is full.
+/// preceded by a report of the loss. `FileHandle.write(_:)` would trap when nobody reads a pipe or socket, or when a disk is full.
 final class LogOutput: Sendable {
     static let standardError = LogOutput(STDERR_FILENO)
 
@@ -47,7 +47,7 @@ final class LogOutput: Sendable {
     ///
     /// - Parameters:
     ///   - line: The text without its line feed.
-    ///   - report: Returns the line that reports the number of dropped lines before this one.
+    ///   - report: Returns the line that reports how many lines were dropped before this line.
     func write(_ line: [UInt8], reportingLoss report: (_ count: Int) -> [UInt8]) {
         state.withLock { state in
             if state.unreportedCount > 0, put(report(state.unreportedCount), &state) { state.unreportedCount = 0 }
@@ -62,7 +62,7 @@ final class LogOutput: Sendable {
     /// - Returns: Whether the whole line was written.
     private func put(_ line: [UInt8], _ state: inout State) -> Bool {
         let lineFeed = [UInt8(ascii: "\n")]
-        // Each line is one write, so lines of several processes do not mix.
+        // Each line is a single write, so that lines from several processes do not mix.
         let bytes = (state.endsInsideLine ? lineFeed : []) + line + lineFeed
         let deadline = ContinuousClock.now + (state.isReaderStalled ? .zero : Self.maximumWait)
         var count = 0
@@ -81,9 +81,9 @@ final class LogOutput: Sendable {
         return count == bytes.count
     }
 
-    /// Writes as much as the descriptor takes at once.
+    /// Writes as much as the descriptor takes immediately.
     ///
-    /// - Returns: The number of bytes; -1 and `errno` if it takes none.
+    /// - Returns: The number of bytes, or -1 and `errno` if it doesn't take any.
     private func putSome(_ bytes: ArraySlice<UInt8>) -> Int {
         unsafe bytes.withUnsafeBytes { buffer in
             if isSocket {
@@ -104,7 +104,7 @@ final class LogOutput: Sendable {
         return left > .zero && isReady(within: left)
     }
 
-    /// Whether the descriptor takes bytes, or an attempt would fail at once.
+    /// Whether the descriptor takes bytes, or an attempt would fail immediately.
     private func isReady(within time: Duration) -> Bool {
         var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return unsafe poll(&request, 1, Int32((time / .milliseconds(1)).rounded(.up))) > 0

@@ -12,7 +12,7 @@ package enum LoggingSetup {
     ///
     /// - Returns: The logger for the program's parts.
     package static func bootstrap(level: Logger.Level = .info, format: LogFormat = .text) -> Logger {
-        // A reader of the log that exits must not end the server.
+        // If the log's reader exits, the server must not end.
         signal(SIGPIPE, SIG_IGN)
         LoggingSystem.bootstrap { label in
             var handler: any LogHandler =
@@ -26,7 +26,7 @@ package enum LoggingSetup {
         return Logger(label: "pushserver")
     }
 
-    /// Writes why the server cannot run, in the format of the log.
+    /// Writes why the server cannot run, in the log's format.
     package static func reportFatal(_ error: any Error, format: LogFormat) {
         let output = LogOutput.standardError
         if format == .json {

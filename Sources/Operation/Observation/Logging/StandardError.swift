@@ -1,6 +1,6 @@
 import Foundation
 
-/// The destination of all output of a command except its result.
+/// Where a command prints everything except its result.
 package enum StandardError {
     /// Prints a line. A line that cannot be written is dropped: the exit code still tells what happened.
     package static func print(_ line: String) {

@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// Writes each event as a line of text: time, level, module, message, and the metadata in the order of its keys.
+/// Writes each event as a line of text: time, level, module, message, and the metadata sorted by key.
 struct TextLogHandler: LogHandler {
     let output: LogOutput
     var logLevel: Logger.Level = .info

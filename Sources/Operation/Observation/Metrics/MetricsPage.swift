@@ -1,6 +1,6 @@
 package import MetricDeclarations
 
-/// The page `docs/METRICS.md`, made of the declarations.
+/// The page `docs/METRICS.md`, made from the declarations.
 package enum MetricsPage {
     package static func text(of metrics: [Metric]) -> String {
         """

@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 package import MetricDeclarations
 
-/// The metrics of the process under the names that Prometheus' own client libraries use, most of them from /proc/self (proc(5)).
+/// The process metrics under the names that Prometheus' own client libraries use, most of them from /proc/self (proc(5)).
 package struct ProcessMetrics: Sendable {
     private let processorTime: PrometheusValue
     private let residentSize: PrometheusValue
     private let openFiles: PrometheusValue
     private let maximumOpenFiles: PrometheusValue
 
-    /// Call this at the process's start, because its time is that of the start.
+    /// Call this when the process starts, because it records the start time.
     package init(registry: PrometheusRegistry) {
         processorTime = registry.value(of: Self.processorTime)
         residentSize = registry.value(of: Self.residentSize)
@@ -25,7 +25,7 @@ package struct ProcessMetrics: Sendable {
             residentSize.set(status.residentByteCount)
         }
         if let descriptors = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-            // One of them is that of the listing itself.
+            // The listing itself has a descriptor too.
             openFiles.set(Double(descriptors.count - 1))
         }
         var limit = rlimit()

@@ -2,10 +2,10 @@ package import CoreMetrics
 package import MetricDeclarations
 import Synchronization
 
-/// The declared metrics of the process, in memory, written as Prometheus text (exposition format 0.0.4).
+/// The process's declared metrics, in memory, written as Prometheus text (exposition format 0.0.4).
 ///
 /// It is a swift-metrics backend: modules count through handles, and the admin endpoint prints the result. Counters and histograms exist
-/// with 0 from the start in every combination of closed labels, because a rate misses the first event of a series that begins with it.
+/// with 0 from the start in every combination of closed labels, because a rate would miss an event with which a series begins.
 package final class PrometheusRegistry: MetricsFactory {
     private let families: [String: PrometheusFamily]
 
@@ -16,14 +16,14 @@ package final class PrometheusRegistry: MetricsFactory {
 
     /// Returns the series of a counter or a gauge whose value is read elsewhere and set before ``render()``.
     ///
-    /// - Parameter values: The values of the configured labels, then those of the closed ones.
+    /// - Parameter values: The values for the configured labels, and then for the closed labels.
     func value(of metric: Metric, _ values: String...) -> PrometheusValue {
         series(metric.name, Array(zip(metric.configuredLabels + metric.closedLabels, values))) {
             PrometheusValue(labels: $0, isCounter: metric.kind == .counter)
         }
     }
 
-    /// Returns the series for each combination of the closed labels of a metric whose values are read elsewhere.
+    /// Returns a metric's series for each combination of its closed labels. Their values are read elsewhere.
     func values<Labels: MetricLabels>(of metric: Metric, by labels: Labels.Type) -> [Labels: PrometheusValue] {
         Dictionary(
             uniqueKeysWithValues: Labels.allCases.map { labels in
@@ -34,7 +34,7 @@ package final class PrometheusRegistry: MetricsFactory {
 
     /// Returns the counts of a histogram by bucket, over all its series.
     ///
-    /// - Returns: The upper bounds of the buckets, and the counts: one for each bucket, and last the number above the highest bound.
+    /// - Returns: The buckets' upper bounds, and their counts. The last count is for values above the highest bound.
     package func counts(of histogram: Metric) -> (bounds: [Double], counts: [Int]) {
         guard case .histogram(let bounds) = histogram.kind else { return ([], []) }
         let series = families[histogram.name]?.allSeries.compactMap { $0 as? PrometheusHistogram } ?? []
@@ -143,7 +143,7 @@ final class PrometheusFamily: Sendable {
 }
 
 extension Metric.Kind {
-    /// The name of the kind in Prometheus.
+    /// The kind's name in Prometheus.
     var name: String {
         switch self {
         case .counter: "counter"

@@ -1,12 +1,12 @@
 import CoreMetrics
 import Synchronization
 
-/// A line of a family, or the lines of a histogram.
+/// A family's line, or a histogram's lines.
 protocol PrometheusSeries: AnyObject, Sendable {
     func render(name: String, into text: inout String)
 }
 
-/// The labels of a series as Prometheus text.
+/// A series' labels as Prometheus text.
 struct PrometheusLabels: Sendable {
     /// The labels in braces, or empty if there are none.
     let text: String
@@ -19,13 +19,13 @@ struct PrometheusLabels: Sendable {
         text = pairs.isEmpty ? "" : "{" + pairs.joined(separator: ",") + "}"
     }
 
-    /// The labels of a bucket.
+    /// The labels for a bucket.
     func text(bound: String) -> String { (text.isEmpty ? "{" : text.dropLast() + ",") + "le=\"\(bound)\"}" }
 }
 
 /// A counter or a gauge. The value is a Double, as in Prometheus: whole numbers are exact up to 2^53.
 ///
-/// A gauge has no line before its first value, because 0 would be a wrong age or size.
+/// A gauge is not printed before its first value, because 0 would be a wrong age or size.
 final class PrometheusValue: PrometheusSeries, CounterHandler, FloatingPointCounterHandler, MeterHandler {
     private let labels: PrometheusLabels
     private let value: Mutex<Double?>
@@ -56,7 +56,7 @@ final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler
     }
 
     private let labels: PrometheusLabels
-    /// The upper bounds of the buckets.
+    /// The buckets' upper bounds.
     private let bounds: [Double]
     private let state: Mutex<State>
 

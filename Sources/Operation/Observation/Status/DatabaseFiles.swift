@@ -2,7 +2,7 @@ import Foundation
 package import ServerFiles
 
 extension StatusSnapshot.Files {
-    /// Reads the sizes of a database and of its write-ahead log, and the free space of their disk. Not available for PostgreSQL.
+    /// Reads how large a database and its write-ahead log are, and how much space their disk has left. Not available for PostgreSQL.
     package init(_ storage: DatabaseLocation) {
         guard case .sqlite(let path) = storage else {
             self.init()

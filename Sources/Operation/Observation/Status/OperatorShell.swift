@@ -1,15 +1,15 @@
-/// Shell commands for the operator of this server, which work when they are copied: with the environment, the configuration, the addresses
-/// and the key of the server (RUNBOOK.md, "First look").
+/// Shell commands for this server's operator. They work when they are copied, because they contain the server's environment, configuration,
+/// addresses and key (RUNBOOK.md, "First look").
 package struct OperatorShell: Sendable {
-    /// The variables of the service from the package. Another installation has no such file, and the line does nothing there.
+    /// Sets the variables of the packaged service. In other installations the file does not exist, and the line does nothing.
     private static let environmentLine = "set -a; test ! -f /etc/default/pushserver || . /etc/default/pushserver; set +a"
 
-    /// The configuration file; nil if the server has none.
+    /// The configuration file, or nil if the server runs without.
     private let configuration: String?
     private let publicKey: String
-    /// The URL of the admin endpoints; nil before they listen.
+    /// The admin endpoints' URL, or nil before they listen.
     private let admin: String?
-    /// The URL of a node that carries messages to the server; nil before the embedded relay listens.
+    /// The URL of a node that carries messages to the server, or nil before the embedded relay listens.
     private let node: String?
 
     package init(configuration: String? = nil, publicKey: String, admin: String? = nil, node: String? = nil) {
@@ -19,7 +19,7 @@ package struct OperatorShell: Sendable {
         self.node = node
     }
 
-    /// The lines that give a command the settings of the server, and the command.
+    /// The command, after lines that give it the server's settings.
     func commands(_ command: String) -> [String] {
         let configurationLine = configuration.map { "export PUSHSERVER_CONFIG=\(Self.quoted($0))" }
         return [Self.environmentLine] + [configurationLine].compactMap(\.self) + [command]
@@ -27,7 +27,7 @@ package struct OperatorShell: Sendable {
 
     var adminOption: String { admin.map { " --admin \(Self.quoted($0))" } ?? "" }
 
-    /// The options of a client of this server.
+    /// The options with which a client uses this server.
     var clientOptions: String { " --server \(publicKey)" + (node.map { " --node \(Self.quoted($0))" } ?? "") + adminOption }
 
     /// Quotes a word for a POSIX shell, if it needs that.

@@ -1,9 +1,9 @@
-/// Counts of reply times in the buckets of a histogram.
+/// Reply times, counted in a histogram's buckets.
 package struct ReplyTimes: Sendable, Equatable {
     /// Clients wait this long for a reply.
     private static let patience = 3.0
 
-    /// The upper bounds of the buckets in seconds, ascending.
+    /// The buckets' upper bounds in seconds, ascending.
     package var bounds: [Double] = []
     /// The number of replies in each bucket, and last the number above the highest bound.
     package var counts: [Int] = []
@@ -24,14 +24,14 @@ package struct ReplyTimes: Sendable, Equatable {
             count: counts.reduce(0, +), lateCount: late, p50Milliseconds: percentile(50), p99Milliseconds: percentile(99))
     }
 
-    /// Returns the bound of the bucket with the percentile in milliseconds, or nil without replies, or above the highest bound.
+    /// Returns the bound in milliseconds of the bucket with the percentile, or nil without replies, or above the highest bound.
     private func percentile(_ percent: Int) -> Int? {
         let total = counts.reduce(0, +)
         guard total > 0 else { return nil }
         var sum = 0
         for (bound, count) in zip(bounds, counts) {
             sum += count
-            // The bounds are parts of a second with at most four digits. Those below a millisecond count as one.
+            // The bounds are fractions of a second with at most four digits. Bounds below a millisecond count as a millisecond.
             if sum * 100 >= total * percent { return Int((bound * 1_000).rounded(.up)) }
         }
         return nil

@@ -1,25 +1,25 @@
 package import Foundation
 
-/// The pages of the package for operators with an alert, a reason or a warning, served as HTML so that the status page can link to entries.
+/// The packaged pages for operators with an alert, a reason or a warning, served as HTML so that the status page can link to entries.
 package struct RunbookPage: Sendable {
-    /// The path of the page at the admin address.
+    /// The page's path at the admin address.
     package static let path = "/runbook"
     /// The pages in the order in which they are shown.
     private static let names = ["RUNBOOK.md", "REASONS.md"]
-    /// The pages' folder as seen from that of the program: `/usr/share/doc/pushserver/docs` for `/usr/bin`.
+    /// The pages' folder, relative to the program's folder: `/usr/share/doc/pushserver/docs` for `/usr/bin`.
     private static let folder = "../share/doc/pushserver/docs"
 
-    /// A heading, and the text up to the next one.
+    /// A heading, and the text up to the next heading.
     private struct Entry {
         var heading: String
         var text: String
 
-        /// The anchor of the heading, as on sites that show Markdown.
+        /// The heading's anchor, as on sites that show Markdown.
         var anchor: String {
             String(heading.lowercased().replacing(" ", with: "-").filter { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" })
         }
 
-        /// The number of characters of the heading that a text has in their order; nil if it lacks some. An ellipsis stands for a value.
+        /// How many characters of the heading occur in a text, in order, or nil if some don't. An ellipsis stands for a value.
         func overlap(with text: String) -> Int? {
             var rest = text[...]
             var count = 0
@@ -35,7 +35,7 @@ package struct RunbookPage: Sendable {
 
     private let entries: [Entry]
 
-    /// Reads the pages of the package; nil if the program was not installed from it.
+    /// Reads the packaged pages, or returns nil if the program was not installed from the package.
     package init?(program: String? = Bundle.main.executablePath) {
         guard let program else { return nil }
         self.init(folder: URL(filePath: program).deletingLastPathComponent().appending(path: Self.folder))
@@ -61,8 +61,8 @@ package struct RunbookPage: Sendable {
         return entries
     }
 
-    /// Returns the path of the entry about a condition: that of its alert, or of the reason whose heading its text has, or else of the table
-    /// of warnings.
+    /// Returns the path to the entry about a condition: the entry about its alert, or else the reason whose heading occurs in its text, or
+    /// else the table of warnings.
     package func path(for condition: Condition) -> String {
         let ofAlert = condition.alert.flatMap { alert in entries.first { $0.heading == alert } }
         let ofText = entries.compactMap { entry in entry.overlap(with: condition.text).map { (entry: entry, length: $0) } }
@@ -70,7 +70,7 @@ package struct RunbookPage: Sendable {
         return "\(Self.path)#\((ofAlert ?? ofText)?.anchor ?? "warnings")"
     }
 
-    /// The page, without scripts and with the style of the status page.
+    /// The page, without scripts and in the status page's style.
     package var html: String {
         let sections = entries.map { entry in
             """

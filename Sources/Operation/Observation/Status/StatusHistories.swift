@@ -3,7 +3,7 @@ import Platform
 import ServerFiles
 import Store
 
-/// The histories of the status page, about 25 kB.
+/// The status page's histories, about 25 kB.
 struct StatusHistories: Sendable, Codable {
     private var received = StatusHistory()
     private var accepted = StatusHistory()
@@ -49,16 +49,16 @@ struct StatusHistories: Sendable, Codable {
     }
 }
 
-/// The file that keeps the histories between two runs. Nothing else depends on it, so one that cannot be read or written is ignored.
+/// The file that keeps the histories between two runs. Nothing else depends on the file, so it is ignored if it cannot be read or written.
 package struct StatusHistoryFile: Sendable {
-    /// The path; nil keeps nothing.
+    /// The path, or nil to keep nothing.
     private let path: String?
 
     package init(path: String?) {
         self.path = path
     }
 
-    /// Reads the file, which has some 20 kB. A private file has at most 64.
+    /// Reads the file, which is about 20 kB long. A private file may have up to 64 kB.
     func read() -> StatusHistories {
         guard let path, let bytes = try? PrivateFile(path: path).read(),
             let histories = try? JSONDecoder().decode(StatusHistories.self, from: Data(bytes)), histories.isValid
@@ -66,7 +66,7 @@ package struct StatusHistoryFile: Sendable {
         return histories
     }
 
-    /// Writes the file on a thread of its own, because that waits for the disk.
+    /// Writes the file on a separate thread, because that waits for the disk.
     func write(_ histories: StatusHistories) async {
         guard let path, let bytes = try? JSONEncoder().encode(histories) else { return }
         await withCheckedContinuation { continuation in

@@ -1,27 +1,26 @@
 import Store
 
-/// A bounded history of one figure: the last hour by minutes and the last day by 10 minutes, with one value more of each, so that a counter
-/// has an increase for each interval.
+/// A figure's bounded history: the last hour by minutes and the last day by 10 minutes. Both have an additional value, so that a counter's
+/// increase is known for each interval.
 struct StatusHistory: Sendable, Codable {
     private static let hourCapacity = 61
     private static let dayCapacity = 145
-    /// The number of minutes between two values of the day.
+    /// The minutes between two values in `day`.
     private static let minutesPerDayValue = 10
-    /// The number of values of the day in an hour.
+    /// How many values in `day` cover an hour.
     private static let dayValuesPerHour = 6
 
     private var hour: [Int?] = []
     private var day: [Int?] = []
     private var lastMinute: Int?
 
-    /// Records the value of a minute. The first value of a minute stays, and minutes without a value become gaps.
+    /// Records a minute's value. A minute's first value stays, and minutes without a value become gaps.
     ///
-    /// - Parameter minute: The number of whole minutes since 1970. If it is earlier than before, the clock was wrong, and the history begins
-    ///   anew.
+    /// - Parameter minute: Whole minutes since 1970. If it is earlier than before, the clock was wrong, and the history begins anew.
     mutating func record(_ value: Int?, minute: Int) {
         if let lastMinute, minute < lastMinute { self = StatusHistory() }
         guard minute != lastMinute else { return }
-        // A longer gap than the day needs no more steps than the day has minutes.
+        // A gap of more than a day needn't take more steps than the day has minutes.
         let dayMinutes = Self.dayCapacity * Self.minutesPerDayValue
         let first = max(lastMinute.map { $0 + 1 } ?? minute, minute - dayMinutes)
         for step in first...minute {
@@ -44,7 +43,7 @@ struct StatusHistory: Sendable, Codable {
         .init(hour: hour.suffix(Self.hourCapacity - 1), day: day.suffix(Self.dayCapacity - 1))
     }
 
-    /// The increase of a counter in each minute of the last 60, and in each 10 minutes of the last day.
+    /// A counter's increase in each of the last 60 minutes, and in each 10 minutes of the last day.
     var increases: StatusSnapshot.History { .init(hour: Self.increases(hour), day: Self.increases(day)) }
 
     /// A counter that falls was restored from a backup: then the increase is unknown.
@@ -55,19 +54,19 @@ struct StatusHistory: Sendable, Codable {
         }
     }
 
-    /// The increase of a counter in the last hour, or since the first value if that is later; nil before the second value.
+    /// A counter's increase in the last hour, or since the first value if that is later. Nil before the second value.
     var lastHourIncrease: Int? {
         let known = hour.compactMap(\.self)
         guard known.count > 1, let first = known.first, let last = known.last, last >= first else { return nil }
         return last.clampedDifference(first)
     }
 
-    /// The increase of a counter in the hour that began 24 hours ago, or nil if the history is shorter or has no value there.
+    /// A counter's increase in the hour that began 24 hours ago, or nil if the history is shorter or its value there is unknown.
     var hourYesterdayIncrease: Int? {
         guard day.count == Self.dayCapacity, let first = day[0], let last = day[Self.dayValuesPerHour], last >= first else { return nil }
         return last.clampedDifference(first)
     }
 
-    /// Whether ``record(_:minute:)`` can have made the history, for one from a file.
+    /// Whether ``record(_:minute:)`` can have made the history. Checks a history from a file.
     var isValid: Bool { hour.count <= Self.hourCapacity && day.count <= Self.dayCapacity }
 }

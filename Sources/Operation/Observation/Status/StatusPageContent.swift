@@ -48,7 +48,7 @@ struct StatusPageContent {
         var notes: [String]
     }
 
-    /// The name of the server.
+    /// The name that distinguishes this server from others on its database.
     let name: String
     let state: String
     let style: String
@@ -67,7 +67,7 @@ struct StatusPageContent {
     let gorushName: String
     let routes: [Dependency]
     let lastCards: [Card]
-    /// The path of the runbook; nil if the server has none.
+    /// The runbook's path, or nil if no finding has an entry in it.
     let runbookPath: String?
     // The template sees stored properties only.
     let hasFlowCharts: Bool
@@ -238,7 +238,7 @@ extension StatusPageContent.Chart {
     /// The number of values from which a chart shows more than a dot.
     private static let minimumValueCount = 2
 
-    /// Creates the chart of values, oldest first; nil while there are too few.
+    /// Creates a chart from values, oldest first, or nil while there are too few.
     ///
     /// - Parameters:
     ///   - slots: The number of values that fill the chart. Fewer values are at its right end.
@@ -259,7 +259,7 @@ extension StatusPageContent.Chart {
         lines = Self.lines(values, slots: slots, from: bottom, to: max(most, bottom + 1))
     }
 
-    /// Returns the points of a polyline for each run of known values, in a box of 240 by 40.
+    /// Returns a polyline's points for each run of known values, in a box of 240 by 40.
     private static func lines(_ values: [Int?], slots: Int, from bottom: Int, to top: Int) -> [String] {
         var lines: [[String]] = [[]]
         for (index, value) in values.enumerated() {
@@ -270,7 +270,7 @@ extension StatusPageContent.Chart {
             let column = slots - values.count + index
             lines[lines.count - 1].append("\(2 + column * 236 / (slots - 1)),\(38 - (value - bottom) * 36 / (top - bottom))")
         }
-        // A browser draws a line with two equal ends as a dot, and one with a single end not at all.
+        // A browser draws a line with two equal ends as a dot, but doesn't draw a line with a single end.
         return lines.filter { !$0.isEmpty }.map { ($0.count == 1 ? $0 + $0 : $0).joined(separator: " ") }
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 import Transport
 
 /// Takes snapshots of a running server. It keeps the histories between them, and in a file between two runs: the ledger in the database
-/// counts events and has no times.
+/// counts events without their times.
 package final class StatusSampler: Service {
     private let sources: StatusSources
     private let serverName: String
@@ -20,8 +20,8 @@ package final class StatusSampler: Service {
 
     /// - Parameters:
     ///   - time: The time that starts with the server.
-    ///   - wallClock: The clock of the store's times.
-    ///   - file: The file of the histories.
+    ///   - wallClock: The clock from which the store's times come.
+    ///   - file: The file with the histories.
     package init(
         _ sources: StatusSources, serverName: String, publicKey: String, file: StatusHistoryFile, time: SteadyTime, wallClock: WallClock
     ) {
@@ -35,10 +35,10 @@ package final class StatusSampler: Service {
     }
 
     private static let nanosecondsPerMinute: Int64 = 60_000_000_000
-    /// The number of minutes between two writes of the file.
+    /// The minutes after which the file is written again.
     private static let savingInterval = 10
 
-    /// Samples the histories at the start of each minute.
+    /// Samples the histories when a minute starts.
     package func run() async {
         await cancelWhenGracefulShutdown {
             repeat { await self.sample() } while await self.time.sleep(for: self.timeToNextMinute)
@@ -88,7 +88,7 @@ package final class StatusSampler: Service {
 }
 
 extension StatusSampler {
-    /// What the figures themselves show: a failed check of a canary that is not late yet, and late replies.
+    /// What the figures themselves show: a canary whose check failed but that is not late yet, and late replies.
     private static func warnings(_ canary: StatusSnapshot.Canary?, _ replies: StatusSnapshot.Replies) -> [Condition] {
         var warnings: [Condition] = []
         if let canary, !canary.isLate, let problem = canary.problem {

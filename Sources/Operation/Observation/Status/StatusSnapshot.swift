@@ -1,5 +1,5 @@
-/// A server's state at one moment: the body of `GET /status.json` (JSON.md), which the status page and `pushctl top` show. It holds no
-/// secret and no peer's data. All numbers are whole.
+/// A server's state at a single moment: the body of `GET /status.json` (JSON.md), which the status page and `pushctl top` show. It doesn't
+/// contain secrets or data about peers. All numbers are whole.
 package struct StatusSnapshot: Codable, Equatable, Sendable {
     package var isReady: Bool
     /// The number of seconds since the readiness last changed.
@@ -18,19 +18,19 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     package var messagesInFlight: Int
     package var waitingReplies: Int
     package var topicDirectoryEntries: Int
-    /// The Waku nodes in the order of the settings. Empty with the embedded transport.
+    /// The Waku nodes, ordered as in the settings. Empty with the embedded transport.
     package var nodes: [Node]
-    /// The routes of the delivery in the order of the settings. Empty in a dry run.
+    /// The delivery's routes, ordered as in the settings. Empty in a dry run.
     package var routes: [Route]
     package var files: Files
-    /// The age of the newest automatic backup, or nil if none exists.
+    /// The newest automatic backup's age, or nil if none exists.
     package var newestBackupSeconds: Int?
-    /// The percentage of re-sealing that is done, or nil if the database has no sealing key.
+    /// How much of the re-sealing is done, in percent, or nil if the database could not be read.
     package var sealedPercent: Int?
     package var histories: Histories
-    /// The name of this server among those that share its database.
+    /// This server's name, which distinguishes it from other servers on its database.
     package var serverName: String
-    /// The servers that share the database, this one included; nil if it cannot be shared, or the members could not be read.
+    /// The servers that share the database, this server included. Nil if it cannot be shared, or the members could not be read.
     package var members: [Member]?
     package var version: String
     package var uptimeSeconds: Int
@@ -38,15 +38,15 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
 
     /// A reason why the server is not ready, or a warning.
     package struct Finding: Codable, Equatable, Sendable {
-        /// The kind of the condition, from a closed set (JSON.md).
+        /// The condition's kind, from a closed set (JSON.md).
         package var kind: String
         /// The text that `GET /health/ready` shows.
         package var text: String
-        /// The next step of the operator.
+        /// What the operator should do next.
         package var advice: String
-        /// The shell commands that help, one a line, which work when they are copied.
+        /// The shell commands that help, each on its own line. They work when they are copied.
         package var command: String
-        /// The path of the runbook's entry at the admin address; nil if the server has no runbook.
+        /// The path to the entry in the runbook at the admin address, or nil if the server doesn't serve the runbook.
         package var runbook: String?
 
         package init(kind: String, text: String, advice: String, command: String, runbook: String? = nil) {
@@ -65,7 +65,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         package var hasSucceeded: Bool
         /// Whether the last push is too long ago, and the newest check failed.
         package var isLate: Bool
-        /// Why the newest check failed; nil if it succeeded, and before the first one.
+        /// Why the newest check failed. Nil if it succeeded, or if no check was made yet.
         package var problem: String?
 
         package init(ageSeconds: Int, hasSucceeded: Bool, isLate: Bool, problem: String? = nil) {
@@ -78,7 +78,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
 
     package struct Store: Codable, Equatable, Sendable {
         package var openPushes: Int
-        /// The age of the oldest open push, or nil if no push is open.
+        /// The oldest open push's age, or nil if no push is open.
         package var oldestPushSeconds: Int?
         /// The number of recorded messages without a decision.
         package var undecidedMessages: Int
@@ -132,7 +132,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         }
     }
 
-    /// The events of an hour, by the ledger.
+    /// An hour's events, from the ledger.
     package struct HourFlow: Codable, Equatable, Sendable {
         package var received: Int
         package var accepted: Int
@@ -161,14 +161,14 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         }
     }
 
-    /// The times from the arrival of a message to its reply's publication, in the last hour.
+    /// The times from a message's arrival to its reply's publication, in the last hour.
     package struct Replies: Codable, Equatable, Sendable {
         package var count: Int
         /// The number of replies that took more than 3 s: their clients have stopped waiting.
         package var lateCount: Int
-        /// An upper bound of the median, or nil without replies, or if it is above the highest bound of the histogram.
+        /// An upper bound for the median, or nil without replies, or if it is above the histogram's highest bound.
         package var p50Milliseconds: Int?
-        /// An upper bound of the 99th percentile, or nil without replies, or if it is above the highest bound of the histogram.
+        /// An upper bound for the 99th percentile, or nil without replies, or if it is above the histogram's highest bound.
         package var p99Milliseconds: Int?
 
         package init(count: Int, lateCount: Int, p50Milliseconds: Int?, p99Milliseconds: Int?) {
@@ -194,12 +194,12 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     }
 
     package struct Node: Codable, Equatable, Sendable {
-        /// The host and port of the node.
+        /// The node's host and port.
         package var name: String
         package var isUsable: Bool
         /// The node's connection to its network, in its own words, or nil if it reports none.
         package var connection: String?
-        /// The time since the newest message of the server's shards, or nil before the first since the start.
+        /// The time since the newest message on the server's shards, or nil before the first since the start.
         package var lastMessageSeconds: Int?
         /// The number of gaps since the start.
         package var gaps: Int
@@ -247,7 +247,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     package struct Files: Codable, Equatable, Sendable {
         package var databaseBytes: Int?
         package var walBytes: Int?
-        /// The free space of the file system of the database.
+        /// The free space on the database's file system.
         package var freeBytes: Int?
 
         package init(databaseBytes: Int? = nil, walBytes: Int? = nil, freeBytes: Int? = nil) {
@@ -272,9 +272,9 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
 
     /// A figure over time, oldest first. A nil is an interval or a moment whose value could not be read.
     package struct History: Codable, Equatable, Sendable {
-        /// One value a minute, at most 60.
+        /// A value a minute, at most 60.
         package var hour: [Int?] = []
-        /// One value each 10 minutes, at most 144.
+        /// A value each 10 minutes, at most 144.
         package var day: [Int?] = []
 
         package init() {}

@@ -2,7 +2,7 @@ package import Delivery
 package import Store
 package import Transport
 
-/// The parts of a server that a snapshot reads.
+/// A server's parts that a snapshot reads.
 package struct StatusSources: Sendable {
     /// The engine's figures.
     package struct Engine: Sendable {
@@ -26,7 +26,7 @@ package struct StatusSources: Sendable {
     package var nodes: @Sendable () -> [NodeReport]
     package var routes: @Sendable () -> [RouteReport]
     package var files: @Sendable () -> StatusSnapshot.Files
-    /// The age of the newest automatic backup, or nil if none exists.
+    /// The newest automatic backup's age, or nil if none exists.
     package var backupAge: @Sendable () -> Duration?
     package var sealing: @Sendable () async -> SealingProgress?
     /// The servers that share the database, or nil if it cannot be shared.

@@ -1,4 +1,4 @@
-/// The figures of a snapshot as text, for the page and the terminal.
+/// A snapshot's figures as text, for the page and the terminal.
 package enum StatusText {
     /// Returns a number with a space between groups of three digits. `unknown` for nil.
     package static func count(_ value: Int?) -> String {
@@ -23,7 +23,7 @@ package enum StatusText {
         }
     }
 
-    /// Returns how long ago the last event of a kind was.
+    /// Returns how long ago an event last happened.
     ///
     /// - Parameter seconds: The time since the event, or nil if there was none since the start.
     package static func last(_ event: String, _ seconds: Int?) -> String {
@@ -42,16 +42,16 @@ package enum StatusText {
 }
 
 extension StatusSnapshot {
-    /// The server's state in the words of the log.
+    /// Whether the server is ready, in the words of the log.
     package var verdict: String { isReady ? "Ready" : "Not ready" }
 
-    /// Whether the database's figures are those of several servers.
+    /// Whether the database's figures cover several servers.
     package var isCluster: Bool { (members ?? []).count > 1 }
 
-    /// Who the database's figures belong to, for a heading; empty for a server with a database of its own.
+    /// Whom the database's figures cover, for a heading. Empty if this server doesn't share its database.
     package var databaseScope: String { isCluster ? ", all servers" : "" }
 
-    /// Who the figures of this process belong to, for a heading; empty for a server with a database of its own.
+    /// Whom this process's figures cover, for a heading. Empty if this server doesn't share its database.
     package var serverScope: String { isCluster ? ", this server" : "" }
 
     /// The numbers of issues and warnings as text.
@@ -86,12 +86,12 @@ extension StatusSnapshot.Replies {
 }
 
 extension StatusSnapshot.Canary {
-    /// The time of the last accepted push as text.
+    /// When the last push was accepted, as text.
     package var text: String { hasSucceeded ? "\(StatusText.age(ageSeconds)) ago" : "none for \(StatusText.age(ageSeconds))" }
 }
 
 extension StatusSnapshot.Route {
-    /// What is known of the route: it is said to deliver only once it has.
+    /// What is known about the route. It only counts as delivering once it has delivered.
     package enum State: String {
         case delivering
         case untried = "nothing sent yet"

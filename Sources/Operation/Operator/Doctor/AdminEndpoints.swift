@@ -10,11 +10,11 @@ import StatusCrypto
 package struct AdminEndpoints {
     package static let defaultURL = "http://127.0.0.1:8646"
 
-    /// The state of the delivery according to the endpoints.
+    /// Whether the server delivers, according to the endpoints.
     enum Delivery {
         case works(warnings: [String])
         case fails(reasons: [String], warnings: [String])
-        /// The endpoints did not respond, or the checkup did not request the state.
+        /// The endpoints did not respond, or were not asked.
         case unknown(String)
         /// The endpoints belong to another server.
         case otherServer(String)
@@ -33,9 +33,9 @@ package struct AdminEndpoints {
             }
         }
 
-        /// Returns the problem of the delivery; nil if it works.
+        /// Returns what is wrong with the delivery, or nil if it works.
         ///
-        /// - Parameter isAsked: Whether the operator named the endpoints. If not, an unknown state is no problem.
+        /// - Parameter isAsked: Whether the operator named the endpoints. If not, an unknown state is not a problem.
         func problem(isAsked: Bool) -> Checkup.Problem? {
             switch self {
             case .works: nil
@@ -44,7 +44,7 @@ package struct AdminEndpoints {
             }
         }
 
-        /// The warnings, as lines of the report.
+        /// The warnings, as lines in the report.
         var notes: [String] {
             switch self {
             case .works(let warnings), .fails(_, let warnings): warnings.map { "warning             \($0)" }
@@ -58,7 +58,7 @@ package struct AdminEndpoints {
 
     private let url: String
 
-    /// - Parameter url: The URL of the endpoints; nil means the default.
+    /// - Parameter url: The endpoints' URL, or nil for the default.
     package init(url: String?) {
         self.url = url ?? Self.defaultURL
     }
@@ -97,10 +97,10 @@ package struct AdminEndpoints {
     /// gorush waits up to 60 s for Apple or Google, and a push may wait for its turn.
     private static let outcomeTimeout = Duration.seconds(120)
 
-    /// Waits for the result of the first attempt of a push, unless no route of its platform delivers.
+    /// Waits for the result of a push's first attempt, unless no route for its platform delivers.
     ///
     /// - Parameter platform: `ios` or `android`.
-    /// - Returns: The problem; nil if the push was delivered.
+    /// - Returns: The problem, or nil if the push was delivered.
     func outcome(of push: Digest32, on platform: String) async -> Checkup.Problem? {
         let http = HTTPClient(configuration: .init())
         defer { http.shutdown() }
@@ -123,7 +123,7 @@ package struct AdminEndpoints {
         return .wrong("gorush has not responded for \(Self.outcomeTimeout).")
     }
 
-    /// Returns why no route of a platform delivers; nil if one does, or if the server does not say.
+    /// Returns why no route for a platform delivers, or nil if any does, or if the server does not say.
     private func reasonsOfNoDelivery(on platform: String, _ http: HTTPClient) async -> String? {
         guard let status = await get("/status.json", as: StatusSnapshot.self, http) else { return nil }
         let routes = status.routes.filter { $0.platform == platform }
@@ -132,7 +132,7 @@ package struct AdminEndpoints {
         return reasons.isEmpty ? nil : reasons.joined(separator: "; ")
     }
 
-    /// Returns the age in seconds of the newest automatic backup; nil if none exists, or the endpoints do not respond.
+    /// Returns the newest automatic backup's age in seconds, or nil if none exists, or the endpoints do not respond.
     func newestBackupSeconds() async -> Int? {
         let http = HTTPClient(configuration: .init())
         defer { http.shutdown() }

@@ -5,7 +5,7 @@ import PushClientREST
 import PushProtocol
 import StatusCrypto
 
-/// A check of a server with a test device, from its registration to its unregistration.
+/// Checks a server with a test device, from registering to unregistering it.
 package struct Checkup {
     enum Kind: String {
         /// Whether the admin endpoints that the operator named belong to the server.
@@ -14,17 +14,17 @@ package struct Checkup {
         case register
         case query
         case push
-        /// The outcome of the push, from the server's admin endpoints.
+        /// The push's outcome, from the server's admin endpoints.
         case outcome
         case unregister
-        /// The state of the delivery to Apple and Google, from the server's admin endpoints.
+        /// Whether the server delivers to Apple and Google, from its admin endpoints.
         case delivery
     }
 
-    /// The problem of a step.
+    /// What went wrong in a step.
     enum Problem: CustomStringConvertible {
         case failed(PushClientError)
-        /// A response arrived, but a wrong one.
+        /// A response arrived, but it was wrong.
         case wrong(String)
 
         var description: String {
@@ -52,7 +52,7 @@ package struct Checkup {
     private let node: Node
     private let device: Device
     private let identity = Identity.generate()
-    /// The platform of the device, as routes name it.
+    /// The device's platform, as routes name it.
     var platform: String { device.service == .firebase ? "android" : "ios" }
     /// The installation id, a UUID: the reference's servers refuse other ids.
     private var installationID: String { identity.derivedInstallationID }
@@ -63,11 +63,11 @@ package struct Checkup {
         self.device = device
     }
 
-    /// Runs the steps until one fails that later ones need. It always unregisters the device.
+    /// Runs the steps until a step fails that later steps need. It always unregisters the device.
     ///
     /// - Parameters:
-    ///   - outcome: Waits for the outcome of the push with a deduplication key and returns its problem, if any. The checkup calls it only
-    ///     for a device that is to be notified; nil without admin endpoints.
+    ///   - outcome: Waits until the push with a deduplication key has an outcome, and returns its problem, if any. The checkup calls it
+    ///     only for a device that is to be notified. Nil without admin endpoints.
     ///   - report: Receives each step when it has ended.
     /// - Returns: All steps.
     func run(outcome: ((Digest32) async -> Problem?)?, _ report: (Step) -> Void) async -> [Step] {
@@ -103,7 +103,7 @@ package struct Checkup {
             // Unregistering withdraws a push that waits.
             if isAccepted, device.isEnabled, let pushed, let outcome { _ = await step(.outcome) { () async in await outcome(pushed) } }
         }
-        // The server may have stored a registration even if no reply arrived.
+        // A registration may have been stored even if no reply arrived.
         _ = await step(.unregister) { () async throws in
             _ = try await server.unregister(installationID: installationID, version: receipt.map { $0.version + 1 }, as: identity)
             return nil

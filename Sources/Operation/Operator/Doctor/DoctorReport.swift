@@ -1,7 +1,7 @@
 package import PushClient
 import PushClientREST
 
-/// The result of a ``Checkup``, and of the server's own readiness.
+/// What a ``Checkup`` has found, and what the server says about its readiness.
 package struct DoctorReport: Report {
     private struct Step: Encodable {
         let name: String
@@ -14,7 +14,7 @@ package struct DoctorReport: Report {
     private let isHealthy: Bool
     /// Whether the checkup has read from the admin endpoints whether accepted pushes are delivered.
     private let isDeliveryChecked: Bool
-    /// The age in seconds of the newest automatic backup, or nil if none exists, or the admin endpoints are unknown.
+    /// The newest automatic backup's age in seconds, or nil if none exists, or the admin endpoints are unknown.
     private let newestBackupSeconds: Int?
     private let warnings: [String]
     private let steps: [Step]
@@ -26,7 +26,7 @@ package struct DoctorReport: Report {
     /// Runs the checkup.
     ///
     /// - Parameters:
-    ///   - admin: The URL of the server's admin endpoints. Nil means the default, if those belong to this server.
+    ///   - admin: Where the server's admin endpoints are. Nil means the default, if that belongs to this server.
     ///   - report: Receives a line after each step.
     package init(
         of checkup: Checkup, at key: PublicKey, through access: NodeAccess, admin: String?, reporting report: (String) -> Void
@@ -71,7 +71,7 @@ package struct DoctorReport: Report {
         failure = steps.first { $0.problem != nil }.map { $0.failure(through: access) }
     }
 
-    /// The warning about the effect of `RESTTransport.Reception.relayCache` on a server that reads the same node.
+    /// Warns what `RESTTransport.Reception.relayCache` does to a server that reads the same node.
     private static let ownNodeWarning = """
         --own-node empties the node's relay cache: a server that reads this node loses messages, and warns of another reader
         """

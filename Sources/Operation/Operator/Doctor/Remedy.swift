@@ -1,17 +1,18 @@
 /// What an operator can do about a push that Apple or Google did not take (docs/DELIVERY.md).
 enum Remedy {
-    /// Returns our reason with the words of Apple or Google, if these say more; nil without either.
+    /// Returns our reason, with what Apple or Google said if that says more, or nil without either.
     static func text(reason: String?, words: String?) -> String? {
         guard let reason, let words else { return reason ?? words }
         return words.contains(reason) ? words : "\(reason): \(words)"
     }
 
-    /// Returns the remedy for a text with a reason of ours, with words of Apple or Google, or of the server's readiness; nil if none is known.
+    /// Returns the remedy for a text that contains a reason from us or from Apple or Google, or is about readiness. Returns nil if none is
+    /// known.
     static func of(_ text: String) -> String? {
         remedies.first { $0.texts.contains { text.contains($0) } }?.remedy
     }
 
-    /// The first row with a text that occurs decides, so words of Apple and Google precede reasons of ours.
+    /// The first row with a text that occurs decides, so texts from Apple and Google precede our reasons.
     private static let remedies: [(texts: [String], remedy: String)] = [
         (
             ["Unregistered", "ExpiredToken"],

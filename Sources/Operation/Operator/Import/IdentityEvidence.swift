@@ -5,19 +5,19 @@ import StatusCrypto
 
 /// The public keys in a status-go database by which the server key is recognised. The private key is not in it (STATUS_GO_DATABASE.md §3).
 struct IdentityEvidence: HoldsSecret, Sendable {
-    /// `bundles.identity` of the server's own bundles: compressed keys.
+    /// `bundles.identity` from the server's own bundles: compressed keys.
     var bundleKeys: [[UInt8]] = []
     /// The chat ids `0x04…-contact-code`.
     var contactCodes: [String] = []
-    /// Private keys of the server's table of identities. Releases of today never use them.
+    /// Private keys from the server's identity table. Today's releases never use them.
     var storedKeys: [[UInt8]] = []
 
     /// Checks that a key is the server's.
     ///
     /// - Parameters:
-    ///   - keyFile: The path of the file with the key.
-    ///   - database: The original path of the database. Both server programs of status-go name the file after the key.
-    /// - Throws: ``Failure`` when the key is another, or when the database does not say.
+    ///   - keyFile: The path to the key's file.
+    ///   - database: The database's original path. Both of status-go's server programs name the file after the key.
+    /// - Throws: ``Failure`` when the database belongs to another key, or when it does not say.
     func check(_ key: PublicKey, of keyFile: String, for database: String) throws(Failure) {
         func require(_ agrees: Bool, _ place: String) throws(Failure) {
             guard agrees else {
@@ -49,10 +49,11 @@ struct IdentityEvidence: HoldsSecret, Sendable {
         try require(publicKeys.contains(key), "push_notification_server_identity in \(database)")
     }
 
-    /// The end of the name that push-notification-server gives its database.
+    /// push-notification-server ends its database's name with this.
     private static let appSuffix = "-app"
 
-    /// Returns the name that statusd gives its database, and with which that of push-notification-server begins: the first 16 bytes of the compressed key, in groups.
+    /// Returns the name that statusd gives its database, and with which push-notification-server's name begins: the first 16 bytes of the
+    /// compressed key, in groups.
     private static func fileName(of key: PublicKey) -> String {
         let bytes = key.compressed.bytes
         return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hex.encode(Array(bytes[$0])) }.joined(separator: "-")

@@ -11,7 +11,7 @@ struct ImportCounts: Sendable {
     var tombstones: [ImportRefusal: Int] = [:]
     var skipped: [ImportObstacle: Int] = [:]
     var requests = 0
-    /// Handled requests that were not taken: older ones, and rows that are no id.
+    /// Handled requests that were not taken: older requests, and rows that are not an id.
     var skippedRequests = 0
 
     mutating func add(_ decision: ImportDecision) {

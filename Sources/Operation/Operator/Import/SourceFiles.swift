@@ -6,13 +6,13 @@ struct SourceFiles {
     /// killed in a transaction.
     private static let suffixes = ["", "-wal", "-journal"]
 
-    /// The path of the database itself: SQLite puts the other files next to it, whatever links lead there.
+    /// The database's real path. SQLite puts the remaining files next to it, even if links lead there.
     private let path: String
     private let files: [(suffix: String, file: FileHandle)]
 
     /// Opens the files.
     ///
-    /// - Throws: ``Failure`` when one of them cannot be read, or when the first is no unencrypted database.
+    /// - Throws: ``Failure`` when any of them cannot be read, or when the first is not an unencrypted database.
     init(path: String) throws(Failure) {
         let path = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
         self.path = path
@@ -27,7 +27,7 @@ struct SourceFiles {
         try checkHeader()
     }
 
-    /// Copies the files to a prepared database.
+    /// Copies the files into a prepared database.
     ///
     /// - Throws: ``Failure`` when another process has the database open, because a copy of a changing file can be torn.
     func copy(to copy: PreparedFile, report: Progress.Report) throws(Failure) {

@@ -4,11 +4,11 @@ import GRDB
 import PushProtocol
 import StatusCrypto
 
-/// The database of a status-go server, read from a private copy (STATUS_GO_DATABASE.md §2).
+/// A status-go server's database, read from a private copy (STATUS_GO_DATABASE.md §2).
 struct StatusGoDatabase: Sendable {
     /// Registrations of up to a megabyte each are in memory together.
     private static let registrationPageCount = 250
-    /// The ids of 5,000 handled requests, which one transaction of the store takes.
+    /// So many ids fit into a single transaction of the store.
     private static let requestPageCount = 5_000
 
     private let queue: DatabaseQueue
@@ -17,7 +17,7 @@ struct StatusGoDatabase: Sendable {
 
     /// - Parameters:
     ///   - path: The copy. SQLite completes or reverts the transactions in the files next to it.
-    ///   - name: The path of the original, for error messages.
+    ///   - name: The original's path, for error messages.
     init(copy path: String, of name: String) throws(Failure) {
         self.name = name
         do {
@@ -29,7 +29,7 @@ struct StatusGoDatabase: Sendable {
 
     func close() { try? queue.close() }
 
-    /// A page of rows, and the number of its last row, which the next page follows.
+    /// A page of rows, with the number of its last row, after which the next page starts.
     struct Page<Element: Sendable>: Sendable {
         var elements: [Element]
         var lastRow: Int64
@@ -37,7 +37,7 @@ struct StatusGoDatabase: Sendable {
 
     /// Counts the registrations, tombstones included.
     ///
-    /// - Throws: ``Failure`` when the table does not exist: the database is not that of status-go.
+    /// - Throws: ``Failure`` when the table does not exist, because the database is not status-go's.
     func installationCount() async throws -> Int {
         try await read { database in
             guard try database.tableExists("push_notification_server_registrations") else {
@@ -68,7 +68,7 @@ struct StatusGoDatabase: Sendable {
     /// - Returns: The number of all handled requests, and the row that precedes the newest `count`.
     func handledRequests(newest count: Int) async throws -> (total: Int, before: Int64) {
         try await read { database in
-            // Release 0.56 has no such table.
+            // Release 0.56 doesn't have this table.
             guard try database.tableExists("push_notification_server_notifications") else { return (0, 0) }
             let total = try Int.fetchOne(database, sql: "SELECT count(*) FROM push_notification_server_notifications") ?? 0
             let before = try Int64.fetchOne(
@@ -133,9 +133,9 @@ struct StatusGoDatabase: Sendable {
     }
 }
 
-/// SQLite's values have types of their own, whatever the column declares.
+/// SQLite's values have their own types, regardless of what the column declares.
 extension Row {
-    /// The bytes of a blob or of a text, or nil for any other value.
+    /// A blob's or a text's bytes, or nil for any other value.
     fileprivate func bytes(_ column: String) -> [UInt8]? {
         switch (self[column] as DatabaseValue).storage {
         case .blob(let data): [UInt8](data)

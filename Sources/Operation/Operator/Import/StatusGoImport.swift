@@ -3,9 +3,9 @@ import Envelope
 import PushProtocol
 import Store
 
-/// Copies the rows of a status-go server into a store.
+/// Copies a status-go server's rows into a store.
 struct StatusGoImport {
-    /// Several days' worth of handled requests. A node's history brings back requests of one day (`ProtocolLimits.pushLifetime`).
+    /// Several days' worth of handled requests. A node's history brings back a day's requests (`ProtocolLimits.pushLifetime`).
     private static let maximumRequestCount = 300_000
 
     let source: StatusGoDatabase

@@ -8,7 +8,7 @@ package import ServerFiles
 import StatusCrypto
 import Store
 
-/// The result of taking over the clients of a status-go server.
+/// What was taken over from a status-go server.
 package struct StatusGoImportReport: Report {
     private struct Count: Encodable {
         var reason: String
@@ -24,15 +24,15 @@ package struct StatusGoImportReport: Report {
     private let hasInstalledKey: Bool
     private let counts: ImportCounts
 
-    /// Takes over the rows of a status-go server as the database of a server that has none yet.
+    /// Takes over a status-go server's rows, as the database for a server that doesn't have a database yet.
     ///
-    /// The database is written next to its path and moved there when it is complete. A server never sees a part of it, and a killed import
-    /// begins again. The key file is installed last: without it, a server refuses to start on a database with an identity.
+    /// The database is written next to its path and moved there when it is complete. A server never sees an incomplete database, and a
+    /// killed import begins again. The key file is installed last: without it, a server refuses to start on a database with an identity.
     ///
     /// - Parameters:
-    ///   - source: The path of the other server's database. It stays as it is.
+    ///   - source: The other server's database, as a path. It stays as it is.
     ///   - givenKeyFile: The file with the other server's private key.
-    ///   - paths: The server's files. The key file must contain the same key, or not exist.
+    ///   - paths: The files of this server. The key file must contain the same key, or not exist.
     /// - Throws: ``Failure``.
     package init(
         importing source: String, givenKeyFile: String, to paths: ServerPaths, report: @escaping Progress.Report
@@ -47,7 +47,7 @@ package struct StatusGoImportReport: Report {
                 """)
         }
         let files = try SourceFiles(path: source)
-        // The rest runs with the rights of the owner of the database's folder.
+        // The rest runs as the user who owns the database's folder.
         try FolderOwner.become(for: paths.database)
         if configured == nil { try Self.checkThatKeyCanBeInstalled(at: paths.keyFile) }
         let new = PreparedFile(beside: paths.database, suffix: ".imported")
@@ -179,7 +179,7 @@ package struct StatusGoImportReport: Report {
         try container.encode(hasInstalledKey, forKey: .hasInstalledKey)
     }
 
-    /// Returns the counts in the order of the cases.
+    /// Returns the counts, ordered like the cases.
     private static func counts<Reason: CaseIterable & Hashable>(_ counts: [Reason: Int]) -> [(key: Reason, count: Int)] {
         Reason.allCases.compactMap { reason in counts[reason].map { (reason, $0) } }
     }

@@ -4,7 +4,7 @@ import SQLiteStore
 import ServerFiles
 import Store
 
-/// The result of copying all rows of a server's database into a database of another kind.
+/// What was copied from a server's database into a different kind of database.
 package struct MigrationReport: Report {
     private struct Table: Encodable {
         var name: String
@@ -27,7 +27,7 @@ package struct MigrationReport: Report {
     /// Copies all rows, and marks the source as moved at the end. No server may run on either database, and the destination must be new. A
     /// copy that was interrupted begins again.
     ///
-    /// - Throws: ``Failure``. The destination then has no identity, or stays an empty file.
+    /// - Throws: ``Failure``. The destination then doesn't have an identity, or stays an empty file.
     package init(from source: ServerDatabase, to destination: ServerDatabase, report: @escaping Progress.Report) async throws {
         (from, to) = (source.name, destination.name)
         let sourceKind = try source.location()
@@ -85,7 +85,7 @@ package struct MigrationReport: Report {
         return rows
     }
 
-    /// - Returns: The number of rows of each table.
+    /// - Returns: The row count per table.
     private static func copy(
         _ source: any CopyableStore, to destination: any CopyableStore & PushStore, _ report: Progress.Report
     ) async throws -> [String: Int] {
@@ -101,7 +101,7 @@ package struct MigrationReport: Report {
         }
     }
 
-    /// Names the destination in its errors. Those of the source have its name.
+    /// Names the destination in its errors. The source's errors already contain its name.
     private static func explaining<Result>(_ name: String, _ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()

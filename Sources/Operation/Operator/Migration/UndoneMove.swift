@@ -1,4 +1,4 @@
-/// The result of lifting the mark on a database whose rows were copied to another one.
+/// The result of lifting the mark on a database whose rows were copied to another database.
 package struct UndoneMove: Report {
     private let database: String
     private let movedTo: String?

@@ -9,7 +9,7 @@ import Store
 
 /// The result of restoring a server's database from a backup.
 package struct RestoreReport: Report {
-    /// Pushes of the backup expire after this time, because older notifications are useless on a phone.
+    /// Pushes in the backup expire after this time, because older notifications are useless on a phone.
     private static let pushLifetime = Duration.seconds(3_600)
 
     private let database: String
@@ -34,7 +34,7 @@ package struct RestoreReport: Report {
 
     /// Restores a backup as a server's database. No server may run on it, and the database file must not exist.
     ///
-    /// - Parameter identityFile: The path of the file with the private keys that open an encrypted backup.
+    /// - Parameter identityFile: The file with the private keys that open an encrypted backup.
     /// - Throws: ``Failure``.
     package init(
         restoring file: String, identityFile: String?, to paths: ServerPaths, report: @escaping Progress.Report
@@ -45,7 +45,7 @@ package struct RestoreReport: Report {
             throw Failure.configuration("\(file) does not exist or cannot be read.")
         }
         let ageIdentities = try Self.ageIdentities(for: backup, of: file, identityFile)
-        // The rest runs with the rights of the owner of the database's folder.
+        // The rest runs as the user who owns the database's folder.
         try FolderOwner.become(for: paths.database)
         let copy = PreparedFile(beside: paths.database, suffix: ".restored")
         try copy.checkThatPlaceIsFree()
@@ -89,7 +89,7 @@ package struct RestoreReport: Report {
         }
     }
 
-    /// - Returns: The private keys for an encrypted backup, or nil for a plain one.
+    /// - Returns: The private keys for an encrypted backup, or nil for a plain backup.
     private static func ageIdentities(for backup: FileHandle, of file: String, _ identityFile: String?) throws -> [AgeIdentity]? {
         let start = [UInt8](try backup.read(upToCount: 64) ?? Data())
         try backup.seek(toOffset: 0)
@@ -104,7 +104,7 @@ package struct RestoreReport: Report {
             throw Failure.configuration("\(identityFile): expected lines like AGE-SECRET-KEY-1…, as age-keygen writes them.")
         }
         do {
-            // Checked here, so that a wrong key changes no file.
+            // Checked here, so that no file changes if the key is wrong.
             try AgeFile.checkHeader(with: identities) { [UInt8](try backup.read(upToCount: $0) ?? Data()) }
             try backup.seek(toOffset: 0)
         } catch AgeError.otherRecipient {

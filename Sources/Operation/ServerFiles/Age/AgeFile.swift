@@ -4,9 +4,9 @@ import StatusCrypto
 
 /// The reason why a file cannot be decrypted.
 package enum AgeError: Error, Equatable {
-    /// The file does not begin like one of age, version 1.
+    /// The file does not begin like an age file, version 1.
     case notAge
-    /// The file has no recipient with one of the private keys.
+    /// None of the private keys belongs to a recipient of the file.
     case otherRecipient
     /// The file is malformed, was changed, or lacks its end.
     case damaged
@@ -16,13 +16,13 @@ package enum AgeError: Error, Equatable {
 ///
 /// A file is read and written in chunks of 64 KiB, however large it is.
 package enum AgeFile {
-    /// The size of a chunk of plaintext in bytes. The last one is smaller, or as large.
+    /// How many bytes of plaintext a chunk holds. The last chunk may be smaller.
     static let chunkByteCount = 64 << 10
 
     /// Encrypts a file.
     ///
     /// - Parameters:
-    ///   - recipients: The public keys, at least one. Any of their private keys opens the file.
+    ///   - recipients: The public keys, which must not be empty. Any of their private keys opens the file.
     ///   - read: Returns up to that number of bytes, and fewer only at the end.
     ///   - write: Takes the next bytes.
     /// - Throws: The errors of `read` and `write`.
@@ -67,7 +67,7 @@ package enum AgeFile {
         while true {
             let next = chunk.count < sealedByteCount ? [] : try read(sealedByteCount)
             guard let plaintext = try? ChaCha20Poly1305.open(chunk.span, key: key, nonce: nonce(counter, isLast: next.isEmpty)),
-                // Only an empty file has an empty chunk.
+                // Only an empty file contains an empty chunk.
                 !plaintext.isEmpty || counter == 0
             else { throw AgeError.damaged }
             try write(plaintext)
@@ -85,12 +85,12 @@ package enum AgeFile {
         fileKey.wipe()
     }
 
-    /// Whether a file that begins with these bytes is one of age.
+    /// Whether a file that begins with these bytes is an age file.
     package static func hasHeader(_ start: [UInt8]) -> Bool {
         start.starts(with: "age-encryption.org/".utf8)
     }
 
-    /// Reads the lines up to the one with the code.
+    /// Reads the lines up to the line with the code.
     private static func headerLines(_ read: (Int) throws -> [UInt8]) throws -> [String] {
         var (lines, line): ([String], [UInt8]) = ([], [])
         for count in 0..<AgeHeader.maximumByteCount {
@@ -112,7 +112,7 @@ package enum AgeFile {
         HKDFSHA256.deriveKey(from: fileKey.span, salt: salt.bytes, info: "payload")
     }
 
-    /// Returns the nonce of a chunk: its number in 11 bytes, the highest first, and whether it is the last.
+    /// Returns a chunk's nonce: its number in 11 bytes, the highest first, and whether it is the last.
     private static func nonce(_ counter: UInt64, isLast: Bool) -> FixedBytes<12> {
         var nonce = FixedBytes<12>()
         for index in 0..<8 { nonce[10 - index] = UInt8(truncatingIfNeeded: counter >> (8 * index)) }

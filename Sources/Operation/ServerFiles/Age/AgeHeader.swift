@@ -22,7 +22,7 @@ struct AgeHeader {
         var body: [UInt8]
     }
 
-    /// Returns the text of a header.
+    /// Returns a header's text.
     static func text(for recipients: [AgeRecipient], fileKey: FixedBytes<16>, using random: inout some RandomNumberGenerator) -> String {
         var text = version + "\n"
         for recipient in recipients {
@@ -30,7 +30,7 @@ struct AgeHeader {
             defer { ephemeral.wipe() }
             let secret = SecretBytes(ephemeral)
             let share = X25519.publicKey(of: secret)
-            // Nil only for a public key of small order, which no `AgeRecipient` has.
+            // Nil only for a public key of small order, which `AgeRecipient` rejects.
             guard let shared = X25519.sharedSecret(of: secret, with: recipient.publicKey) else { continue }
             let key = wrappingKey(shared, share: share, recipient: recipient)
             let wrapped = ChaCha20Poly1305.seal(fileKey.span, key: key, nonce: FixedBytes())
@@ -71,7 +71,7 @@ struct AgeHeader {
         var lines = lines
         while let first = lines.popFirst() {
             guard first.hasPrefix("-> ") else { throw .damaged }
-            // A body has lines of 64 characters, and ends with a shorter one.
+            // A body consists of lines with 64 characters, and ends with a shorter line.
             var body = ""
             while true {
                 guard let line = lines.popFirst(), line.utf8.count <= 64 else { throw .damaged }
@@ -100,7 +100,7 @@ struct AgeHeader {
         String(Data(bytes).base64EncodedString().prefix { $0 != "=" })
     }
 
-    /// Reads base64 without padding, in its one canonical form.
+    /// Reads base64 without padding, only in its canonical form.
     private static func bytes(_ text: Substring) -> [UInt8]? {
         let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
         guard let data = Data(base64Encoded: text + padding), base64([UInt8](data)) == text else { return nil }

@@ -42,7 +42,7 @@ package struct AgeIdentity: HoldsSecret, Sendable {
 
     package var recipient: AgeRecipient { AgeRecipient(publicKey: X25519.publicKey(of: privateKey)) }
 
-    /// Reads the private keys of an identity file, as `age-keygen` writes it: one a line, and comments that begin with `#`.
+    /// Reads the private keys in an identity file, as `age-keygen` writes it: a key per line, and comments that begin with `#`.
     ///
     /// - Returns: The keys, or nil if none exists, or if a line is neither a key nor a comment.
     package static func readAll(_ text: String) -> [AgeIdentity]? {

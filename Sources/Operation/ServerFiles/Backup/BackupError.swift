@@ -6,7 +6,7 @@ package enum BackupError: Error {
     case exists(path: String)
     /// A file or folder cannot be created or written: `errno`.
     case unwritable(path: String, errno: Int32)
-    /// The disk of a path has fewer free bytes than the backup needs.
+    /// The path's disk has fewer free bytes than the backup needs.
     case diskFull(path: String, needed: Int, free: UInt64)
     case failed(StoreError)
 }

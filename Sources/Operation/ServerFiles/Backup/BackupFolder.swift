@@ -2,12 +2,12 @@ package import Bytes
 package import Envelope
 import Foundation
 
-/// The folder with the automatic backups of a server.
+/// The folder with a server's automatic backups.
 package struct BackupFolder: Sendable {
     private let path: String
     private let identity: FixedBytes<33>
 
-    /// - Parameter identity: The server's compressed public key. Backups of other servers in the folder stay as they are.
+    /// - Parameter identity: The compressed public key of this server. Other servers' backups in the folder stay as they are.
     package init(path: String, identity: FixedBytes<33>) {
         self.path = path
         self.identity = identity

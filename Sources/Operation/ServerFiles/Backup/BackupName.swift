@@ -4,7 +4,8 @@ import Foundation
 
 /// A backup's name: `pushserver-02a1b2c3-20261124T120000Z.sqlite`, with `.age` at its end if it is encrypted.
 ///
-/// The hex digits are the first of the server's compressed public key. Two servers that share a folder leave each other's backups alone.
+/// The hex digits are the first digits from the server's compressed public key. Two servers that share a folder leave each other's backups
+/// alone.
 package struct BackupName: Hashable, Sendable, CustomStringConvertible {
     private static let suffix = ".sqlite"
     private static let encryptedSuffix = ".sqlite.age"

@@ -1,8 +1,8 @@
 package import Envelope
 
-/// The rules of automatic backups: when the next one is due, and which older ones stay.
+/// The rules for automatic backups: when the next is due, and which older backups stay.
 package struct BackupSchedule: Sendable, Equatable {
-    /// A failed backup is retried after this time, unless the next one is due earlier. A full disk needs an operator.
+    /// A failed backup is retried after this time, unless the next is due earlier. A full disk needs an operator.
     private static let longestRetryInterval = Duration.seconds(15 * 60)
     private static let nanosecondsPerDay: Int64 = 86_400 * 1_000_000_000
 
@@ -19,7 +19,7 @@ package struct BackupSchedule: Sendable, Equatable {
         self.weekCount = weekCount
     }
 
-    /// Returns the time of the newest backup, or nil if none exists.
+    /// Returns when the newest backup was made, or nil if none exists.
     ///
     /// - Parameter now: The time after which a backup does not count: the clock was wrong when it was named.
     package func newest(of backups: [BackupName], at now: Timestamp) -> Timestamp? {
@@ -29,8 +29,8 @@ package struct BackupSchedule: Sendable, Equatable {
     /// Returns the time at which the next backup is due, which may be in the past.
     ///
     /// - Parameters:
-    ///   - newest: The time of the newest backup, or nil without one.
-    ///   - failure: The time of the last attempt, if it failed.
+    ///   - newest: When the newest backup was made, or nil if none exists.
+    ///   - failure: When the last attempt was made, if it failed.
     package func nextTime(newest: Timestamp?, failure: Timestamp?, now: Timestamp) -> Timestamp {
         if let failure { return failure.advanced(by: min(interval, Self.longestRetryInterval)) }
         return newest?.advanced(by: interval) ?? now
@@ -48,9 +48,9 @@ package struct BackupSchedule: Sendable, Equatable {
         return newestFirst.filter { !kept.contains($0) }
     }
 
-    /// Returns the first backup of each of the first periods.
+    /// Returns the first backup in each period, for the first periods.
     ///
-    /// - Parameter period: The number of the period of a day, days being numbered from 1970.
+    /// - Parameter period: Returns the number of the period that contains a day. Days are numbered from 1970.
     private static func firsts(of backups: some Sequence<BackupName>, count: Int, period: (Int64) -> Int64) -> [BackupName] {
         var seen: Set<Int64> = []
         return Array(backups.filter { seen.insert(period(day(of: $0))).inserted }.prefix(count))

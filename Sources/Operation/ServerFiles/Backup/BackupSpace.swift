@@ -1,7 +1,7 @@
 import Glibc
 import SQLiteStore
 
-/// The check of the disks before a backup.
+/// Checks the disks before a backup.
 enum BackupSpace {
     /// Checks that the disks have room for a backup.
     ///

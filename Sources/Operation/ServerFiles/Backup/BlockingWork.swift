@@ -1,10 +1,10 @@
 import Platform
 import Synchronization
 
-/// Runs work that blocks on the disk on a thread of its own.
+/// Runs work that blocks on the disk on a separate thread.
 ///
 /// - Parameter body: The work. Its argument throws `CancellationError` once the task is cancelled.
-/// - Returns: The result of the work, once the work has ended, also after a cancellation.
+/// - Returns: What the work returns, once it has ended, even after a cancellation.
 func onThread<Result: Sendable>(
     _ body: @escaping @Sendable (_ checkCancellation: @Sendable () throws -> Void) throws -> Result
 ) async throws -> Result {

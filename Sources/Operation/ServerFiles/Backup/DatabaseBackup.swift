@@ -25,14 +25,14 @@ package struct DatabaseBackup: Sendable {
 
     /// Writes a backup. A file appears at the path only when it is complete and durable. Cancelling the task interrupts the work.
     ///
-    /// An encrypted backup needs a plain copy first. That one is next to the database, where its content is plain anyway, and has no name
-    /// any more while it is encrypted.
+    /// An encrypted backup needs a plain copy first. The copy is next to the database, where its content is plain anyway, and is already
+    /// unlinked while it is encrypted.
     ///
     /// - Parameters:
     ///   - place: The backup's path, in an existing folder.
     ///   - actingAsOwner: Runs what creates, opens and removes the plain copy in the database's folder.
     ///   - copying: Runs what fills a file with the database's copy: its path, its estimated size in bytes, and the work.
-    ///   - encrypting: Receives the number of bytes that are encrypted, and of all.
+    ///   - encrypting: Receives how many bytes are encrypted so far, and how many there are in all.
     /// - Throws: ``BackupError``, or `CancellationError`.
     package func write(
         to place: String, actingAsOwner: @escaping (() async throws -> FileHandle) async throws -> FileHandle = { try await $0() },

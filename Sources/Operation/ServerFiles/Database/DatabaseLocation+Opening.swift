@@ -7,7 +7,7 @@ package import Store
 import StoreSQL
 package import Transport
 
-/// The database as all parts of a server use it.
+/// The database as a server's parts use it.
 package typealias ServerStore = PushStore & CheckpointKeeper & ProxyStore & OriginStore
 /// The database as an operator's commands use it.
 package typealias OperatorStore = PushStore & CopyableStore
@@ -17,13 +17,13 @@ extension PostgreSQLStore: CheckpointKeeper {}
 
 /// What a server tells its database about itself.
 package struct DatabaseUse: Sendable {
-    /// The name among the servers of one database.
+    /// The name, which distinguishes this server from others on the same database.
     package var serverName: String
-    /// The file of ``ServerPart``.
+    /// Where ``ServerPart`` keeps the text that tells this machine from a clone.
     package var serverPartFile: String
     package var version: String
     package var maximumQueueCount: Int
-    /// The limit of the database's size, above which new installations are refused, or nil for none.
+    /// How large the database may be before new installations are refused, or nil for no limit.
     package var maximumStoredByteCount: Int?
     package var namedBundleIDs: Set<String>
 
@@ -40,9 +40,9 @@ package struct DatabaseUse: Sendable {
     }
 }
 
-// All ways to open the database of a server.
+// All ways to open a server's database.
 extension DatabaseLocation {
-    /// Opens the database for a server, which holds the lock of a file.
+    /// Opens the database for a server. If it is a file, the server must hold its lock.
     package func open(
         for use: DatabaseUse, of identity: FixedBytes<33>, sealingKeys: SealingKeys?, logger: Logger
     ) throws(StoreError) -> any ServerStore {
@@ -88,7 +88,7 @@ extension DatabaseLocation {
 
     /// Reads the identity that the database belongs to, without creating or changing the database.
     ///
-    /// - Returns: The compressed public key, or nil if the database does not exist or has no tables yet.
+    /// - Returns: The compressed public key, or nil if the database or its tables do not exist yet.
     package func owner() throws(StoreError) -> FixedBytes<33>? {
         switch self {
         case .sqlite(let path): try SQLiteStore.identity(ofDatabaseAt: path)
@@ -102,7 +102,7 @@ extension DatabaseLocation {
         return ["PostgreSQL logs the values of statements, which name clients: set log_parameter_max_length to 0 (docs/SCALE.md)"]
     }
 
-    /// The parameters of a connection to a PostgreSQL database.
+    /// The parameters for a connection to PostgreSQL.
     ///
     /// - Parameter name: The name that PostgreSQL shows for the connection.
     package func connection(named name: String) -> [String: String] {

@@ -3,7 +3,7 @@ package import PostgreSQLStore
 
 /// A server's database.
 package enum DatabaseLocation: HoldsSecret, Sendable {
-    /// A file, for one server.
+    /// A file, for a single server.
     case sqlite(path: String)
     /// A database that several servers may share.
     case postgresql(PostgreSQLLocation, password: String?)

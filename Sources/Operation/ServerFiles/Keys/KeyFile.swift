@@ -1,8 +1,7 @@
 import Bytes
 package import StatusCrypto
 
-/// A file that holds a private key: 64 hex digits, mode 0600 (INTERFACE.md, "Files"). The address of a server depends on its key
-/// permanently.
+/// A file that holds a private key: 64 hex digits, mode 0600 (INTERFACE.md, "Files"). A server's address depends on its key permanently.
 package struct KeyFile: Sendable {
     private let file: PrivateFile
 
@@ -40,7 +39,7 @@ package struct KeyFile: Sendable {
         return secret(digits: digits)
     }
 
-    /// Decodes 64 hex digits into one buffer, which the caller wipes.
+    /// Decodes 64 hex digits into a single buffer, which the caller wipes.
     ///
     /// - Returns: The key, or nil if the text has other bytes or another length.
     static func secret(digits: ArraySlice<UInt8>) -> FixedBytes<32>? {
@@ -54,9 +53,9 @@ package struct KeyFile: Sendable {
         return secret
     }
 
-    /// Reads the key, or makes one, and its folder, when there is no such file.
+    /// Reads the key. If the file does not exist, creates a key, and the file's folder.
     ///
-    /// - Throws: as ``load()``, and when it cannot be written. A credential is never made: it is the service manager's to give.
+    /// - Throws: as ``load()``, and when it cannot be written. A credential is never created, because the service manager provides it.
     package func loadOrCreate() throws(KeyFileError) -> PrivateKey {
         if let key = try load() { return key }
         guard !file.isCredential else { throw failure(file.missingCredential) }
@@ -64,9 +63,9 @@ package struct KeyFile: Sendable {
         return try install(.generate(using: &random))
     }
 
-    /// Writes a key to the file, and makes its folder, unless the file exists.
+    /// Writes a key to the file, and creates its folder, unless the file exists.
     ///
-    /// - Returns: The key in the file, which is not the given one if another process has written its own first.
+    /// - Returns: The key in the file, which differs from the given key if another process has written its own first.
     /// - Throws: as ``load()``, and when the file cannot be written.
     package func install(_ key: PrivateKey) throws(KeyFileError) -> PrivateKey {
         try checked { () throws(PrivateFileError) in try file.makeFolder() }

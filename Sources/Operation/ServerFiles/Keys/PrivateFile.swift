@@ -42,7 +42,7 @@ package struct PrivateFile: Sendable {
             let mode = "0" + String(status.st_mode & 0o777, radix: 8)
             throw .init("its permissions are too open (\(mode)); run: chmod 600 \(path)")
         }
-        // The buffer has its final size, so that growing it leaves no copy of the secret in memory.
+        // The buffer has its final size, because growing it would leave copies of the secret in memory.
         var bytes = [UInt8](repeating: 0, count: min(Int(status.st_size), Self.maximumByteCount))
         var count = 0
         while count < bytes.count {
@@ -57,7 +57,7 @@ package struct PrivateFile: Sendable {
         return bytes
     }
 
-    /// Creates the folder of the file for its owner only, if it does not exist.
+    /// Creates the file's folder for its owner only, if it does not exist.
     package func makeFolder() throws(PrivateFileError) {
         do {
             try FileManager.default.createDirectory(
@@ -85,7 +85,7 @@ package struct PrivateFile: Sendable {
         try syncFolder()
     }
 
-    /// The name, too, has to be on the disk.
+    /// Without this, a power cut could lose the file's name although its bytes are on the disk.
     private func syncFolder() throws(PrivateFileError) {
         let descriptor = unsafe open(Self.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .init("its folder cannot be opened: \(Self.systemError())") }

@@ -2,9 +2,9 @@ import Bytes
 package import ServerCrypto
 import StatusCrypto
 
-/// A file with the keys that seal secrets in the database: one key a line, the newest first, mode 0600 (INTERFACE.md, "Files").
+/// A file with the keys that seal secrets in the database: a key per line, the newest first, mode 0600 (INTERFACE.md, "Files").
 ///
-/// A line is a key id from 1 to 255, a space and 64 hex digits. Empty lines and lines that begin with `#` have no meaning.
+/// A line is a key id from 1 to 255, a space and 64 hex digits. Empty lines and lines that begin with `#` are ignored.
 package struct SealingKeyFile: Sendable {
     private let file: PrivateFile
 
@@ -40,9 +40,9 @@ package struct SealingKeyFile: Sendable {
         return sealingKeys
     }
 
-    /// Creates the file with a random key of the id 1, and its folder.
+    /// Creates the file with a random key whose id is 1, and the folder.
     ///
-    /// - Returns: The file's keys, which may be those of another process that was faster.
+    /// - Returns: The file's keys, which another process may have written first.
     /// - Throws: `KeyFileError` if the file cannot be written. A credential is never created, because the service manager
     ///   provides it.
     package func create() throws(KeyFileError) -> SealingKeys {

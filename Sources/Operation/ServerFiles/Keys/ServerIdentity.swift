@@ -4,14 +4,14 @@ import StatusCrypto
 
 /// Finds a server's identity: the key in the key file, and the public key that the database belongs to.
 ///
-/// Clients register with the public key. A new key for the database of another identity would be an address without clients, so only a
-/// server that has neither creates a key.
+/// Clients register with the public key. A new key for another identity's database would be an address without clients, so a key is only
+/// created if neither exists.
 enum ServerIdentity {
-    /// Reads the key file, or creates it if the database has no identity either.
+    /// Reads the key file, or creates it if the database does not belong to an identity either.
     ///
     /// - Parameter logger: Gets a line for a new key and for a new database, or nil for none.
-    /// - Throws: ``MissingKeyError`` when the database has an identity and the key file does not exist. `KeyFileError` or `StoreError` when
-    ///   one of them cannot be used.
+    /// - Throws: ``MissingKeyError`` when the database belongs to an identity and the key file does not exist. `KeyFileError` or
+    ///   `StoreError` when either cannot be used.
     static func loadOrCreate(_ files: ServerFiles, logger: Logger?) throws -> PrivateKey {
         let file = KeyFile(path: files.identityKeyFile)
         let owner = try files.database.owner()

@@ -1,9 +1,9 @@
 import Bytes
 import Logging
 
-/// A random text next to the admin token that tells this machine from another one with the same `server.name`, such as a clone.
+/// A random text next to the admin token that tells this machine from others with the same `server.name`, such as a clone.
 enum ServerPart {
-    /// - Returns: The text, which a first start creates; empty if the machine has no folder to keep it in.
+    /// - Returns: The text, which a first start creates. Empty if the text cannot be kept.
     static func loadOrCreate(_ path: String, logger: Logger) -> String {
         let file = PrivateFile(path: path)
         do {

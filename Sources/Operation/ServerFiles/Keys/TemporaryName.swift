@@ -3,8 +3,8 @@ import Foundation
 
 /// Names of files that are written next to another file and then replace it.
 ///
-/// The names are random, not derived from the process id: a container gives every process of a service the same id, and a process that is
-/// killed leaves its file behind.
+/// The names are random, not derived from the process id: in a container, a service's process gets the same id at every start, and a
+/// process that is killed leaves its file behind.
 package enum TemporaryName {
     private static let suffix = ".new"
 

@@ -45,7 +45,7 @@ struct NotificationFields {
         return reader.value(key, .bool, default: inherited[keyPath: value] ?? false)
     }
 
-    /// Returns these settings with those of a more specific section, which win.
+    /// Returns these settings, overridden by a more specific section's settings.
     func overridden(by other: NotificationFields?) -> NotificationFields {
         guard let other else { return self }
         var merged = self
@@ -73,7 +73,7 @@ struct NotificationFields {
         }
     }
 
-    /// A setting that cannot be used together with the others.
+    /// A setting that cannot be used together with other settings.
     struct Problem: Hashable {
         var key: String
         var text: String
@@ -81,7 +81,7 @@ struct NotificationFields {
 
     /// Returns the fields that cannot be used together.
     ///
-    /// - Parameter section: Returns the section whose settings fulfil a condition, the more specific one first.
+    /// - Parameter section: Returns the section whose settings fulfil a condition. More specific sections come first.
     func problems(on platform: GorushPlatform, in section: ((NotificationFields) -> Bool) -> String) -> [Problem] {
         func place(_ path: [String], _ text: String) -> Problem {
             Problem(key: "\(section { $0.values[path] != nil }).\(path.joined(separator: "."))", text: text)

@@ -13,7 +13,7 @@ extension Settings {
     static func backup(_ reader: inout SettingsReader) -> BackupSettings? {
         let folder = reader.optional("storage.backup.folder", .path)
         let schedule = BackupSchedule(
-            // 1 min to 31 days: a backup of a large database takes some seconds, and the counts of days and weeks need backups of each.
+            // 1 min to 31 days: backing up a large database takes seconds, and fewer backups would hardly fill the daily and weekly counts.
             interval: reader.value(
                 "storage.backup.every", .duration(from: .seconds(60), to: .seconds(31 * 86_400)), default: .seconds(86_400)),
             dayCount: reader.value("storage.backup.keep.daily", .integer(1...1_000), default: 7),

@@ -17,10 +17,10 @@ package struct GatewaySettings: Sendable {
         package var proofHosts: Set<String>
     }
 
-    /// The server of Nextcloud's apps.
+    /// The server for Nextcloud's apps.
     package struct Origin: Sendable {
         package var configuration: NextcloudOrigin.Configuration
-        /// The endpoint of the backend that identifies a client.
+        /// The backend's endpoint that identifies a client.
         package var authenticationURL: String
     }
 
@@ -125,7 +125,7 @@ extension Settings {
         return apps
     }
 
-    /// Reads an app's platform, which has no default.
+    /// Reads an app's platform, which must be set.
     private static func platform(of key: String, _ reader: inout SettingsReader) -> GatewayNotification.Platform? {
         let type = SettingType<GatewayNotification.Platform>.choice
         if !reader.isSet("\(key).platform") { reader.report("\(key).platform", "required: \(type.expected)") }

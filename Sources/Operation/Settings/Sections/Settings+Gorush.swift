@@ -13,7 +13,7 @@ extension Settings {
         reader.update(&delivery.endpoint.environment, "gorush.apnsEnvironment", .choice)
         reader.update(&delivery.dataFormat, "gorush.dataFormat", .choice)
         reader.update(&delivery.batchMode, "gorush.batchMode", .choice)
-        // Beyond three quarters of the limit of Apple and Google, longer messages would stand out again.
+        // Beyond three quarters of Apple's and Google's limit, longer messages would stand out again.
         reader.update(&delivery.padPayload, "gorush.padPayload", .integer(0...3_072))
         reader.update(&delivery.timeout, "gorush.timeout", .duration(from: .seconds(1), to: .seconds(600)))
         reader.update(&delivery.lifetime, "gorush.pushLifetime", .duration(from: .seconds(60), to: ProtocolLimits.pushLifetime))
@@ -36,7 +36,7 @@ extension Settings {
         return url == nil ? nil : delivery
     }
 
-    /// Reports two routes for the same pushes, because one of them would never get any.
+    /// Reports two routes for the same pushes, because only one of them would get any.
     private static func noteRivals(among routes: [DeliveryConfiguration.Route], _ reader: inout SettingsReader) {
         var takers: [String: String] = [:]
         for route in routes {
@@ -54,7 +54,7 @@ extension Settings {
         }
     }
 
-    /// Reads a route: some apps, or a platform, with a gorush of their own.
+    /// Reads a route: some apps, or a platform, with their own gorush.
     private static func route(
         named name: String, beside endpoint: DeliveryConfiguration.Endpoint, _ notifications: NotificationSettings,
         _ reader: inout SettingsReader

@@ -12,7 +12,7 @@ struct NotificationSettings {
 
     /// - Parameters:
     ///   - section: The section `gorush` or a route's. Settings that it leaves out keep their values.
-    ///   - platforms: The platforms of its pushes.
+    ///   - platforms: The platforms that its pushes go to.
     mutating func read(below section: String, for platforms: [GorushPlatform], _ reader: inout SettingsReader) {
         let hasFormerNames = readFormerNames(below: section, &reader)
         if !hasFormerNames || reader.has(section: "\(section).types") {
@@ -70,9 +70,9 @@ struct NotificationSettings {
         return true
     }
 
-    /// Reports fields that gorush, Apple or Google cannot use together, for all types and for those with fields of their own.
+    /// Reports fields that gorush, Apple or Google cannot use together, for all types, and for types with their own fields.
     private func check(_ platform: GorushPlatform, below section: String, _ reader: inout SettingsReader) {
-        // A route without such settings would repeat the problems of those that it inherits.
+        // A route without such settings would repeat the problems of the settings that it inherits.
         guard reader.has(section: "\(section).\(platform.name)") || reader.has(section: "\(section).types") else { return }
         var reported: Set<NotificationFields.Problem> = []
         for kind in [nil] + PushKind.allCases.filter({ fieldsByKind[platform]?[$0] != nil }).map(Optional.some) {

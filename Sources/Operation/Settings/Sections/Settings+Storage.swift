@@ -6,7 +6,7 @@ import PushProtocol
 package import ServerFiles
 
 extension Settings {
-    /// The keys and the database of the server.
+    /// Where the server's keys and database are.
     package var files: ServerFiles {
         ServerFiles(identityKeyFile: identityKeyFile, sealingKeyFile: sealingKeyFile, database: storage)
     }
@@ -29,7 +29,7 @@ extension Settings {
 
     /// Reads `storage.kind`, `storage.url` and `storage.passwordFile`.
     ///
-    /// - Parameter path: The path of an SQLite database.
+    /// - Parameter path: Where an SQLite database is.
     static func readStorage(path: String, _ reader: inout SettingsReader) -> DatabaseLocation {
         let kind = reader.value("storage.kind", .choice, default: StorageKind.sqlite)
         let url = readURL(&reader)
