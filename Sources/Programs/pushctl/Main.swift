@@ -5,7 +5,7 @@ import Observation
 import Operator
 import PushClient
 
-/// Runs a command and exits with the code of its `Failure`, if any.
+/// Runs a command and exits with its `Failure`'s code, if any.
 @main
 enum Main {
     static func main() async {
@@ -46,12 +46,12 @@ enum Main {
         }
     }
 
-    /// Prints a failure to standard error: a sentence, or with `--json` one line `{"error":{"code":…,"message":…}}`.
+    /// Prints a failure to standard error: a sentence, or with `--json` a line `{"error":{"code":…,"message":…}}`.
     private static func report(_ failure: Failure) {
-        // If both outputs go to one file, the result comes before the reason of the failure.
+        // If both outputs go to the same file, the result comes before the reason for the failure.
         fflush(nil)
         guard wantsJSON else {
-            // A message has lines of its own, and perhaps words of a node or a server.
+            // A message may consist of several lines, and quote a node or a server.
             let lines = failure.message.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
             return StandardError.print("pushctl: \(lines.joined(separator: "\n"))")
         }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Observation
 import Settings
 
-/// The options that name the configuration, for all commands that need one.
+/// The options that name the configuration, for all commands that need it.
 struct ConfigurationOptions: ParsableArguments {
     @Option(help: "Configuration file (YAML); also from PUSHSERVER_CONFIG. Without a file the defaults apply.", completion: .file())
     var config: String?
@@ -19,7 +19,7 @@ struct ConfigurationOptions: ParsableArguments {
 
     func settings() throws -> Settings { try Settings.load(file: config, flags: flags) }
 
-    /// The format of the log, even if other settings have errors; `text` if it cannot be read.
+    /// The log's format, even if other settings have errors, or `text` if it cannot be read.
     var logFormat: LogFormat { Settings.logFormat(file: config, flags: flags) }
 
     private var flags: [String: String] { Dictionary(set, uniquingKeysWith: { _, last in last }) }

@@ -3,7 +3,7 @@ import Daemon
 import Foundation
 import Observation
 
-/// Runs a command's body; says on standard error what went wrong and exits with the code of INTERFACE.md, "Exit codes".
+/// Runs a command's body. If it fails, says on standard error what went wrong, and exits with a code from INTERFACE.md, "Exit codes".
 ///
 /// - Parameter report: Says what went wrong.
 func exitingWithStatus(

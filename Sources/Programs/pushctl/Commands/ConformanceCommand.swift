@@ -101,7 +101,7 @@ struct ConformanceServerCommand: AsyncParsableCommand {
         try output.print(ConformanceReport(results, seed: seed))
     }
 
-    /// Runs the body, with a stub if the options ask for one.
+    /// Runs the body, with a stub if the options ask for it.
     private func withGorushStub<Result: Sendable>(_ body: @escaping @Sendable (GorushStub?) async throws -> Result) async throws -> Result {
         guard let gorushStub else { return try await body(nil) }
         do {
@@ -124,7 +124,7 @@ struct ConformanceServerCommand: AsyncParsableCommand {
 }
 
 extension Rule {
-    /// Whether a name is that of the rule, or of its group.
+    /// Whether a name stands for the rule, or for its group.
     fileprivate func isNamed(_ name: String) -> Bool { name == id || name == group }
 }
 

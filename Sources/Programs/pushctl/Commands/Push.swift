@@ -99,7 +99,7 @@ struct Push: AsyncParsableCommand {
         try output.print(PushOutput(messageID: messageID, reports: reports)) {
             reports.map { "\($0.installationID)  \($0.outcome)" }
         }
-        // A server may omit reports: the reference's omits those of notifications that it cannot decide.
+        // A server may omit reports: the reference's server does so for notifications that it cannot decide.
         let acceptedCount = reports.count { $0.outcome == .accepted }
         guard acceptedCount >= devices.count else {
             throw Failure.failed("The push was accepted for \(acceptedCount) of \(devices.count) devices.", .notAccepted)

@@ -84,7 +84,7 @@ struct Watch: AsyncParsableCommand {
     }
 }
 
-/// A description of a message, with access tokens: a reader that can decrypt the message has them anyway.
+/// Describes a message, with access tokens, because whoever can decrypt the message has them anyway.
 private struct WatchedMessage: Encodable {
     let time: String
     let topic: String

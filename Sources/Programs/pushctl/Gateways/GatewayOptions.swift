@@ -13,10 +13,10 @@ struct GatewayOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The gateways' address (else PUSHCTL_GATEWAY, else \(defaultURL)).", valueName: "url"))
     var gateway: String?
 
-    /// Sends one request.
+    /// Sends a request.
     ///
     /// - Parameter body: The body and its media type, or nil for none.
-    /// - Returns: The status and body of the response, whatever the status.
+    /// - Returns: The response's status and body. Any status counts as a response.
     func send(
         _ method: HTTPRequest.Method, _ path: String, _ body: (type: String, text: String), headers: [(name: String, value: String)] = []
     ) async throws(Failure) -> (status: Int, body: String) {

@@ -7,7 +7,7 @@ import Operator
 import ServerCrypto
 import StatusCrypto
 
-/// Acts as a device of a Nextcloud app, and as its server, towards a push proxy (GATEWAY_PROTOCOLS.md §1 to §3).
+/// Acts as a device with a Nextcloud app, and as its server, towards a push proxy (GATEWAY_PROTOCOLS.md §1 to §3).
 struct NextcloudCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nextcloud",

@@ -4,7 +4,7 @@ import Operator
 import ServerCrypto
 import StatusCrypto
 
-/// A simulated device of a Nextcloud app with the account at its server: the keys and identifiers of both (GATEWAY_PROTOCOLS.md §1). They
+/// A simulated device with a Nextcloud app, and the account at its server, with their keys and identifiers (GATEWAY_PROTOCOLS.md §1). They
 /// are in a file that only its owner can read.
 struct NextcloudDevice {
     /// The device's private key, which decrypts notifications.
@@ -14,7 +14,7 @@ struct NextcloudDevice {
     let cloudID: String
     let pushToken: String
 
-    /// The input of the identifier's digest: the account, and the number of the app password, which is always 1 here.
+    /// What the identifier is a digest of: the account, and the app password's number, which is always 1 here.
     private var preimage: [UInt8] { [UInt8](Data((try? JSONEncoder().encode(cloudID)) ?? Data())).wrapped(in: "[", ",1]") }
 
     var identifier: String { Self.base64(SHA512.hash(preimage).bytes) }
@@ -23,7 +23,7 @@ struct NextcloudDevice {
 
     /// Returns the entry that a server posts to notify this device.
     ///
-    /// - Returns: The entry, or nil if the content exceeds one block.
+    /// - Returns: The entry, or nil if the content exceeds a block.
     func entry(_ content: [UInt8], padding: RSAPadding, type: String, priority: String) throws -> String? {
         guard let subject = deviceKey.publicKey.encrypt(content, padding: padding) else { return nil }
         let entry = Entry(

@@ -49,7 +49,7 @@ private struct SoftphoneSend: AsyncParsableCommand {
         guard result.code == 200 else { throw Failure.failed("The push was not delivered.") }
     }
 
-    /// The request. The property names are those of the wire.
+    /// The request. The property names are the same as on the wire.
     private struct Push: Encodable {
         let verb, AppId, DeviceToken, Selector: String
         let Message: String?

@@ -14,7 +14,7 @@ struct DatabaseOptions: ParsableArguments {
         completion: .file())
     var database: String?
 
-    /// Returns the paths of the server's files.
+    /// Returns the paths to the server's files.
     func paths() throws(Failure) -> ServerPaths {
         let environment = ProcessInfo.processInfo.environment
         let source: SettingsSource

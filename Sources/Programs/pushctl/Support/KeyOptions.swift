@@ -11,7 +11,7 @@ struct KeyOptions: ParsableArguments {
             "The client's private key: 64 hex digits, mode 0600 (else PUSHCTL_KEY_FILE, else PUSHCTL_KEY, the key).", valueName: "file"))
     var keyFile: String?
 
-    /// The path of the key file, or nil if none is named.
+    /// The key file's path, or nil if none is named.
     var filePath: String? { Setting(keyFile, option: "--key-file", variable: "PUSHCTL_KEY_FILE")?.text }
 
     /// Checks that a key is named, and that its file is valid if it exists. Creates no file.
@@ -38,7 +38,7 @@ struct KeyOptions: ParsableArguments {
         return identity
     }
 
-    /// Reads the identity if one is named, for commands that work without it.
+    /// Reads the identity if it is named, for commands that work without it.
     func identityIfThere() throws(Failure) -> Identity? {
         guard let filePath else { return try Self.identityOfEnvironment() }
         return try Self.checked { () throws(KeyFileError) in try KeyFile(path: filePath).load() }.map(Identity.init)

@@ -3,7 +3,7 @@ import Bytes
 import Foundation
 import Operator
 
-/// The option for the format of the output.
+/// The option for the output format.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print the result as JSON.")
     var json = false

@@ -1,13 +1,13 @@
 import Dispatch
 import Foundation
 
-/// The keys that are pressed at the terminal, each at once and without an echo, as long as the value exists.
+/// The keys that are pressed at the terminal, each immediately and without an echo, as long as the value exists.
 final class PressedKeys {
     let stream: AsyncStream<UInt8>
     private let source: any DispatchSourceRead
     private let earlier: termios
 
-    /// Changes the terminal's mode; nil if standard input is no terminal.
+    /// Changes the terminal's mode. Returns nil if standard input is not a terminal.
     init?() {
         var mode = termios()
         guard isatty(STDIN_FILENO) == 1, unsafe tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }

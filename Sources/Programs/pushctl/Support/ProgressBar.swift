@@ -2,9 +2,9 @@ import Foundation
 import Operator
 import Synchronization
 
-/// A line on standard error that shows the progress of a long command.
+/// A line on standard error that shows how a long command progresses.
 ///
-/// The line is shown only if standard output and standard error are terminals, so that no file and no pipe receives it.
+/// The line is shown only if standard output and standard error are terminals, so that files and pipes don't receive it.
 final class ProgressBar: Sendable {
     private struct State {
         var step: String?
@@ -12,20 +12,20 @@ final class ProgressBar: Sendable {
         var lastLine: ContinuousClock.Instant?
     }
 
-    /// Between two lines. More often, an eye sees no difference.
+    /// The time between two lines. Nobody would see more frequent changes.
     private static let interval = Duration.milliseconds(100)
 
     private let isShown: Bool
     private let state = Mutex(State())
 
-    /// - Parameter json: Whether the command prints JSON. It then shows no progress.
+    /// - Parameter json: Whether the command prints JSON. Then it doesn't show progress.
     init(json: Bool = false) {
         isShown = !json && Terminal.isInteractive
     }
 
     /// Runs a command's body with a function that shows its progress, and removes the line at the end.
     ///
-    /// - Parameter json: Whether the command prints JSON. It then shows no progress.
+    /// - Parameter json: Whether the command prints JSON. Then it doesn't show progress.
     static func whileRunning<Result>(json: Bool = false, _ body: (@escaping Operator.Progress.Report) async throws -> Result) async throws
         -> Result
     {

@@ -26,9 +26,9 @@ struct ServerOptions: ParsableArguments {
         try await with(serverKey(), silence: silence, body)
     }
 
-    /// Runs a command's body with each server, even if one fails.
+    /// Runs a command's body with each server, even if it fails with some.
     ///
-    /// - Returns: The results of the servers that did not fail, and the first failure.
+    /// - Returns: The results from the servers that did not fail, and the first failure.
     func withServers<Result>(
         silence: String, _ body: (PushServer) async throws -> Result
     ) async throws(Failure) -> (results: [Result], failure: Failure?) {

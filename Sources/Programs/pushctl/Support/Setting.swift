@@ -14,9 +14,9 @@ struct Setting {
     /// Creates the setting from an option or an environment variable, or nil if neither is set.
     ///
     /// - Parameters:
-    ///   - value: The value of the option, or nil if it was not given.
-    ///   - option: The name of the option, with the dashes.
-    ///   - variable: The name of the environment variable. An empty value counts as not set.
+    ///   - value: The option's value, or nil if it was not given.
+    ///   - option: The option's name, with the dashes.
+    ///   - variable: The environment variable's name. An empty value counts as not set.
     init?(_ value: String?, option: String, variable: String) {
         if let value {
             text = value

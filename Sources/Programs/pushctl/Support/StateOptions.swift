@@ -12,7 +12,7 @@ struct StateOptions: ParsableArguments {
             valueName: "file"))
     var state: String?
 
-    /// Opens the named file, or the one next to the key file. With a key from the environment the state is in memory only.
+    /// Opens the named file, or the file next to the key file. With a key from the environment the state is in memory only.
     func open(beside key: KeyOptions) throws(Failure) -> any ClientState {
         if let setting = Setting(state, option: "--state", variable: "PUSHCTL_STATE") { return try open(setting.text) }
         guard let keyPath = key.filePath else { return try open(nil) }
@@ -22,7 +22,7 @@ struct StateOptions: ParsableArguments {
         return try open(keyPath + ".state")
     }
 
-    /// Opens the file if one is named.
+    /// Opens the state file if it is named.
     func openIfNamed() throws(Failure) -> any ClientState {
         try open(Setting(state, option: "--state", variable: "PUSHCTL_STATE")?.text)
     }
