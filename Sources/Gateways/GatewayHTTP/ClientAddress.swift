@@ -11,7 +11,7 @@ package struct ClientAddress: Sendable {
     /// - Parameters:
     ///   - peer: The connection's address.
     ///   - forwarded: The values of all `X-Forwarded-For` fields, in their order. A trusted proxy adds the last entry itself.
-    /// - Returns: The client, and whether an untrusted proxy forwards the request, whose clients then share one limit.
+    /// - Returns: The client, and whether an untrusted proxy forwards the request, whose clients then share a limit.
     package func resolve(peer: IPAddress, forwarded: [String]) -> (client: IPAddress, isUntrustedProxy: Bool) {
         guard let last = forwarded.last?.split(separator: ",").last?.trimmed, !last.isEmpty else { return (peer, false) }
         guard trustedProxies.contains(peer) else { return (peer, true) }

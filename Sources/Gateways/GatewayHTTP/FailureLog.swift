@@ -3,14 +3,14 @@ import Synchronization
 import Tasks
 
 /// Logs failures that clients repeat with their requests: each kind at most once a minute, with its count. A line for each request would
-/// let untrusted clients fill the disk of a server whose store already takes nothing.
+/// let untrusted clients fill a server's disk when its store already rejects writes.
 package final class FailureLog: Sendable {
     private let logger: Logger
     private let elapsed: @Sendable () -> Duration
-    /// The counters of the kinds, by message.
+    /// A counter for each kind, by message.
     private let kinds = Mutex<[String: RepeatCounter]>([:])
 
-    /// - Parameter clock: The clock of the interval.
+    /// - Parameter clock: The clock that times the interval.
     package init(_ logger: Logger, clock: some Clock<Duration>) {
         self.logger = logger
         let origin = clock.now

@@ -5,7 +5,7 @@ package enum FormFields {
     /// The maximum number of fields, more than any app sends. A batch of notifications has its own maximum.
     package static let maximumCount = 100
 
-    /// Reads the fields in their order. A name without `=` has an empty value, and `+` is a space.
+    /// Reads the fields in their order. A name without `=` gets an empty value, and `+` is a space.
     ///
     /// - Returns: The fields, or nil for a broken escape, invalid UTF-8 or too many fields.
     package static func read(_ bytes: [UInt8], maximumCount: Int = Self.maximumCount) -> [(name: String, value: String)]? {

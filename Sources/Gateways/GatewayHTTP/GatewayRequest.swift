@@ -15,7 +15,7 @@ package struct GatewayRequest: HoldsSecret, Sendable {
     package struct BodyLimit: Sendable {
         /// The maximum length. A longer body is rejected.
         package var maximumByteCount: Int
-        /// The maximum length of a short body. The server reads on beyond it once `admit` has returned. Then a minimum speed applies.
+        /// How long a body counts as short. A longer body is read on once `admit` has returned. Then a minimum speed applies.
         package var shortByteCount: Int
         /// Waits until a longer body may be read on.
         ///
@@ -32,7 +32,7 @@ package struct GatewayRequest: HoldsSecret, Sendable {
     }
 
     package var method: String
-    /// Without the query. Runs of `/` are one.
+    /// Without the query. Repeated `/` count as a single `/`.
     package var path: String
     /// Still encoded. Without `?`.
     package var query: String
@@ -86,7 +86,7 @@ package struct GatewayRequest: HoldsSecret, Sendable {
         }
     }
 
-    /// The media type of the body in lower case, without parameters.
+    /// The body's media type in lower case, without parameters.
     package var contentType: String? {
         headers["Content-Type"].map { value in
             String(value.prefix { $0 != ";" }).trimmed.lowercased()

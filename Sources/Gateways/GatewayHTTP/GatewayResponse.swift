@@ -22,10 +22,10 @@ package struct GatewayResponse: Sendable, Equatable {
 
     package static let tooLarge = GatewayResponse.text(413, "Payload Too Large")
     package static let badRequest = GatewayResponse.text(400, "Bad Request")
-    /// The store cannot write now. Nothing of the request was accepted.
+    /// The store cannot write now. Nothing in the request was accepted.
     package static let unavailable = GatewayResponse.text(503, "Service Unavailable", retryAfter: .seconds(10))
 
-    /// The database has reached its limit or the disk is nearly full, and the server takes no new device. An operator has to act, so the
+    /// The database is at its limit or the disk is nearly full, so the server doesn't take new devices. An operator has to act, so the
     /// client retries after an hour.
     package static let storageFull = GatewayResponse.text(
         503, "Service Unavailable: the storage is full, and the server takes no new device", retryAfter: .seconds(3_600))

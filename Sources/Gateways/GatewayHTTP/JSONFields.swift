@@ -25,7 +25,7 @@ package struct JSONFields: Sendable {
         self.values = values
     }
 
-    /// - Returns: The fields, or nil unless the text is one object.
+    /// - Returns: The fields, or nil unless the text is a single object.
     package init?(_ bytes: [UInt8]) {
         let fields = try? JSONReader.read(bytes) { reader throws(JSONError) in try JSONFields(reading: &reader) }
         guard let fields else { return nil }

@@ -2,7 +2,7 @@ import Envelope
 package import HTTPClient
 import PushProtocol
 
-/// A rate limit for each address, as credits that return one at a time. Times are those of a monotonic clock, from its start.
+/// A rate limit for each address, as credits that return singly. Times are monotonic and count from the clock's start.
 package struct RateLimiter: Sendable {
     /// Nil means no limit.
     private var buckets: CreditBuckets<IPAddress>?
@@ -12,7 +12,7 @@ package struct RateLimiter: Sendable {
         buckets = count == 0 ? nil : CreditBuckets(capacity: count, interval: interval / count)
     }
 
-    /// Takes credits of an address.
+    /// Takes credits from an address.
     ///
     /// - Returns: nil if there were enough, or the delay after which there are, in whole seconds.
     package mutating func take(_ count: Int = 1, for client: IPAddress, at now: Duration) -> Duration? {

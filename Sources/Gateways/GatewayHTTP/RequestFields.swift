@@ -6,13 +6,13 @@ package struct RequestFields: Sendable {
     package enum Failure: Error {
         /// The body is neither a form nor a JSON object, or doesn't match its Content-Type.
         case unreadable
-        /// Query and body, or two fields of one of them, give the same name different values.
+        /// Query and body, or two fields in either, give the same name different values.
         case contradiction
     }
 
     private var values: [String: String] = [:]
 
-    /// - Parameter names: the fields that are looked at. All others may hold anything.
+    /// - Parameter names: The fields that are read. All others may hold anything.
     package init(query: String, contentType: String?, body: [UInt8], names: Set<String>) throws(Failure) {
         guard let fields = FormFields.read(Array(query.utf8)) else { throw .unreadable }
         try add(fields, names)

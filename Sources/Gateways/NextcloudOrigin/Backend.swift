@@ -3,10 +3,10 @@ package import Envelope
 import GatewayHTTP
 package import HTTPClient
 
-/// The user and app password of a request, as the operator's backend reports them.
+/// A request's user and app password, as the operator's backend reports them.
 package struct Session: Sendable, Equatable {
     package var user: String
-    /// The number of the app password, or nil for the account's own password.
+    /// The app password's number, or nil for the account's own password.
     package var tokenID: Int64?
     package var lastSeen: Timestamp?
 
@@ -27,7 +27,7 @@ package protocol Backend: Sendable {
     func session(authorization: String) async throws(BackendError) -> Session?
 }
 
-/// The backend did not respond, or its response has another form.
+/// The backend did not respond, or its response could not be read.
 package struct BackendError: Error, Sendable {
     package init() {}
 }
@@ -37,7 +37,7 @@ package struct BackendError: Error, Sendable {
 package struct HTTPBackend: Backend, HoldsSecret {
     private static let timeout = Duration.seconds(10)
     private static let maximumAnswerByteCount = 64 << 10
-    /// The maximum length of a user id. Nextcloud's own maximum is 64 characters.
+    /// How long a user id may be. Nextcloud's own maximum is 64 characters.
     private static let maximumUserByteCount = 255
 
     private let http: HTTPClient

@@ -35,7 +35,7 @@ extension NextcloudOrigin {
             appType: AppType(userAgent: request.headers["User-Agent"] ?? ""), lastSeen: session.lastSeen, createdAt: wallClock.now())
         let registered = try await store.changeOriginDevices(of: session.user) { device.register(among: $0, version) }
         if registered == .otherKey { return .fault(.deviceKey) }
-        // Pushes that waited for the device's previous proxy wait for this one now.
+        // Pushes that waited for the device's previous proxy wait for this proxy now.
         onWaiting([WaitingProxy(proxy: device.proxy, user: session.user, hasCall: false)])
         return OCSResponse(
             registered == .changed ? 201 : 200,

@@ -5,7 +5,7 @@ import HTTPClient
 import Logging
 import Store
 
-/// `POST /notify` of the operator's backend (GATEWAY_PROTOCOLS.md §4.5, §4.6).
+/// `POST /notify`, by which the operator's backend reports events (GATEWAY_PROTOCOLS.md §4.5, §4.6).
 extension NextcloudOrigin {
     func notify(_ request: GatewayRequest) async throws -> GatewayResponse {
         guard request.method == "POST" else { return .text(405, "Method Not Allowed") }

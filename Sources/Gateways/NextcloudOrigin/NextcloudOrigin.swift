@@ -9,13 +9,13 @@ import StatusCrypto
 package import Store
 import Synchronization
 
-/// The push API of a Nextcloud server. Apps register their devices, and the server sends notifications of the operator's backend to their
-/// push proxies (GATEWAY_PROTOCOLS.md §4). The backend authenticates users.
+/// A Nextcloud server's push API. Apps register their devices, and the operator's backend passes notifications, which are sent to the
+/// devices' push proxies (GATEWAY_PROTOCOLS.md §4). The backend authenticates users.
 package final class NextcloudOrigin: Gateway {
     package struct Configuration: HoldsSecret, Sendable {
         /// The URL that users see. Cloud ids are `uid@host`.
         package var serverURL: String
-        /// The bearer token of the backend at `/notify`.
+        /// The bearer token that the backend shows at `/notify`.
         package var backendToken: String
         package var allowsLocalProxies: Bool
         package var padding: RSAPadding
@@ -34,7 +34,7 @@ package final class NextcloudOrigin: Gateway {
         }
     }
 
-    /// The authenticated requests of an address per minute. Each costs a request to the backend, and may try a password.
+    /// How many authenticated requests an address may send per minute. Each costs a request to the backend, and may try a password.
     static let sessionsPerMinute = 60
 
     let configuration: Configuration
@@ -51,7 +51,7 @@ package final class NextcloudOrigin: Gateway {
 
     /// - Parameters:
     ///   - sealingKey: The key that seals the users' keys in the store.
-    ///   - clock: The clock of rate limits.
+    ///   - clock: The clock for rate limits.
     ///   - onWaiting: Called when pushes may wait for proxies.
     package init(
         configuration: Configuration, store: any OriginStore, backend: any Backend, sealingKey: SymmetricKey, clock: some Clock<Duration>,

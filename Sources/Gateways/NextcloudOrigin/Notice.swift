@@ -1,7 +1,7 @@
 import Bytes
 import Store
 
-/// An event at the operator's backend for one user's devices (GATEWAY_PROTOCOLS.md §4.5).
+/// An event at the operator's backend for a user's devices (GATEWAY_PROTOCOLS.md §4.5).
 package enum Notice: HoldsSecret, Sendable, Equatable {
     case content(NoticeContent)
     /// The apps remove these notifications.
@@ -28,10 +28,10 @@ package struct NoticeContent: HoldsSecret, Sendable, Equatable {
 }
 
 extension Notice {
-    /// The maximum number of notifications that one push to Talk removes.
+    /// The maximum number of notifications that a push to Talk removes.
     private static let deletesAtATime = 10
 
-    /// The app of the event, or nil for all apps.
+    /// The app that the event concerns, or nil for all apps.
     private var app: String? {
         switch self {
         case .content(let content): content.app
@@ -43,8 +43,8 @@ extension Notice {
     private static func isTalk(_ app: String) -> Bool { ["spreed", "talk", "admin_notification_talk"].contains(app) }
     private static func isUrgent(_ app: String) -> Bool { isTalk(app) || ["twofactor_nextcloud_notification", "phonetrack"].contains(app) }
 
-    /// Returns the devices for the event. Events of Talk go to devices with Talk, or to the others if the user has none. Other events never
-    /// go to devices with Talk.
+    /// Returns the devices for the event. Talk's events go to devices with Talk, or to all devices if the user doesn't have Talk. Other
+    /// events never go to devices with Talk.
     func choose(from devices: [OriginDevice]) -> [OriginDevice] {
         guard let app else { return devices }
         let talk = devices.filter { $0.appType == .talk }

@@ -2,7 +2,7 @@ import Bytes
 import GatewayHTTP
 import JSON
 
-/// A request of the operator's backend to `/notify` (GATEWAY_PROTOCOLS.md §4.6).
+/// A request from the operator's backend to `/notify` (GATEWAY_PROTOCOLS.md §4.6).
 struct NoticeRequest: HoldsSecret, Sendable, Equatable {
     enum Event: Sendable, Equatable {
         case notice(Notice)
@@ -17,7 +17,7 @@ struct NoticeRequest: HoldsSecret, Sendable, Equatable {
     var user: String
     var event: Event
 
-    /// - Returns: nil unless the body is an object with exactly one event in the right form.
+    /// - Returns: Nil unless the body is an object with a single event in the right form.
     init?(_ body: [UInt8]) {
         var (user, app): (String?, String?)
         var events: [Event] = []

@@ -1,6 +1,6 @@
 import GatewayHTTP
 
-/// A response of Nextcloud's OCS API, version 2, in which HTTP's status is that of the response (GATEWAY_PROTOCOLS.md §4).
+/// A response in Nextcloud's OCS API, version 2, which repeats its status as the HTTP status (GATEWAY_PROTOCOLS.md §4).
 struct OCSResponse: Sendable {
     indirect enum Value: Sendable {
         case text(String)
@@ -64,14 +64,14 @@ extension OCSResponse.Value {
         let parts: [String]
         switch self {
         case .text(let text): return "\(indent)<\(name)>\(Self.escaped(text))</\(name)>\n"
-        // Elements of a list have no names of their own.
+        // List elements don't have their own names.
         case .list(let elements): parts = elements.map { $0.xml(named: "element", depth: depth + 1) }
         case .object(let members): parts = members.map { $0.value.xml(named: $0.name, depth: depth + 1) }
         }
         return parts.isEmpty ? "\(indent)<\(name)/>\n" : "\(indent)<\(name)>\n\(parts.joined())\(indent)</\(name)>\n"
     }
 
-    /// XML has no way to write most control characters: they are left out.
+    /// XML cannot represent most control characters, so they are left out.
     private static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -2,7 +2,7 @@ import Envelope
 import Store
 
 extension OriginDevice {
-    /// The time without use of its app password after which a device gets no pushes.
+    /// A device no longer gets pushes if its app password was not used for so long.
     static let maximumSilence = Duration.seconds(60 * 24 * 3_600)
     /// The maximum number of devices that get a notification, the newest first. Each costs a signature.
     static let maximumCount = 20

@@ -1,7 +1,7 @@
 import CoreMetrics
 package import MetricDeclarations
 
-/// The metrics of the Nextcloud origin.
+/// The Nextcloud origin's metrics.
 package struct OriginMetrics: Sendable {
     enum PushOutcome: String, MetricLabels {
         /// The push proxy accepted the push.

@@ -13,7 +13,7 @@ extension OriginPush {
     /// Encrypts and signs a payload.
     ///
     /// - Parameter key: The user's key.
-    /// - Returns: nil for a payload that is longer than a block of the device's key.
+    /// - Returns: Nil if the payload is longer than a block of the device's key.
     init?(_ payload: Payload, to device: OriginDevice, signedBy key: RSAPrivateKey, padding: RSAPadding, at now: Timestamp) {
         guard let block = device.publicKey.encrypt(Array(payload.json.utf8), padding: padding) else { return nil }
         self.init(

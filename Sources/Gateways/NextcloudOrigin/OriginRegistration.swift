@@ -8,7 +8,7 @@ struct OriginRegistration: Sendable {
     /// The two drafts of the API that clients speak.
     enum Version: Sendable {
         case v2
-        /// Older: every device is at one proxy, and shows its key to be removed.
+        /// The older draft. All devices use the same proxy, and show their key to be removed.
         case v3(pushServer: ProxyURL)
     }
 
@@ -26,7 +26,7 @@ struct OriginRegistration: Sendable {
 
     static let names: Set = ["pushTokenHash", "devicePublicKey", "proxyServer"]
 
-    /// - Parameter fields: nil: none could be read.
+    /// - Parameter fields: The fields, or nil if they could not be read.
     init(_ fields: RequestFields?, _ version: Version, allowsLocalProxies: Bool) throws(Fault) {
         guard let hash = fields?["pushTokenHash"], hash.wholeMatch(of: /[0-9a-f]{128}/) != nil else { throw .pushTokenHash }
         guard let key = Self.deviceKey(fields, version) else { throw .deviceKey }
@@ -63,7 +63,7 @@ extension OriginDevice {
         case otherKey
     }
 
-    /// - Parameter devices: what the user has.
+    /// - Parameter devices: The user's devices.
     func register(among devices: [OriginDevice], _ version: OriginRegistration.Version) -> (OriginChange, Registered) {
         guard let known = devices.first(where: { $0.tokenID == tokenID }) else {
             // The same phone under an app password that is no longer used.

@@ -2,7 +2,7 @@ import Bytes
 import GatewayHTTP
 import Store
 
-/// The content of a push to one device, before encryption.
+/// What a push to a device contains, before encryption.
 struct Payload: HoldsSecret, Sendable, Equatable {
     typealias Kind = GatewayNotification.Kind
 
@@ -15,7 +15,7 @@ struct Payload: HoldsSecret, Sendable, Equatable {
 }
 
 extension NoticeContent {
-    /// The maximum length of the JSON, names included. The `…` of a shortened subject is added to it: 204 bytes, and OAEP fits 214.
+    /// How long the JSON may be, names included. If the subject is shortened, `…` is added: 204 bytes, and OAEP fits 214.
     static let maximumByteCount = 200
     /// The number of characters dropped at a time from a long subject, as in the reference.
     private static let shorteningStep = 5

@@ -7,13 +7,13 @@ package import Store
 import Synchronization
 import Tasks
 
-/// Posts waiting pushes to their proxies, one request at a time to each (GATEWAY_PROTOCOLS.md §4.6). Unlike Nextcloud's own server, it
-/// keeps pushes while a proxy is unreachable.
+/// Posts waiting pushes to their proxies, with a single request at a time to each (GATEWAY_PROTOCOLS.md §4.6). Unlike Nextcloud's own
+/// server, it keeps pushes while a proxy is unreachable.
 package final class ProxyDelivery: Service {
     /// The maximum number of pushes in a request: 600 KB.
     private static let batchCount = 500
     package static let defaultTimeout = Duration.seconds(30)
-    /// A response in which all of a batch is unknown takes 50 KB.
+    /// If a whole batch is unknown, the response takes 50 KB.
     private static let maximumAnswerByteCount = 1 << 20
     private static let backOff = BackOff(first: .seconds(2), longest: .seconds(60))
     /// The time for which a proxy's 429 is shown.
@@ -30,7 +30,7 @@ package final class ProxyDelivery: Service {
     private let metrics = OriginMetrics()
     private let limitedAt = Mutex<[String: Timestamp]>([:])
 
-    /// - Parameter timeout: The maximum duration of a request.
+    /// - Parameter timeout: How long a request may take.
     package init(
         store: any OriginStore, http: HTTPClient, allowsLocalProxies: Bool, timeout: Duration = defaultTimeout,
         clock: any Clock<Duration>, wallClock: WallClock, logger: Logger
@@ -94,7 +94,7 @@ package final class ProxyDelivery: Service {
         case timedOut
     }
 
-    /// Posts one batch to a proxy, then lets it rest if that failed. The batch is posted again if its outcome could not be recorded.
+    /// Posts a batch to a proxy, and then lets it rest if that failed. The batch is posted again if its outcome could not be recorded.
     private func serve(_ proxy: String) async {
         let outcome: ProxySchedule.Outcome
         do {

@@ -1,7 +1,7 @@
 import HTTPClient
 import JSON
 
-/// The meaning of a proxy's response to a batch (GATEWAY_PROTOCOLS.md §2.4, Decisions 13).
+/// What a proxy's response to a batch means (GATEWAY_PROTOCOLS.md §2.4, Decisions 13).
 enum ProxyResponse: Sendable, Equatable {
     /// The proxy has accepted the batch, and does not know these devices.
     case taken(unknown: Set<String>)
@@ -10,7 +10,7 @@ enum ProxyResponse: Sendable, Equatable {
     /// The batch is posted again later.
     case away
 
-    /// - Parameter response: The response, or nil without one.
+    /// - Parameter response: The response, or nil if there was none.
     init(_ response: HTTPResponse?) {
         guard let response, response.status < 500 else {
             self = .away
@@ -19,7 +19,7 @@ enum ProxyResponse: Sendable, Equatable {
         self = Self.unknown(in: response.body).map { .taken(unknown: $0) } ?? .refused(status: response.status)
     }
 
-    /// - Returns: The unknown identifiers, or nil unless the body has both `unknown` and `failed`.
+    /// - Returns: The unknown identifiers, or nil unless the body contains both `unknown` and `failed`.
     private static func unknown(in body: [UInt8]) -> Set<String>? {
         var unknown: Set<String>?
         var hasFailed = false

@@ -1,14 +1,14 @@
 import Store
 
-/// Decides which push proxy is posted to next, one request at a time to each. Clients name the proxies: neither one that does not answer
-/// nor a user with many of them may hold up the pushes of others.
+/// Decides which push proxy is posted to next, with a single request at a time to each. Clients name the proxies, so neither a proxy that
+/// does not respond nor a user with many proxies may hold up other users' pushes.
 struct ProxySchedule: Sendable {
     /// The maximum number of requests in flight to proxies whose last request did not time out.
     static let slotCount = 28
     /// The maximum number of requests in flight to proxies whose last request timed out: such a request holds its slot for as long as the
     /// timeout.
     static let timedOutSlotCount = 4
-    /// The maximum number of requests in flight for one user. The apps of a user mostly share a proxy.
+    /// The maximum number of requests in flight for a single user. A user's apps mostly share a proxy.
     static let userSlotCount = 2
 
     enum Outcome: Sendable {
@@ -23,7 +23,7 @@ struct ProxySchedule: Sendable {
     private struct Proxy: Sendable {
         enum State: Sendable, Equatable {
             case ready
-            /// A request counts for one of the users whose pushes wait.
+            /// A request counts for a single user among those whose pushes wait.
             case inFlight(user: String, usesTimedOutSlot: Bool)
             /// The back-off after a failure.
             case resting
@@ -35,7 +35,7 @@ struct ProxySchedule: Sendable {
         /// Users with waiting pushes, except those that the request in flight was started for.
         var users: Set<String> = []
         var hasCall = false
-        /// Users and calls of the request in flight.
+        /// Users and calls in the request in flight.
         var sending: (users: Set<String>, hasCall: Bool) = ([], false)
         var hasTimedOut = false
         /// The number of consecutive failures.
@@ -57,7 +57,7 @@ struct ProxySchedule: Sendable {
         }
     }
 
-    /// Begins a request to a proxy with a call if there is one, or else to the proxy that has been ready for longest.
+    /// Begins a request to a proxy for which a call waits, or else to the proxy that has been ready for longest.
     ///
     /// - Returns: The proxy, or nil if no request may begin now.
     mutating func start() -> String? {
@@ -66,7 +66,7 @@ struct ProxySchedule: Sendable {
         for (name, proxy) in proxies where proxy.state == .ready {
             guard proxy.hasTimedOut ? timedOutSlotsInUse < Self.timedOutSlotCount : slotsInUse < Self.slotCount else { continue }
             if let best, !Self.isBefore(proxy, best.proxy) { continue }
-            // A proxy of many users is held up by none of them.
+            // None of its users alone can hold up a proxy.
             guard let user = proxy.users.first(where: { slotsOfUsers[$0, default: 0] < Self.userSlotCount }) else { continue }
             best = (name, proxy, user)
         }

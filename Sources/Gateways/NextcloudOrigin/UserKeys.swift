@@ -31,7 +31,7 @@ final class UserKeys: Sendable {
             var random = SecureRandom()
             return AESGCM.sealCombined(RSAPrivateKey.generate().der.span, key: sealingKey, nonce: random.fixedBytes())
         }
-        // A concurrent request may have stored a key first: all use the stored one.
+        // A concurrent request may have stored a key first. All requests use the stored key.
         return try open(await store.addOriginUserKey(sealed, of: user))
     }
 

@@ -1,6 +1,7 @@
 package import Store
 
-/// A rule that tells a device's app. The protocol has no bundle id, so the operator configures it (GATEWAY_PROTOCOLS.md §2.2, Decisions 2).
+/// A rule that tells a device's app. The protocol doesn't tell the bundle id, so the operator configures it (GATEWAY_PROTOCOLS.md §2.2,
+/// Decisions 2).
 package struct AppRule: Sendable {
     package enum TokenKind: String, Sendable, CaseIterable {
         case apns
@@ -8,7 +9,7 @@ package struct AppRule: Sendable {
         case any
     }
 
-    /// The regular expression searched in the header `User-Agent`, or in the empty text without one. nil means any.
+    /// The regular expression searched in the header `User-Agent`, or in the empty text without that header. Nil means any.
     package var userAgent: String?
     package var token: TokenKind
     package var platform: GatewayNotification.Platform

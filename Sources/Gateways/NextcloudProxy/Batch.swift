@@ -3,7 +3,7 @@ import GatewayHTTP
 import StatusCrypto
 import Store
 
-/// Judges entries of a request, each independently (GATEWAY_PROTOCOLS.md §2.4).
+/// Judges a request's entries, each independently (GATEWAY_PROTOCOLS.md §2.4).
 struct Batch: Sendable {
     /// The verdict on an entry.
     enum Judgement: Sendable, Equatable {
@@ -13,7 +13,7 @@ struct Batch: Sendable {
         ///
         /// - Parameters:
         ///   - text: The identifier as the server wrote it.
-        ///   - isCertain: Whether the device was removed, so it is not a new one whose registration is yet to arrive.
+        ///   - isCertain: Whether the device was removed, so it is not a new device whose registration is yet to arrive.
         case unknown(UnknownDeviceGrace.Miss, text: String, isCertain: Bool)
         case accepted(AcceptedNotification)
 
@@ -40,7 +40,8 @@ struct Batch: Sendable {
                 return .unknown(miss, text: entry.identifierText, isCertain: removed.contains(identifier))
             }
             guard entry.pushTokenHash == device.pushTokenHash.description else {
-                // The grace of unregistered devices applies: otherwise the response would reveal at once that this one is registered.
+                // The grace for unregistered devices applies. Otherwise the response would immediately reveal that this device is
+                // registered.
                 return .unknown(miss, text: entry.identifierText, isCertain: false)
             }
             guard entry.isSigned(by: device.userKey) else { return .malformed }
@@ -52,7 +53,7 @@ struct Batch: Sendable {
 
 /// The response to a batch. A server deletes the devices that are listed as unknown.
 struct BatchResult: Sendable {
-    /// The unknown identifiers as the server wrote them, each once, in the order of the entries.
+    /// The unknown identifiers as the server wrote them, each once, ordered like the entries.
     var unknown: [String] = []
     /// The number of entries of unregistered devices, listed or not.
     var unknownCount = 0

@@ -9,11 +9,11 @@ enum BatchBody {
     enum Failure: Error, Equatable {
         case unreadable
         case tooManyEntries
-        /// The body has no entry.
+        /// The body does not contain entries.
         case noNotifications
     }
 
-    /// Returns the entries in the order of their numbers. Entries without a number continue the numbering, as in PHP.
+    /// Returns the entries, ordered by number. Entries without a number continue the numbering, as in PHP.
     static func read(_ body: [UInt8]) throws(Failure) -> [String] {
         // Each entry is a field, and other fields count too.
         guard let fields = FormFields.read(body, maximumCount: maximumEntryCount + FormFields.maximumCount) else { throw .unreadable }

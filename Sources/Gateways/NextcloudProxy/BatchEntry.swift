@@ -16,7 +16,7 @@ struct BatchEntry: Sendable, Equatable {
     var priority: GatewayNotification.Priority
     var kind: GatewayNotification.Kind
 
-    /// The lengths of a decoded subject: one block of a device key of 2,048 to 8,192 bits.
+    /// How long a decoded subject may be: a block for a device key from 2,048 to 8,192 bits.
     private static let subjectByteCounts = 256...1_024
 
     /// - Returns: nil unless the text is an object with all required fields as strings (GATEWAY_PROTOCOLS.md §2.4, 1).
@@ -30,7 +30,7 @@ struct BatchEntry: Sendable, Equatable {
         self.pushTokenHash = pushTokenHash
         self.subject = subject
         self.signature = signature
-        // Servers before Nextcloud 17 send no type. Unknown values mean the default.
+        // Servers before Nextcloud 17 don't send the type. Unknown values mean the default.
         priority = fields.string("priority").flatMap(GatewayNotification.Priority.init) ?? .normal
         kind = fields.string("type").flatMap(GatewayNotification.Kind.init) ?? .alert
     }
@@ -43,7 +43,7 @@ struct BatchEntry: Sendable, Equatable {
         return key.isValidSignature(signature, of: subject)
     }
 
-    /// The digest that identifies a repeated notification. The protocol has no nonce.
+    /// The digest that identifies a repeated notification, because the protocol doesn't have a nonce.
     var digest: Digest32 {
         SHA256.hash(identifier.digest.bytes + Array(signature.utf8))
     }
@@ -77,6 +77,6 @@ struct BatchEntry: Sendable, Equatable {
         }
     }
 
-    /// The text that apps replace by the decrypted one, or show in the user's language if they cannot decrypt.
+    /// The text that apps replace by the decrypted text, or show in the user's language if they cannot decrypt.
     private static let key = "NEW_NOTIFICATION"
 }

@@ -1,10 +1,10 @@
 import Store
 
-/// A batch's progress. Its parts are judged in parallel and counted in the order of the entries. Accepted entries are written in that
-/// order, one write at a time.
+/// A batch's progress. Its parts are judged in parallel and counted in the entries' order. Accepted entries are written in that order, in
+/// successive writes.
 struct BatchProgress: Sendable {
     enum Event: Sendable {
-        /// A part, identified by the range of its entries, is judged.
+        /// A part, identified by its entries' range, is judged.
         case judged(Range<Int>, [Batch.Judgement])
         /// The last `write` is complete.
         case written
@@ -19,7 +19,7 @@ struct BatchProgress: Sendable {
 
     /// The number of entries judged per task: a few milliseconds during which other work on the core waits.
     static let partCount = 64
-    /// The number of entries written together: some tens of milliseconds during which other writes wait.
+    /// The number of entries written together. Other writes wait for less than 100 ms meanwhile.
     static let writtenCount = 1_024
 
     private let entryCount: Int
@@ -28,7 +28,7 @@ struct BatchProgress: Sendable {
     /// The number of entries whose part is begun, and of those that are counted.
     private var begunCount = 0
     private var countedCount = 0
-    /// The judged parts that wait for earlier ones, by their first entry.
+    /// The judged parts that wait for earlier parts, by their first entry.
     private var waiting: [Int: [Batch.Judgement]] = [:]
     private var accepted: [AcceptedNotification] = []
     private var isWriting = false

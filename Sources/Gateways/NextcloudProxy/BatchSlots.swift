@@ -7,7 +7,7 @@ struct BatchSlots: Sendable {
     static let count = 8
     /// Slots per address. A server sends its batches in turn.
     static let countForAddress = 2
-    /// Bodies up to this length need no slot: about 25 notifications, as for all devices of a user.
+    /// Bodies up to this length don't need a slot. It is enough for about 25 notifications, as for all devices of a user.
     static let maximumUnslottedByteCount = 32 << 10
 
     private var takenCount = 0
@@ -15,7 +15,7 @@ struct BatchSlots: Sendable {
 
     /// Takes a slot.
     ///
-    /// - Returns: Whether one was free for the client.
+    /// - Returns: Whether a slot was free for the client.
     mutating func take(for client: IPAddress) -> Bool {
         let own = taken[client.limited, default: 0]
         guard takenCount < Self.count, own < Self.countForAddress else { return false }

@@ -21,7 +21,7 @@ package struct CloudID: Sendable, Equatable {
         var text = text[...]
         if let range = text.firstRange(of: "/index.php") { text = text[..<range.lowerBound] }
         while text.hasSuffix("/") { text = text.dropLast() }
-        // A user id may contain an @. The last one before the first `:` or `/` separates user and server.
+        // A user id may contain an @. The last @ before the first `:` or `/` separates user and server.
         let head = text.prefix { $0 != "/" && $0 != ":" }
         // `uid@http://host`: the scheme's colon ends the head behind the @.
         guard let at = head.lastIndex(of: "@") else { return nil }
@@ -47,7 +47,7 @@ package struct CloudID: Sendable, Equatable {
 
     /// Returns the cloud id as Nextcloud writes it, from which device identifiers are made (GATEWAY_PROTOCOLS.md §1).
     ///
-    /// - Parameter host: The spelling of the host.
+    /// - Parameter host: How the host is spelled.
     func canonicalText(host: String) -> String { user + "@" + (isPlainHTTP ? "http://" : "") + server(host) }
 
     private func server(_ host: String) -> String {

@@ -10,7 +10,7 @@ import Store
 struct DeviceRegistration: Sendable {
     /// The device to store.
     var device: ProxyDevice
-    /// The account, which proves the key of a device that is known under another key.
+    /// The account, which can prove the key if the device is known under another key.
     var cloudID: String?
 
     private static let names = DeviceRequest.names.union(["pushToken", "cloudId"])
@@ -38,7 +38,7 @@ struct DeviceRegistration: Sendable {
         cloudID = fields["cloudId"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The effect of a registration (GATEWAY_PROTOCOLS.md §2.2, 8).
+    /// What a registration does (GATEWAY_PROTOCOLS.md §2.2, 8).
     enum Decision: Sendable, Equatable {
         case store(ProxyDevice)
         /// The device is known under another key.

@@ -14,7 +14,7 @@ struct DeviceRequest: Sendable {
         case userPublicKey
         case pushToken
         case signature
-        /// The operator has no rule for the app.
+        /// None of the operator's rules fits the app.
         case app
     }
 
@@ -37,7 +37,7 @@ struct DeviceRequest: Sendable {
     /// (GATEWAY_PROTOCOLS.md §1).
     var isSigned: Bool { userKey.isValidSignature(signature, ofDigest: identifier.digest) }
 
-    /// Returns the values of required fields. Old clients send `(null)` for missing ones.
+    /// Returns the values of required fields. Old clients send `(null)` for missing values.
     static func values(_ fields: RequestFields, _ names: Set<String>) throws(Fault) -> [String: String] {
         var values: [String: String] = [:]
         for name in names {

@@ -6,8 +6,9 @@ import Synchronization
 import Tasks
 import Workers
 
-/// Checks that a device identifier belongs to an account: it is the digest of the account's cloud id and the number of an app password,
-/// and the proxy does not know the number (GATEWAY_PROTOCOLS.md §2.5). A thread of low priority runs one search at a time.
+/// Checks that a device identifier belongs to an account. The identifier is a digest over the account's cloud id and an app password's
+/// number, which the proxy does not know (GATEWAY_PROTOCOLS.md §2.5). A thread with low priority runs the searches, each after the
+/// previous.
 final class IdentifierSearch: Sendable {
     enum Outcome: Sendable, Equatable {
         case belongs
@@ -16,7 +17,7 @@ final class IdentifierSearch: Sendable {
         case busy
     }
 
-    /// The maximum number of searches: one in progress and three that wait. A search takes up to some seconds, and an app waits half a
+    /// The maximum number of searches: the current search and three that wait. A search takes up to a few seconds, and an app waits half a
     /// minute.
     static let maximumCount = 4
     /// The number of app passwords between two looks at whether the client is still connected: less than a millisecond.
@@ -27,14 +28,14 @@ final class IdentifierSearch: Sendable {
     /// The searches in progress and waiting.
     private let admitted = ConcurrencyLimiter(limit: maximumCount)
 
-    /// - Parameter maximumTokenNumber: The highest number of an app password that is tried.
+    /// - Parameter maximumTokenNumber: The highest app password number that is tried.
     init(maximumTokenNumber: Int) {
         self.maximumTokenNumber = maximumTokenNumber
     }
 
-    /// Searches for the app password that `identifier` was made of.
+    /// Searches for the app password that `identifier` was made from.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled; the search then stops.
+    /// - Throws: `CancellationError` when the task is cancelled, which stops the search.
     func search(_ identifier: DeviceIdentifier, of account: CloudID) async throws -> Outcome {
         guard admitted.tryAcquire() else { return .busy }
         defer { admitted.release() }
@@ -56,13 +57,13 @@ final class IdentifierSearch: Sendable {
         let isSet = Atomic(false)
     }
 
-    /// Returns the number of the app password that `identifier` was made of, or nil without such a number from 1 to `maximum`.
+    /// Returns the app password number that `identifier` was made from, or nil if it isn't between 1 and `maximum`.
     ///
-    /// - Parameter isStopped: Asked now and then; the search ends with nil once it returns true.
+    /// - Parameter isStopped: Called now and then. Once it returns true, the search ends with nil.
     static func tokenNumber(
         of identifier: DeviceIdentifier, _ account: CloudID, upTo maximum: Int, isStopped: () -> Bool = { false }
     ) -> Int? {
-        // A server's spelling of its own host is not known: as the client wrote it, or in lower case.
+        // It is not known how a server spells its host: as the client wrote it, or in lower case.
         var asSent = SHA512Prefix(preimagePrefix(account.canonicalText(host: account.hostAsSent)))
         var inLowerCase = SHA512Prefix(preimagePrefix(account.canonicalText(host: account.host)))
         let isOneSpelling = account.hostAsSent == account.host

@@ -6,12 +6,12 @@ import StatusCrypto
 
 /// Requests an account's key from the account's own server (GATEWAY_PROTOCOLS.md §2.5).
 package protocol IdentityProof: Sendable {
-    /// - Returns: The key, or nil if the server gave none.
+    /// - Returns: The key, or nil if the server didn't give it.
     func key(of account: CloudID) async -> RSAPublicKey?
 }
 
 /// Identity proof over HTTPS. An untrusted client chooses the server. The response is therefore bounded, redirects are rejected, and
-/// libcurl connects only to public addresses: it checks the address of each socket, so a second DNS lookup cannot change it.
+/// libcurl connects only to public addresses: it checks each socket's address, so a second DNS lookup cannot change it.
 package struct HTTPIdentityProof: IdentityProof {
     private static let timeout = Duration.seconds(5)
     /// A key of 8,192 bits takes 2 KB.
@@ -31,7 +31,7 @@ package struct HTTPIdentityProof: IdentityProof {
         return Self.key(in: response.body)
     }
 
-    /// - Returns: nil if the server of the account may not be asked.
+    /// - Returns: Nil if the account's server may not be asked.
     func request(for account: CloudID) -> HTTPRequest? {
         let isTrusted = trustedHosts.contains(account.host)
         guard isTrusted || !account.isPlainHTTP else { return nil }

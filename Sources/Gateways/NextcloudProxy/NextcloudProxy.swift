@@ -22,9 +22,9 @@ package final class NextcloudProxy: Gateway {
         package var deleteUnknownStatus: Int
         /// The subscription keys that servers may show. An empty list means that no key is required.
         package var subscriptionKeys: [String]
-        /// The requests of an address to `/devices` per minute. 0 means no limit.
+        /// How many requests an address may send to `/devices` per minute. 0 means no limit.
         package var registrationsPerMinute: Int
-        /// The highest number of an app password that is tried to prove that a device identifier belongs to an account.
+        /// The highest app password number that is tried to prove that a device identifier belongs to an account.
         package var maximumTokenNumber: Int
         /// The number of processors.
         package var workerCount: Int
@@ -42,20 +42,20 @@ package final class NextcloudProxy: Gateway {
             self.workerCount = workerCount
         }
 
-        /// The maximum number of batch parts in progress: one for each processor, and another that waits for the store.
+        /// The maximum number of batch parts in progress. For each processor, a part is judged while another waits for the store.
         fileprivate var maximumPartCount: Int { 2 * workerCount }
     }
 
     /// A request takes 1.2 KB, or 4 KB with a key of 8,192 bits.
     private static let maximumDeviceBodyByteCount = 32 << 10
-    /// The searches for an identifier that an address may begin. An app needs one only after its server has lost the user's key.
+    /// The searches for an identifier that an address may begin. An app needs a search only after its server has lost the user's key.
     private static let searchesPerHour = 10
-    /// The delay after which a client may ask again when too many searches wait: about as long as they take.
+    /// How long a client should wait before it asks again when too many searches wait, which is about as long as they take.
     private static let busySearchDelay = Duration.seconds(30)
-    /// The batches of an address per minute. A server sends one batch per flush of its queue.
+    /// How many batches an address may send per minute. A server sends a batch whenever it flushes its queue.
     private static let batchesPerMinute = 600
-    /// The entries of an address for unregistered devices per hour. A server deletes devices that are reported as unknown, so more entries
-    /// are spam.
+    /// How many entries for unregistered devices an address may send per hour. A server deletes devices that are reported as unknown, so
+    /// more entries are spam.
     private static let unknownEntriesPerHour = 1_000
     /// The interval within which an equal entry is the same notification.
     package static let repeatInterval = Duration.seconds(5 * 60)
@@ -79,10 +79,11 @@ package final class NextcloudProxy: Gateway {
     private let failures: FailureLog
     private let limits: Mutex<Limits>
     private let slots = Monitor(BatchSlots())
-    /// Bounds the batch parts in progress of all requests. Messages of 71 are opened by the same threads, and wait for no more than these.
+    /// Bounds the batch parts in progress, over all requests. The same threads open messages of 71, which don't have to wait for more parts
+    /// than that.
     private let judging: ConcurrencyLimiter
 
-    /// - Parameter clock: The clock of rate limits.
+    /// - Parameter clock: The clock for rate limits.
     package init(
         configuration: Configuration, store: any ProxyStore, outbox: any ProxyOutbox, proof: any IdentityProof, clock: some Clock<Duration>,
         wallClock: WallClock, logger: Logger
@@ -150,7 +151,7 @@ package final class NextcloudProxy: Gateway {
         return Self.done
     }
 
-    /// Returns the response to a registration whose key or identifier is not proven to be the account's, or nil for one that is
+    /// Returns the response to a registration whose key or identifier is not proven to be the account's, or nil if both are
     /// (GATEWAY_PROTOCOLS.md §2.5).
     private func refuse(_ registration: DeviceRegistration, _ cloudID: String, _ request: GatewayRequest) async throws -> GatewayResponse? {
         let device = registration.device
@@ -194,7 +195,7 @@ package final class NextcloudProxy: Gateway {
         enum Outcome: Sendable { case removed, unknown, forbidden }
         let outcome = try await store.changeDevice(device.identifier, at: wallClock.now()) { known -> (DeviceChange, Outcome) in
             guard let known else { return (.none, .unknown) }
-            // The signature is checked under the stored key, which equals the one in the request.
+            // The signature is checked under the stored key, which equals the key in the request.
             guard known.userKey == device.userKey, device.isSigned else { return (.none, .forbidden) }
             return (.remove, .removed)
         }
@@ -248,8 +249,8 @@ package final class NextcloudProxy: Gateway {
         return .json(200, #"{"unknown":\#(JSONText.array(result.unknown)),"failed":\#(result.failedCount)}"#)
     }
 
-    /// Judges and writes a batch. If a write fails, the response is 503; the entries already written are deduplicated if the batch is sent
-    /// again.
+    /// Judges and writes a batch. If a write fails, the response is 503, and entries that were already written are deduplicated when the
+    /// batch is sent again.
     private func judgeAndWrite(_ texts: [String], at now: Timestamp) async throws -> BatchResult {
         var progress = BatchProgress(entryCount: texts.count, maximumPartCount: configuration.maximumPartCount)
         var result = BatchResult()

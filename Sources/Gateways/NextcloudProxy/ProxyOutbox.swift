@@ -3,8 +3,8 @@ package import Store
 
 /// The outbox that takes the proxy's notifications.
 package protocol ProxyOutbox: Sendable {
-    /// Accepts notifications, all of them or none: they are durable when it returns.
+    /// Accepts notifications, all of them or none. They are durable when it returns.
     ///
-    /// - Parameter repeatsSince: one that was accepted at that time or later is left out.
+    /// - Parameter repeatsSince: A notification that was already accepted at that time or later is left out.
     func accept(_ notifications: [AcceptedNotification], repeatsSince: Timestamp, at now: Timestamp) async throws
 }

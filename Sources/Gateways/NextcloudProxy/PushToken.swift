@@ -1,8 +1,8 @@
 package import Bytes
 
-/// The `pushToken` of a device (GATEWAY_PROTOCOLS.md §2.2).
+/// A device's `pushToken` (GATEWAY_PROTOCOLS.md §2.2).
 package enum PushToken: Sendable, Equatable {
-    /// A token in lower-case hex. Talk for iOS sends a second one, for calls, after a space.
+    /// A token in lower-case hex. Talk for iOS sends a second token, for calls, after a space.
     case apns(normal: DeviceToken, voip: DeviceToken?)
     case fcm(DeviceToken)
 
@@ -11,7 +11,7 @@ package enum PushToken: Sendable, Equatable {
     /// A token's length. Google specifies no grammar. These are the lengths of real tokens, with a margin.
     private static let fcmByteCounts = 32...4_096
 
-    /// - Returns: nil unless the text has the form of a token of Apple or Google.
+    /// - Returns: Nil unless the text looks like Apple's or Google's tokens.
     package init?(_ text: String) {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
         if parts.count <= 2, parts.allSatisfy(Self.isAPNs) {

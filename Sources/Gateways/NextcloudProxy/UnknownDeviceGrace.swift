@@ -2,16 +2,16 @@ import Bytes
 import StatusCrypto
 import Store
 
-/// The times when devices were first not found. A server learns of a device before the proxy does, so a push can overtake the
-/// registration: the proxy reports the device as unknown only after a grace (GATEWAY_PROTOCOLS.md §2.4). Times are those of
-/// a monotonic clock, because a wall clock that jumps ahead would make servers delete devices.
+/// The times when devices were first not found. A server learns of a device before the proxy does, so a push can overtake the registration.
+/// Therefore the proxy reports the device as unknown only after a grace (GATEWAY_PROTOCOLS.md §2.4). Times are monotonic, because a wall
+/// clock that jumps ahead would make servers delete devices.
 struct UnknownDeviceGrace: Sendable {
     /// The maximum number of devices remembered. Beyond it, the oldest half is forgotten. These are reported as unknown later than
     /// necessary.
     static let maximumCount = 100_000
 
-    /// A device under the token hash of a notification. The hash is a secret of the device and its server: misses that a client invents for
-    /// an identifier do not use up its owner's grace.
+    /// A device under a notification's token hash. Only the device and its server know the hash, so misses that a client invents for an
+    /// identifier do not use up its owner's grace.
     struct Miss: Hashable, Sendable {
         let identifier: DeviceIdentifier
         private let tokenHashDigest: Digest32
@@ -41,7 +41,7 @@ struct UnknownDeviceGrace: Sendable {
         return false
     }
 
-    /// Forgets the misses of a device that is registered now.
+    /// Forgets a device's misses, because it is registered now.
     mutating func forget(_ device: ProxyDevice) {
         since[Miss(device.identifier, tokenHash: device.pushTokenHash.description)] = nil
     }

@@ -1,6 +1,6 @@
 package import Store
 
-/// An app whose phones may be pushed to: the protocol names it by `AppId` and says nothing of its platform (GATEWAY_PROTOCOLS.md §5).
+/// An app whose phones may be pushed to: the protocol names it by `AppId` and doesn't tell its platform (GATEWAY_PROTOCOLS.md §5).
 package struct SoftphoneApp: Sendable, Equatable {
     package var platform: GatewayNotification.Platform
     /// Bundle id as Apple knows it, with `.voip` for PushKit, or nil for Android.

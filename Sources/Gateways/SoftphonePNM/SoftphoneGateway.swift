@@ -4,7 +4,7 @@ import JSON
 package import Logging
 package import Store
 
-/// The outcome of a push's first attempt.
+/// How a push's first attempt ended.
 package enum FirstAttempt: Sendable, Equatable {
     case sent
     /// Apple or Google report the token as dead.
@@ -15,9 +15,9 @@ package enum FirstAttempt: Sendable, Equatable {
 
 /// The outbox for softphones' pushes.
 package protocol SoftphoneOutbox: Sendable {
-    /// Delivers each push in one attempt. Pushes without an outcome at the end of the wait are withdrawn.
+    /// Delivers each push in a single attempt. Pushes that have no outcome when the wait ends are withdrawn.
     ///
-    /// - Returns: The outcomes in the order of the notifications.
+    /// - Returns: The outcomes, ordered like the notifications.
     func deliver(_ notifications: [AcceptedNotification]) async throws -> [FirstAttempt]
 }
 
@@ -32,7 +32,7 @@ package final class SoftphoneGateway: Gateway {
 
     /// - Parameters:
     ///   - apps: The apps by their `AppId`.
-    ///   - clock: The clock of the log of failures.
+    ///   - clock: The clock for the failure log.
     package init(apps: [String: SoftphoneApp], outbox: any SoftphoneOutbox, clock: some Clock<Duration>, logger: Logger) {
         self.apps = apps
         self.outbox = outbox
@@ -120,7 +120,7 @@ package final class SoftphoneGateway: Gateway {
     }
 }
 
-/// The response to one push (GATEWAY_PROTOCOLS.md §5.1).
+/// The response to a push (GATEWAY_PROTOCOLS.md §5.1).
 enum SoftphoneAnswer: Sendable, Equatable {
     case sent
     case deadToken
@@ -142,7 +142,7 @@ enum SoftphoneAnswer: Sendable, Equatable {
         let (code, response): (Int, String) =
             switch self {
             case .sent: (200, "Your message was sent.")
-            // Clients forget the token at this one.
+            // Clients forget the token when they get this response.
             case .deadToken where isOneOfMany: (404, "Pnmediator returned an error: ERR:404 Not Found\n")
             case .deadToken: (404, "Pnmediator returned unknown error: ERR:404 Not Found")
             case .failed: (500, "The push was not delivered.")

@@ -26,7 +26,7 @@ struct SoftphonePush: Sendable {
 
     /// The attributes that the app's code gets in addition to verb and selector.
     private static let passedOn = ["UserName", "UserDisplayName", "Message", "ContentType", "Id", "ThreadId"]
-    /// The maximum number of characters of an untrusted text in a response.
+    /// How many characters of an untrusted text a response may repeat.
     private static let maximumEchoCount = 100
 
     init(_ fields: JSONFields, apps: [String: SoftphoneApp]) throws(Fault) {
@@ -108,7 +108,7 @@ struct SoftphonePush: Sendable {
         return text
     }
 
-    /// Returns the text of an attribute. An `Id` may be a number.
+    /// Returns an attribute's text. An `Id` may be a number.
     private static func optional(_ name: String, _ fields: JSONFields) throws(Fault) -> String? {
         switch fields[name] {
         case nil, .null: return nil
@@ -136,7 +136,7 @@ struct SoftphonePush: Sendable {
 
     // MARK: Size
 
-    /// Returns the notification with the longest beginning of the message that Apple and Google accept.
+    /// Returns the notification with as much of the message as Apple and Google accept.
     private static func fitted(
         _ message: String, _ make: (String) throws(Fault) -> GatewayNotification
     ) throws(Fault) -> GatewayNotification {
@@ -157,7 +157,7 @@ struct SoftphonePush: Sendable {
 
 /// An upper bound for the payload that reaches Apple or Google.
 enum PayloadSize {
-    /// Both refuse a larger one.
+    /// Both refuse a larger payload.
     static let maximumByteCount = 4_096
     /// `aps`, its names and brackets.
     private static let wrapperByteCount = 160
@@ -168,7 +168,7 @@ enum PayloadSize {
             + notification.data.reduce(0) { $0 + byteCount($1.key) + byteCount($1.value) + 2 }
     }
 
-    /// The length of a JSON string as Go writes it: `<`, `>`, `&` and control characters take six bytes.
+    /// How long a JSON string is as Go writes it: `<`, `>`, `&` and control characters take six bytes.
     private static func byteCount(_ text: String) -> Int {
         text.unicodeScalars.reduce(2) { count, scalar in
             switch scalar {

@@ -1,17 +1,17 @@
-/// Decides when a request body takes too long. Times are those of a monotonic clock, from its start.
+/// Decides when a request body takes too long. Times are monotonic and count from the clock's start.
 ///
-/// A short body may arrive at any speed. A long one holds memory and a slot that others wait for, so it has a minimum speed.
+/// A short body may arrive at any speed. A long body holds memory and a slot that others wait for, so it has a minimum speed.
 struct BodyPace: Sendable {
     /// How long a short body, or what is left of a long body, may take.
     static let maximumDuration = Duration.seconds(60)
-    /// The interval over which the speed of a long body is measured.
+    /// The interval over which a long body's speed is measured.
     static let window = Duration.seconds(10)
-    /// The minimum number of bytes of a long body in a window: 16 KiB a second.
+    /// How many bytes of a long body must arrive in a window: 16 KiB a second.
     static let minimumByteCount = 10 * (16 << 10)
 
     private enum Phase {
         case short(end: Duration)
-        /// The body has become long, and the server does not read on until it is admitted.
+        /// The body is now long, and the server does not read on until it is admitted.
         case waiting
         case long(end: Duration, windowEnd: Duration, byteCount: Int)
     }
@@ -42,7 +42,7 @@ struct BodyPace: Sendable {
         phase = .long(end: now + Self.maximumDuration, windowEnd: now + Self.window, byteCount: 0)
     }
 
-    /// Returns whether the body is to be cut off. Begins a new window if the last one is over and was fast enough.
+    /// Returns whether the body is to be cut off. Begins a new window if the last window is over and was fast enough.
     mutating func isTooSlow(at now: Duration) -> Bool {
         switch phase {
         case .short(let end): return now >= end

@@ -3,7 +3,7 @@ import HummingbirdCore
 import NIOCore
 import Tasks
 
-/// Reads request bodies within the limits of their gateway and of ``BodyPace``.
+/// Reads request bodies within the limits that their gateway and ``BodyPace`` set.
 struct BodyReader: Sendable {
     private let clock: any Clock<Duration>
     private let elapsed: @Sendable () -> Duration
@@ -55,7 +55,7 @@ struct BodyReader: Sendable {
     }
 
     private func waitUntilTooSlow(_ pace: Monitor<BodyPace>) async {
-        // A wait that finds a deadline at once does not notice a cancellation.
+        // A wait that finds a deadline immediately does not notice a cancellation.
         while !Task.isCancelled, let deadline = await pace.wait(for: { $0.deadline }) {
             // The deadline becomes earlier when the body becomes long.
             let change: Void?? = await withTimeout(after: { try await clock.sleep(for: deadline - elapsed()) }) {

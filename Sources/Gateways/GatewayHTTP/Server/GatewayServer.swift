@@ -8,17 +8,17 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// The one listener of all gateways.
+/// The listener that all gateways share.
 package struct GatewayServer: Service {
     package struct Configuration: Sendable {
         package var host: String
         /// The port. 0 means any free port.
         package var port: Int
         package var clientAddress: ClientAddress
-        /// The maximum number of connections. Further ones wait to be accepted.
+        /// The maximum number of connections. Further connections wait to be accepted.
         package var maximumConnectionCount: Int
 
-        /// Idle connections cost a few kilobytes each, so this leaves capacity for active ones.
+        /// Idle connections cost a few kilobytes each, so this leaves capacity for active connections.
         package static let defaultMaximumConnectionCount = 20_000
 
         package init(
@@ -32,7 +32,7 @@ package struct GatewayServer: Service {
         }
     }
 
-    /// The time after which an idle connection is closed. Phones and servers send their request at once.
+    /// The time after which an idle connection is closed. Phones and servers send their request immediately.
     private static let idleTimeout = TimeAmount.seconds(30)
     /// The time for which the server discards what a client sends after its last response.
     private static let lingerTime = TimeAmount.seconds(2)
@@ -89,7 +89,7 @@ package struct GatewayServer: Service {
         }
 
         func respond(to request: Request, on channel: any Channel) async -> Response {
-            // A socket of another family than IP has no address.
+            // Only IP sockets have an address.
             guard let peer = channel.remoteAddress?.ipAddress.flatMap({ IPAddress($0) }),
                 let forwardedFor = HTTPField.Name("X-Forwarded-For")
             else { return Self.response(.badRequest) }
@@ -112,7 +112,7 @@ package struct GatewayServer: Service {
                     return bytes
                 })
             let answer = await answer(question)
-            // The rest of a body that nobody reads would keep the connection until the client has sent it.
+            // A body that nobody has read would keep the connection until the client has sent all of it.
             let isLast = Self.hasBody(request) && !isRead.value.load(ordering: .relaxed)
             return isLast ? Self.lastResponse(answer, on: channel) : Self.response(answer)
         }
@@ -155,7 +155,7 @@ package struct GatewayServer: Service {
         }
     }
 
-    /// Whether a request's body has been read to its end.
+    /// Whether a request's body was read to its end.
     private final class ReadMark: Sendable {
         let value = Atomic(false)
     }
