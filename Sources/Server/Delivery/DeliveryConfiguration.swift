@@ -11,13 +11,13 @@ package struct DeliveryConfiguration: Sendable {
         case sandbox
     }
 
-    /// The address of a gorush and the parameters of its connections.
+    /// Where a gorush is, and how to connect to it.
     package struct Endpoint: HoldsSecret, Sendable {
         /// `http` or `https`, with a path if gorush is behind a proxy.
         package var url: String
-        /// Headers such as `Authorization` for a proxy in front of gorush, which has no authentication itself (GORUSH.md §9).
+        /// Headers such as `Authorization` for a proxy in front of gorush, because gorush itself doesn't authenticate (GORUSH.md §9).
         package var headers: [(name: String, value: String)]
-        /// The path of a PEM file. Nil means the certificates that the system trusts.
+        /// A PEM file's path. Nil means the certificates that the system trusts.
         package var certificateAuthorityFile: String?
         package var environment: APNsEnvironment
 
@@ -40,21 +40,21 @@ package struct DeliveryConfiguration: Sendable {
         }
     }
 
-    /// A set of pushes with a queue, connections and a breaker of its own.
+    /// A set of pushes with its own queue, connections and breaker.
     package struct Route: Sendable {
         package enum Pushes: Sendable, Equatable {
             /// The pushes of apps, by bundle id.
             case apnTopics([String])
-            /// All pushes of a platform except those of routes with bundle ids.
+            /// All pushes for a platform, except for bundle ids that have a route.
             case platform(GorushPlatform)
         }
 
         /// The name in metrics, logs and the database.
         package var name: String
         package var pushes: Pushes
-        /// The route's gorush. Nil means the default one.
+        /// The route's gorush. Nil means the default gorush.
         package var endpoint: Endpoint?
-        /// The templates of its notifications. Nil means the platform's.
+        /// Its notifications' templates. Nil means the platform's.
         package var templates: NotificationTemplates?
 
         package init(name: String, pushes: Pushes, endpoint: Endpoint? = nil, templates: NotificationTemplates? = nil) {
@@ -72,19 +72,19 @@ package struct DeliveryConfiguration: Sendable {
         }
     }
 
-    /// The number of notifications in one POST.
+    /// How many notifications a POST contains.
     package enum BatchMode: String, Sendable, CaseIterable {
         /// Means `single`.
         case automatic = "auto"
-        /// One device per request: only then does gorush report every failure (GORUSH.md §2.4 d).
+        /// A single device per request, because only then does gorush report every failure (GORUSH.md §2.4 d).
         case single
         /// All due notifications, up to gorush's limit. A few failures in a thousand count as sent.
         case batch
     }
 
-    /// The gorush of all routes that name no other.
+    /// The gorush for all routes that don't set their own.
     package var endpoint: Endpoint
-    /// The routes in addition to `ios` and `android`, which always exist for the remaining pushes of each platform.
+    /// The routes in addition to `ios` and `android`, which always exist for each platform's remaining pushes.
     package var routes: [Route] = []
     package var dataFormat = GorushDataFormat.rfc71
     package var ios = NotificationTemplates()
@@ -93,21 +93,22 @@ package struct DeliveryConfiguration: Sendable {
     /// The number of bytes of which each payload for Apple or Google is a multiple, so that they do not see how long a message is, or 0 for
     /// no padding.
     package var padPayload = 0
-    /// The timeout of a POST. gorush waits up to 60 s for Apple, and Google's client as long (GORUSH.md §2.5).
+    /// A POST's timeout. gorush waits up to 60 s for Apple, and Google's client as long (GORUSH.md §2.5).
     package var timeout = Duration.seconds(60)
-    /// The timeout of a probe. gorush responds to it without Apple or Google.
+    /// A probe's timeout. gorush responds to probes without Apple or Google.
     package var probeTimeout = Duration.seconds(5)
     /// The maximum number of a route's requests in flight. ``CongestionWindow`` decides how many of them are used.
     package var maximumRequestsInFlight = 256
     /// The maximum number of notifications in a request. gorush may have a lower limit.
     package var maximumNotificationsPerRequest = 100
-    /// The maximum number of a route's notifications in flight. gorush's queue may lower it.
+    /// How many notifications a route may have in flight. gorush's queue may lower this limit.
     package var maximumNotificationsInFlight = 1_000
     /// The maximum number of pushes that wait for a route. Further pushes are refused.
     package var maximumQueuedPushCount = ProtocolLimits.maximumQueuedPushCount
     /// The time after its acceptance at which a push expires.
     package var lifetime = ProtocolLimits.pushLifetime
-    /// Bundle ids of the operator's apps, in addition to those of routes. If Apple refuses one, the configuration is at fault.
+    /// Bundle ids of the operator's apps that aren't set for a route. If Apple refuses a bundle id that is set here or there, the
+    /// configuration is at fault.
     package var knownBundleIDs: Set<String> = []
     /// The time for attempts in flight to finish at a shutdown.
     package var drainLimit = Duration.seconds(10)
@@ -132,13 +133,13 @@ extension DeliveryConfiguration {
         }
     }
 
-    /// All routes, those for the remaining pushes of each platform last. The first of two routes with one name counts.
+    /// All routes, with the routes for each platform's remaining pushes last. If two routes have the same name, the first counts.
     package var allRoutes: [Route] {
         var names: Set<String> = []
         var all = routes.filter { names.insert($0.name).inserted }
         for (name, platform) in [("ios", GorushPlatform.ios), ("android", .android)]
         where !all.contains(where: { $0.pushes == .platform(platform) }) {
-            // Every push needs a route, even if the operator has given the name to another.
+            // Every push needs a route, even if the operator has given its name to another route.
             var route = Route(name: name, pushes: .platform(platform))
             while !names.insert(route.name).inserted { route.name += "-rest" }
             all.append(route)
@@ -146,7 +147,7 @@ extension DeliveryConfiguration {
         return all
     }
 
-    /// The routes by token type and bundle id, for the outbox. The first of two routes with one bundle id or platform counts.
+    /// The routes by token type and bundle id, for the outbox. If two routes have the same bundle id or platform, the first counts.
     var assignments: Set<RouteAssignment> {
         var taken: Set<[String]> = []
         let all = allRoutes.flatMap { route in

@@ -6,10 +6,10 @@ import ServiceLifecycle
 package import Store
 import Tasks
 
-/// Posts the accepted pushes of the outbox to gorush and records their outcomes (RELIABILITY.md I1, I2).
+/// Posts the accepted pushes in the outbox to gorush and records their outcomes (RELIABILITY.md I1, I2).
 ///
 /// Routes are independent of each other. A route leases a push before it posts it. After a crash the outcome of leased pushes is unknown,
-/// and the server posts them again under the same collapse identifier: a second notification is better than none.
+/// so they are posted again under the same collapse identifier. A second notification is better than none.
 package final class DeliveryLoop: Service {
     private let outbox: any PushOutbox
     private let configuration: DeliveryConfiguration
@@ -53,14 +53,14 @@ package final class DeliveryLoop: Service {
         for route in routes { route.wake() }
     }
 
-    /// Returns the time until which nothing happens without a call of ``wake()``, or nil while work is in progress. Both times count from
-    /// the creation of the delivery.
+    /// Returns the time until which nothing happens unless ``wake()`` is called, or nil while work is in progress. Both times count from
+    /// when the delivery was created.
     package func idleUntil(at now: Duration) -> Duration? {
         let ends = routes.map { $0.idleUntil(at: now) }
         return ends.contains(nil) ? nil : ends.compactMap(\.self).min()
     }
 
-    /// The states of the routes for operators, in the order of the settings.
+    /// The routes' states for operators, ordered as in the settings.
     package var reports: [RouteReport] { routes.map(\.report) }
 
     /// The reasons why pushes are not delivered, in words for an operator, or empty when all routes work.
@@ -76,7 +76,7 @@ package final class DeliveryLoop: Service {
     /// Whether every route has asked its gorush and may post to it, so that a target without a delivery is unused.
     package var confirmsDelivery: Bool { routes.allSatisfy { $0.status.mayPost } }
 
-    /// Sets the gauges of all routes. A gauge keeps its value if the outbox cannot be read.
+    /// Sets all routes' gauges. A gauge keeps its value if the outbox cannot be read.
     package func refreshMetrics() async {
         guard let counts = try? await outbox.queuedPushCounts() else { return }
         let refused = outbox.refusedPushCounts

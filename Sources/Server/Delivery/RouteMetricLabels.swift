@@ -73,7 +73,7 @@ enum GorushResult: String, MetricLabels {
     }
 }
 
-/// The reason of a failed attempt, or of a push that finished without one: a stored reason, without the words of Apple and Google.
+/// Why an attempt failed, or a push finished without an attempt: a stored reason, without what Apple or Google said.
 enum PushFailure: String, MetricLabels {
     case deadToken = "dead_token"
     case ambiguousToken = "ambiguous_token"

@@ -41,7 +41,7 @@ package struct RouteMetrics: Sendable {
         requestSeconds.record(duration)
     }
 
-    /// Counts the pushes of a plan that finish without an attempt.
+    /// Counts a plan's pushes that finish without an attempt.
     func count(_ plan: DeliveryPlan) {
         finished(.expired, .expired, by: plan.expired.count)
         finished(.withdrawn, .unregistered, by: plan.withdrawn.count)

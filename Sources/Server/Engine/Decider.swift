@@ -5,33 +5,34 @@ import StatusCrypto
 import Store
 import Wire
 
-/// The device of a canary without a phone.
+/// The device that a canary without a phone registers.
 package enum CanaryDevice {
     package static let token = DeviceToken("canary")
 }
 
-/// Decides the messages of a batch one after another, from the loaded facts. It performs no I/O.
+/// Decides a batch's messages in order, from the loaded facts. It does not perform I/O.
 ///
-/// The rules of the protocol are in PushProtocol. The decider calls them with the facts of a batch and turns their results into changes of
-/// the batch and replies.
+/// The protocol's rules are in PushProtocol. The decider calls them with a batch's facts and turns their results into changes to the batch
+/// and replies.
 struct Decider: Sendable {
     let serverKey: FixedBytes<33>
     let registrationPolicy: RegistrationPolicy
     /// Whether the server discards accepted pushes permanently, because no gorush is configured.
     let isDryRun: Bool
-    /// The hash of the key of the canaries; nil if none can exist.
+    /// The canaries' key hash, or nil if no canary can exist.
     ///
-    /// Only servers of this database can sign with it. It registers on a retiring server too, because a stopped canary is unregistered.
+    /// Only servers on this database can sign with the key. It may register on a retiring server too, because a stopped canary is
+    /// unregistered.
     var canaryKeyHash: Digest64?
 
-    /// The consequences of a decision, once it is durable.
+    /// What follows from a decision, once it is durable.
     struct Outcome: Sendable {
         var category: MessageOutcome
         var reply: PendingReply?
         var acceptedPushCount = 0
         /// The number of accepted pushes that were coalesced with others.
         var coalescedPushCount = 0
-        /// The check or limit by which a registration was rejected, for the log; nil otherwise.
+        /// The check or limit by which a registration was rejected, for the log, or nil.
         var rejection: String?
         /// The credits that the decision spends.
         var spendings: [Allowances.Spending] = []
@@ -140,7 +141,7 @@ struct Decider: Sendable {
         return outcome
     }
 
-    /// Supersedes older replies to the installation of a registration that could not be stored, so that its INTERNAL_ERROR is the last.
+    /// If a registration could not be stored, supersedes older replies to its installation, so that its INTERNAL_ERROR is the last reply.
     func supersede(_ message: OpenedEnvelope, with reply: PendingReply, in batch: inout DecidedBatch) {
         guard case .message(.registration(let registration), _) = message.content, let installation = registration.installation,
             RegistrationRules.supersedes(registration.facts, stored: batch.facts.versions[installation])
@@ -175,8 +176,8 @@ struct Decider: Sendable {
     private func decide(
         _ request: PushNotificationRequest, of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
     ) -> Outcome {
-        // The server wrote the stored response. If it is unreadable, the request is decided again: the deduplication keys still prevent
-        // a second push.
+        // The stored response is our own, but if it can't be read, the request is decided again. The deduplication keys still prevent a
+        // second push.
         let earlier = batch.facts.responses[origin.messageID].flatMap { try? PushNotificationResponse.decode($0) }
         guard !PushRules.isHandledElsewhere(request, earlier: earlier) else {
             batch.decide(id, as: .silent)
@@ -200,10 +201,10 @@ struct Decider: Sendable {
         return outcome
     }
 
-    /// Adds a push to the outbox, due now if the bucket of its target has a credit.
+    /// Adds a push to the outbox, due now if its target's bucket has a credit.
     ///
-    /// The server coalesces pushes beyond the bucket into one push per type, due when the next credit arrives. This limits how often a
-    /// phone rings. The reply to the sender does not show it (PROTOCOL.md §9).
+    /// Pushes beyond the bucket are coalesced into a single push per type, due when the next credit arrives. This limits how often a phone
+    /// rings. The reply to the sender does not show it (PROTOCOL.md §9).
     private func enqueue(_ push: AcceptedPush, of id: Int64, in batch: inout DecidedBatch, _ outcome: inout Outcome) {
         guard !isDryRun, !isToCanary(push) else { return batch.enqueue(push, message: id, isDiscarded: true) }
         let isRateLimited = batch.facts.allowances.pushCount(to: push.target) == 0
@@ -235,7 +236,7 @@ struct Decider: Sendable {
     private func internalErrorReply(to message: OpenedEnvelope) -> PendingReply? {
         switch message.content {
         case .message(.registration(let registration), let origin):
-            // The server discards a registration that it cannot decrypt, whatever the state of the store.
+            // A registration that cannot be decrypted is discarded, whether the store works or not.
             if case .undecryptable = registration.facts.content { return nil }
             let response = RegistrationRules.internalErrorResponse(requestID: registration.requestID)
             var reply = PendingReply(
@@ -258,7 +259,7 @@ extension OpenedEnvelope.Registration {
 }
 
 extension OpenedEnvelope {
-    /// The outcome if the message is above the age limit of its type, which only queries and push requests have.
+    /// The outcome if the message is too old for its type. Only queries and push requests have an age limit.
     fileprivate var tooOld: MessageOutcome {
         if case .message(.query, _) = content { .queryTooOld } else { .pushRequestTooOld }
     }

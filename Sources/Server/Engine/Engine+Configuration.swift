@@ -9,28 +9,29 @@ extension Engine {
         package var registrationPolicy: RegistrationPolicy
         /// Whether the server discards accepted pushes permanently, because no gorush is configured.
         package var isDryRun: Bool
-        /// The hash of the key of the canaries, whichever server of the database runs one; nil if none can exist.
+        /// The key hash that canaries on all servers of this database share, or nil if no canary can exist.
         package var canaryKeyHash: Digest64?
-        /// The number of workers that open messages, one for each core.
+        /// How many workers open messages: a worker for each core.
         package var workerCount: Int
         /// Whether replies to queries and push requests are published again after 1.5 s and 4 s, for clients that subscribe late.
         package var echoesReplies: Bool
-        /// The maximum number of messages in memory before their decision: at some kilobytes each a few megabytes, and seconds of work.
+        /// The maximum number of messages in memory before their decision. They take a few megabytes, and seconds of work.
         package var maximumIntakeCount: Int
-        /// The maximum bytes of their envelopes: a full intake of ordinary messages, or 32 of the longest. Opened and decoded, messages
-        /// take about three times that memory, which a small machine has.
+        /// How large their envelopes may be together: a full intake of ordinary messages, or 32 of maximum length. Opened and decoded,
+        /// messages take about three times that memory, which a small machine has.
         package var maximumIntakeByteCount: Int
         /// The maximum number of replies in memory. Further replies wait in the database.
         package var maximumReplyCount: Int
-        /// The maximum bytes of the payloads of replies in memory. Further replies wait in the database.
+        /// How large the payloads of replies in memory may be together. Further replies wait in the database.
         package var maximumReplyByteCount: Int
-        /// The maximum bytes of replies and echoes per second: the measured maximum of a go-waku node, 8,000 POSTs of one kilobyte.
+        /// At most so many bytes of replies and echoes are published per second. go-waku managed at most 8,000 POSTs of a kilobyte when it
+        /// was measured.
         package var replyBytesPerSecond: Int
         /// The time for which a shutdown waits for work in progress. Unfinished messages stay recorded.
         package var drainLimit: Duration
         /// The time for which a shutdown first waits for the transport, because a node's response may be outstanding.
         package var transportLimit: Duration
-        /// Derives the key of a query topic, on a thread of its own.
+        /// Derives a query topic's key, on a separate thread.
         package var deriveTopicKey: @Sendable (TopicName) -> SymmetricKey
 
         package init(

@@ -12,12 +12,12 @@ package import Transport
 import Wire
 import Workers
 
-/// The pipeline of the server: record → open → decide → commit → reply (docs/ARCHITECTURE.md, "Message path").
+/// The server's pipeline: record → open → decide → commit → reply (docs/ARCHITECTURE.md, "Message path").
 ///
 /// A transport passes envelopes in through `EnvelopeReceiver`. The engine records each envelope before anything acts on it. After a crash
 /// the next start resumes every message whose decision or reply is missing.
 package final class Engine: Service, EnvelopeReceiver {
-    /// The maximum size of a payload: 1 MiB, the network's limit for a message (WAKU_REST.md §2.2).
+    /// How large a payload may be: 1 MiB, the network's limit for a message (WAKU_REST.md §2.2).
     package static let maximumPayloadByteCount = 1 << 20
     /// The interval between deletions of old rows.
     private static let pruneInterval = Duration.seconds(60)
@@ -31,9 +31,9 @@ package final class Engine: Service, EnvelopeReceiver {
     /// Whether the delivery learns which pushes Apple and Google accept. Without that, the engine cannot tell whether a registration is
     /// unused.
     private let confirmsDelivery: @Sendable () -> Bool
-    /// The time and the reason of the last rejection; nil if the engine has rejected no message.
+    /// When and why a message was last rejected, or nil if none was.
     private let lastOverload = Mutex<(time: Duration, reason: Overload)?>(nil)
-    /// The time at which the engine last recorded a new message; nil before the first one.
+    /// When the engine last recorded a new message, or nil if it hasn't yet.
     private let lastRecordedAt = Mutex<Timestamp?>(nil)
     private let unreadableShare = Mutex(UnreadableShare())
     private let topicKeys: TopicKeys
@@ -45,9 +45,9 @@ package final class Engine: Service, EnvelopeReceiver {
     private let onAcceptedPushes: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - directory: The topics of the server. The delivery has the same directory, because it unregisters dead devices.
-    ///   - confirmsDelivery: Whether the delivery learns which pushes Apple and Google accept. Without that, the engine removes no unused
-    ///     registrations.
+    ///   - directory: The server's topics. The delivery has the same directory, because it unregisters dead devices.
+    ///   - confirmsDelivery: Whether the delivery learns which pushes Apple and Google accept. Without that, the engine doesn't remove
+    ///     unused registrations.
     ///   - onAcceptedPushes: Called after each commit that added pushes to the outbox.
     package init(
         configuration: Configuration, store: any PushStore, directory: TopicDirectory, transport: any MessageTransport,
@@ -64,7 +64,7 @@ package final class Engine: Service, EnvelopeReceiver {
             serverKey: identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
             isDryRun: configuration.isDryRun, canaryKeyHash: configuration.canaryKeyHash)
 
-        // The last stage is created first, because each stage knows the next one only.
+        // The last stage is created first, because each stage only knows the next stage.
         let admission = Admission(limits: configuration.admissionLimits)
         self.admission = admission
         context = EngineContext(store: store, clock: clock, wallClock: wallClock, logger: logger, admission: admission)
@@ -78,9 +78,9 @@ package final class Engine: Service, EnvelopeReceiver {
         openStage = OpenStage(opener: Opener(identity: identity), keys: topicKeys, context: context, from: admission, to: commitStage)
     }
 
-    /// Resumes the unfinished messages of the last run, and receives messages until the transport stops; then drains.
+    /// Resumes the last run's unfinished messages, receives messages until the transport stops, and then drains.
     ///
-    /// - Throws: `StoreError` if the unfinished rows cannot be read; the error of the transport if that fails.
+    /// - Throws: `StoreError` if the unfinished rows cannot be read. The transport's error if that fails.
     package func run() async throws {
         try await findUnfinished()
         try await withTaskGroup(of: Void.self) { stages in
@@ -99,7 +99,7 @@ package final class Engine: Service, EnvelopeReceiver {
 
     /// Runs the tasks that bring work to the stages until the transport stops.
     ///
-    /// - Returns: The result of the transport.
+    /// - Returns: How the transport ended.
     private func beginWork() async -> Result<Void, any Error> {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.messageReader(.undecided) { await self.admission.nextRows(.undecided, maximumCount: $0) }.run() }
@@ -176,8 +176,8 @@ package final class Engine: Service, EnvelopeReceiver {
         guard !wanted.isEmpty else { return }
         let permit = try admit(wanted.map(\.envelope), origin)
         let now = context.wallClock.now()
-        // The keys are read in parallel, because the commit of the rows takes longer. If that read fails, the open stage returns the
-        // messages to the journal, and their re-read loads the keys.
+        // The keys are read in parallel, because committing the rows takes longer. If that read fails, the open stage returns the messages
+        // to the journal, and their re-read loads the keys.
         async let keys: Void = topicKeys.load(wanted.flatMap(\.addressees.subscribers))
         let ids: [Int64?]
         do {
@@ -214,7 +214,7 @@ package final class Engine: Service, EnvelopeReceiver {
         }
     }
 
-    /// Returns when half of the intake is free, or when the task is cancelled.
+    /// Returns when half the intake is free, or when the task is cancelled.
     package func waitForCapacity() async { await admission.wait { $0.freeCount > 0 } }
 
     /// The number of messages and replies in memory, plus published replies that are not marked yet.
@@ -239,7 +239,7 @@ package final class Engine: Service, EnvelopeReceiver {
     /// Returns when every admitted message is decided, or when the task is cancelled. Messages that wait for a topic key do not count.
     package func waitUntilDecided() async { await admission.wait(until: \.isDecided) }
 
-    /// The time since the engine last recorded a new message; nil before the first one.
+    /// The time since the engine last recorded a new message, or nil if it hasn't yet.
     package var lastMessageAge: Duration? {
         lastRecordedAt.withLock(\.self).map { max(.zero, $0.duration(to: context.wallClock.now())) }
     }
@@ -254,10 +254,10 @@ package final class Engine: Service, EnvelopeReceiver {
         try await context.storeHealth.timing { _ in try await context.store.probe() }
     }
 
-    /// Counts an error of the store that another part of the server has met.
+    /// Counts a store error that another part of the server has met.
     package func countStoreFailure() { context.storeHealth.count() }
 
-    /// The reasons why the engine cannot accept messages; empty while it works.
+    /// The reasons why the engine cannot accept messages, or empty while it works.
     package var healthIssues: [String] {
         (context.storeHealth.isAway ? ["the store could not be written"] : [])
             + (context.storeHealth.isBehind
@@ -270,13 +270,13 @@ package final class Engine: Service, EnvelopeReceiver {
         return ["messages were rejected in the last minute: \(reason) (\(reason.rawValue))"]
     }
 
-    /// The warning about messages that wait for rows which another session of the database holds; nil without such.
+    /// The warning about messages that wait for rows which another database session holds, or nil if there are none.
     package var lockWarning: String? {
         let count = commitStage.blockedCount
         return count > 0 ? "\(count) messages wait for rows of the database that another session holds" : nil
     }
 
-    /// The warning about clients whose messages the server cannot read; nil without such.
+    /// The warning about clients whose messages the server cannot read, or nil if there are none.
     package var versionWarning: String? {
         unreadableShare.withLock { $0.excess(at: context.time.elapsed()) }.map { unreadable, readable in
             """
@@ -286,7 +286,7 @@ package final class Engine: Service, EnvelopeReceiver {
         }
     }
 
-    /// Logs the start and the end of the condition of ``versionWarning``.
+    /// Logs when ``versionWarning`` starts and ends.
     private func logVersions(_ hadExcess: inout Bool) {
         let excess = unreadableShare.withLock { $0.excess(at: context.time.elapsed()) }
         guard hadExcess != (excess != nil) else { return }
@@ -343,7 +343,7 @@ package final class Engine: Service, EnvelopeReceiver {
                 return messages
             },
             enter: { [admission, replyStage, onAcceptedPushes] messages, rows in
-                // The others have a decision, perhaps by a commit that seemed to fail. Their stored replies are published.
+                // The remaining rows are decided, perhaps by a commit that seemed to fail. Their stored replies are published.
                 let decided = Set(rows).subtracting(messages.map(\.id))
                 if !decided.isEmpty {
                     replyStage.store(Array(decided))
@@ -364,10 +364,10 @@ package final class Engine: Service, EnvelopeReceiver {
             context: context)
     }
 
-    /// Waits for the work in progress, at most ``Configuration/drainLimit``; then stops the stages.
+    /// Waits for the work in progress, at most ``Configuration/drainLimit``, and then stops the stages.
     private func drain() async {
         replyStage.drain()
-        // If the database is unreachable, the other servers take what this one does not.
+        // If the database is unreachable, other servers take over what this server leaves.
         try? await context.store.cluster?.stopReceiving()
         _ = await withTimeout(configuration.drainLimit, clock: context.clock) {
             await self.admission.wait(until: \.isIdle)
@@ -399,9 +399,10 @@ package final class Engine: Service, EnvelopeReceiver {
         }
     }
 
-    /// Unregisters installations that have neither registered nor received a push within the policy's lifetime, a limited number per call.
+    /// Unregisters installations that have neither registered nor received a push within the policy's lifetime, a limited number in each
+    /// call.
     ///
-    /// - Parameter row: The row after which the store continues its search; 0 starts at the first.
+    /// - Parameter row: The row after which the store continues its search, or 0 to start with the first.
     /// - Returns: The row after which the next call continues.
     private func unregisterUnused(after row: Int64) async throws -> Int64 {
         let now = context.wallClock.now()

@@ -24,15 +24,15 @@ struct EngineContext: Sendable {
         storeHealth = StoreHealth(time: time, logger: logger) { isAway in admission.pause(isAway) }
     }
 
-    /// Returns messages to the journal, where they wait until the admission reads them again. Every stage has this one way back.
+    /// Returns messages to the journal, where they wait until the admission reads them again. All stages use this way back.
     ///
-    /// Call it before the permits of the messages end, so that the engine never looks idle in between.
+    /// Call it before the messages' permits end, so that the engine never looks idle in between.
     func giveBack(_ rows: [Int64], _ reason: AdmissionTable.Reason = .undecided) { admission.wait(rows, reason) }
 
     /// Commits work in a single transaction, and reports the result to ``storeHealth``, the metrics and the log.
     ///
     /// - Parameter hasWritten: Whether a piece of work has certainly changed the database.
-    /// - Returns: The outcome of each piece of work in the same order: the result of `decide`, or the store's error.
+    /// - Returns: For each piece of work, in the same order, what `decide` returned, or the store's error.
     func commit<Work: Sendable, Outcome: Sendable>(
         _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
         deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome, hasWritten: (Work, Outcome) -> Bool
@@ -40,7 +40,7 @@ struct EngineContext: Sendable {
         let (attempt, committed) = await storeHealth.timing {
             ($0, await store.commit(work, at: now, loading: lookups, deciding: decide))
         }
-        // Work of another server is no failure of the store.
+        // If another server owns the work, the store has not failed.
         let errors = committed.outcomes.compactMap(\.error).filter { !$0.isTaken }
         let error = errors.first(where: \.isOfWholeStore) ?? errors.first
         let isProof = zip(work, committed.outcomes).contains { work, outcome in
@@ -57,7 +57,7 @@ struct EngineContext: Sendable {
 }
 
 extension Error {
-    /// Whether the message has a decision already, or another server owns it, so that this server has nothing left to do.
+    /// Whether the message is already decided, or another server owns it, so that nothing is left to do here.
     var isTaken: Bool { self as? StoreError == .alreadyDecided }
 }
 

@@ -36,7 +36,7 @@ enum EnvelopeResult: String, MetricLabels {
     case shedMessageCount = "shed_message_count"
     case shedByteCount = "shed_byte_count"
     case shedHistory = "shed_history"
-    /// The envelope's version is not one that the server reads.
+    /// The envelope has a version that this server cannot read.
     case unsupportedVersion = "unsupported_version"
 
     static let labelNames = ["result"]
@@ -50,7 +50,7 @@ enum EnvelopeResult: String, MetricLabels {
     }
 }
 
-/// The kind and the result of a decided message. The set is fixed: a label never contains text of a peer.
+/// A decided message's kind and result. The set is fixed, so a label never contains text from a peer.
 enum MessageOutcome: String, MetricLabels {
     case registered = "registration registered"
     case unregistered = "registration unregistered"
@@ -71,14 +71,14 @@ enum MessageOutcome: String, MetricLabels {
     case queryRepeated = "query repeated"
     /// The budget of response bytes is used up for the queried keys.
     case queryLimited = "query limited"
-    /// A backfilled query above the age limit of its type.
+    /// A backfilled query that was already too old.
     case queryTooOld = "query too_old"
     case queryInternalError = "query internal_error"
     case pushRequest = "push_request decided"
     case pushRequestWithoutID = "push_request without_id"
     /// A push request that another server with the same key handled before an import.
     case pushRequestHandledElsewhere = "push_request handled_elsewhere"
-    /// A backfilled push request above the age limit of its type.
+    /// A backfilled push request that was already too old.
     case pushRequestTooOld = "push_request too_old"
     case pushRequestInternalError = "push_request internal_error"
     case notForUs = "other not_for_us"
@@ -91,7 +91,7 @@ enum MessageOutcome: String, MetricLabels {
     var labelValues: [String] { rawValue.split(separator: " ").map(String.init) }
 }
 
-/// The kind of the request that a reply belongs to.
+/// The kind of request that a reply belongs to.
 enum ReplyKind: String, MetricLabels {
     case registration
     case query
@@ -109,13 +109,13 @@ enum ReplyKind: String, MetricLabels {
     }
 }
 
-/// The outcome of an attempt to publish a reply.
+/// What became of an attempt to publish a reply.
 struct ReplyOutcome: MetricLabels {
     enum Name: String, CaseIterable {
         case published
         /// The attempt failed and is retried.
         case failed
-        /// A newer registration of the same installation was decided first. Only replies to registrations have this outcome.
+        /// A newer registration by the same installation was decided first. Only replies to registrations have this outcome.
         case superseded
     }
 

@@ -21,8 +21,8 @@ struct RecordedMessage: Sendable, Identifiable {
 }
 
 extension RecordedMessage {
-    /// The time from which the message ages: its arrival, if it has waited in the journal. Else the sender's time of a backfilled message,
-    /// or nil for a live message, or one without a time.
+    /// The time from which the message ages. If it has waited in the journal, it ages from its arrival. Otherwise a backfilled message ages
+    /// from the sender's time, and a live message, or a message without a time, does not age (nil).
     var agesSince: Timestamp? {
         guard !isReadAgain else { return receivedAt }
         guard origin == .backfilled, let nanoseconds = envelope.message.timestamp, nanoseconds != 0 else { return nil }
@@ -30,11 +30,11 @@ extension RecordedMessage {
     }
 }
 
-/// An envelope's content, with the results of all cryptographic checks.
+/// An envelope's content after all cryptographic checks, with their results.
 struct OpenedEnvelope: Sendable {
     enum Body: Sendable {
         case registration(Registration)
-        /// The hashes of the queried keys.
+        /// The queried keys' hashes.
         case query([Digest64])
         case push(PushNotificationRequest)
     }
@@ -47,29 +47,29 @@ struct OpenedEnvelope: Sendable {
 
     struct Registration: Sendable {
         var facts: RegistrationInput
-        /// shake256 of the encrypted payload.
+        /// shake256 over the encrypted payload.
         var requestID: Digest64
-        /// shake256 of the sender's compressed key.
+        /// shake256 over the sender's compressed key.
         var keyHash: Digest64
         var topics: QueryTopics
-        /// The bytes of the encrypted payload.
+        /// How long the encrypted payload is.
         var byteCount = 0
     }
 
-    /// A message's sender, who receives the reply, and the id and pubsub topic of the message.
+    /// A message's sender, who receives the reply, and the message's id and pubsub topic.
     struct Origin: Sendable {
         var sender: PublicKey
         /// Status message id.
         var messageID: Digest32
         var pubsubTopic: String
-        /// The time at which the message, or the last of its segments, arrived.
+        /// When the message, or its last segment, arrived.
         var receivedAt: Timestamp
     }
 
     var id: Int64
-    /// Rows of the message's other segments, which share its decision.
+    /// The rows of its other segments, which share its decision.
     var segments: [Int64] = []
-    /// The time from which the message ages, or nil for a live message, which has no age limit.
+    /// The time from which the message ages, or nil if it does not age, like a live message.
     var agesSince: Timestamp?
     var content: Content
 

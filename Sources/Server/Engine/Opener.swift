@@ -5,7 +5,7 @@ import StatusCrypto
 import Store
 import Wire
 
-/// Decrypts an envelope and performs all cryptographic checks of its message. It needs no store and no clock.
+/// Decrypts an envelope and checks its message's signatures, without a store or a clock.
 struct Opener: Sendable {
     let identity: PrivateKey
 
@@ -23,9 +23,9 @@ struct Opener: Sendable {
         try? RFC26.openSymmetric(message.envelope.message.payload, with: topicKey)
     }
 
-    /// Decodes a message by its type, whatever topic it arrived on (PROTOCOL.md §2).
+    /// Decodes a message by its type, no matter on which topic it arrived (PROTOCOL.md §2).
     ///
-    /// - Parameter data: The content of the frame, or of all segments of the message.
+    /// - Parameter data: The frame's content, or the content of all the message's segments.
     func interpret(_ data: [UInt8], of message: RecordedMessage) -> OpenedEnvelope {
         guard let metadata = try? ApplicationMetadata.open(data) else {
             return .dropped(message.id)
@@ -70,7 +70,7 @@ struct Opener: Sendable {
     }
 
     private func isGranted(_ content: PushNotificationRegistration, by client: PublicKey) -> Bool {
-        // The rules ignore the grant of an unregistration, so its public key is not recovered.
+        // The rules ignore an unregistration's grant, so its public key is not recovered.
         guard !content.unregister, let grant = Signature(content.grant) else { return false }
         return grant.isBy(client, Grant.digest(client: client, server: identity.publicKey, accessToken: content.accessToken))
     }

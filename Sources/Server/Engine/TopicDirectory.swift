@@ -6,10 +6,10 @@ import Synchronization
 
 /// The topics that the server subscribes to: its personal and its partitioned topic, and both query topics of each registration.
 ///
-/// The engine adds a new registration's topics before it publishes the reply. Each installation has its own entries, so the topics of an
-/// owner remain until the last installation unregisters (PROTOCOL.md §2 and §7).
+/// The engine adds a new registration's topics before it publishes the reply. Each installation has its own entries, so an owner's topics
+/// remain until the last installation unregisters (PROTOCOL.md §2 and §7).
 package final class TopicDirectory: Sendable {
-    /// The server's personal and partitioned topic, whose messages are encrypted with the server key.
+    /// The personal and the partitioned topic, whose messages are encrypted with the server key.
     private let own: [Topic]
     private let table: Mutex<TopicTable>
 
@@ -66,7 +66,7 @@ package final class TopicDirectory: Sendable {
         }
     }
 
-    /// Adds the topics of registrations that a command of the operator restored.
+    /// Adds the topics of registrations that an operator has restored, or that were registered with another server on the same database.
     package func add(_ registrations: [ChangedRegistration]) {
         for changed in registrations { add(registration: changed.registration, topics: changed.topics) }
     }
@@ -77,7 +77,7 @@ package final class TopicDirectory: Sendable {
     /// the live registrations from the store afterwards, and adds their topics again.
     package func remove(_ registrations: [ChangedRegistration], unlessLiveIn store: any PushStore) async {
         for changed in registrations { remove(registration: changed.registration, topics: changed.topics) }
-        // If the read fails, all topics are added again. A superfluous topic costs a few decryptions, but a missing one loses messages.
+        // If the read fails, all topics are added again. A superfluous topic costs a few decryptions, but a missing topic loses messages.
         add((try? await store.liveTopics(of: registrations.map(\.registration))) ?? registrations)
     }
 

@@ -7,15 +7,15 @@ import Synchronization
 import Tasks
 import Workers
 
-/// The symmetric keys of query topics. The server derives a key when the first message arrives on its topic, and stores it.
+/// The symmetric keys of query topics. A key is derived and stored when the first message arrives on its topic.
 ///
-/// A derivation takes about 13 ms of a core (PBKDF2 with 65,356 iterations, PROTOCOL.md §2), so untrusted clients could use up a second
-/// with a few messages on unused topics. Therefore derivations run outside the pipeline, one at a time on a thread of low priority.
+/// A derivation takes a core about 13 ms (PBKDF2 with 65,356 iterations, PROTOCOL.md §2), so untrusted clients could use up seconds with a
+/// few hundred messages on unused topics. Therefore derivations run outside the pipeline, singly, on a thread with low priority.
 final class TopicKeys: Sendable {
-    /// The state of a topic's key.
+    /// What is known about a topic's key.
     enum Entry: Sendable {
         case known(SymmetricKey)
-        /// The key was derived for no installation of the owner; all of them share the topic.
+        /// The key was not derived yet for any of the owner's installations, which share the topic.
         case notDerived(keyHash: Digest64)
         /// No registration has the topic.
         case ownerless
@@ -25,8 +25,8 @@ final class TopicKeys: Sendable {
     private static let maximumCachedCount = 20_000
 
     private let store: any PushStore
-    /// The entries by the row of the registration. The key hash would be the same for all installations of an owner, but reading it from
-    /// the store takes 60 µs a message. The store never reuses the row of an installation.
+    /// The entries by registration row. An owner's installations have the same key hash, but reading it from the store takes 60 µs a
+    /// message. The store never reuses an installation's row.
     private let cache = Mutex<[TopicTable.Subscriber: Entry]>([:])
     private let thread = WorkerPool(name: "topic-keys")
     private let compute: @Sendable (TopicName) -> SymmetricKey
@@ -36,17 +36,17 @@ final class TopicKeys: Sendable {
         compute = derive
     }
 
-    /// The entry in memory; nil if it was never loaded, or was evicted.
+    /// The entry in memory, or nil if it was never loaded, or was evicted.
     subscript(subscriber: TopicTable.Subscriber) -> Entry? {
         cache.withLock { $0[subscriber] }
     }
 
     /// The keys to try on a message on a query topic.
     struct Candidates: Sendable {
-        /// The derived keys without duplicates: all installations of an owner have the same key.
+        /// The derived keys. An owner's installations have the same key, which is listed only once.
         var keys: [SymmetricKey] = []
-        /// The first topic whose key is not derived; nil if all are. When that key is derived, the message is opened again, and a further
-        /// missing key is found.
+        /// The first topic whose key is not derived, or nil if all are. When that key is derived, the message is opened again, and a
+        /// further missing key is found.
         var missing: TopicKeyQueue.Topic?
     }
 
@@ -55,7 +55,7 @@ final class TopicKeys: Sendable {
     /// - Returns: nil if an entry is not in memory, because it was never loaded or was evicted.
     func candidates(of subscribers: [TopicTable.Subscriber]) -> Candidates? {
         var candidates = Candidates()
-        // Everyone can derive these keys from the public key of the owner, so a copy of the bytes reveals no secret.
+        // Everyone can derive these keys from the owner's public key, so copying the bytes doesn't reveal a secret.
         var seen: Set<FixedBytes<32>?> = []
         for subscriber in subscribers {
             switch self[subscriber] {
@@ -72,7 +72,7 @@ final class TopicKeys: Sendable {
         return candidates
     }
 
-    /// Loads the entries that are not in memory, in one read.
+    /// Loads the entries that are not in memory, in a single read.
     ///
     /// - Throws: `StoreError` or `CancellationError` if the read fails.
     func load(_ subscribers: [TopicTable.Subscriber]) async throws {
@@ -83,8 +83,8 @@ final class TopicKeys: Sendable {
 
     /// Loads a key into memory. If the store does not have it, derives and saves it.
     ///
-    /// - Throws: `StoreError` if the key could not be saved; it is in memory then. `CancellationError` if the task was cancelled before the
-    ///   key was derived.
+    /// - Throws: `StoreError` if the key could not be saved, but then it is in memory. `CancellationError` if the task was cancelled before
+    ///   the key was derived.
     func derive(_ subscriber: TopicTable.Subscriber, ownedBy keyHash: Digest64) async throws {
         if case .known = self[subscriber] { return }
         if case .known(let key)? = try? await read([subscriber]).first { return keep(.known(key), of: subscriber) }

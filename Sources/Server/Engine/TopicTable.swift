@@ -1,14 +1,14 @@
 /// A multimap from 4-byte query topics to registrations, in two flat arrays.
 ///
 /// A million registrations have two million query topics, and about 116 pairs of them have the same four bytes (PROTOCOL.md §2). A slot has
-/// a topic in one array, and its subscriber in the other. The arrays use open addressing with linear probing, so entries with the same
-/// topic are in one probe run. The load is 7/10 after growing and at most 7/8, which is 13.7 to 17.2 bytes an entry.
+/// its topic in the first array, and its subscriber in the second. The arrays use open addressing with linear probing, so entries with the
+/// same topic are in the same probe run. The load is 7/10 after growing and at most 7/8, which is 13.7 to 17.2 bytes an entry.
 package struct TopicTable: Sendable {
-    /// A registration, and the form of its query topic.
+    /// A registration, with the form of its query topic.
     package struct Subscriber: Hashable, Sendable {
-        /// The row id of the registration, of at most 61 bits.
+        /// The registration's row id, of at most 61 bits.
         package var registration: Int64
-        /// Whether the topic name has the specification's `0x` prefix. The reference's name has none.
+        /// Whether the topic name has the specification's `0x` prefix. The reference's name doesn't.
         package var isPrefixed: Bool
 
         package init(registration: Int64, isPrefixed: Bool) {
@@ -16,7 +16,7 @@ package struct TopicTable: Sendable {
             self.isPrefixed = isPrefixed
         }
 
-        /// The word of a slot: the row id, the form, and a bit that no other slot has.
+        /// A slot's word: the row id, the form, and a bit that empty and removed slots don't have.
         fileprivate init(word: UInt64) {
             registration = Int64(bitPattern: word) >> 2
             isPrefixed = word & 2 != 0
@@ -29,7 +29,7 @@ package struct TopicTable: Sendable {
     private static let removed: UInt64 = 2
 
     private var topics: [UInt32]
-    /// The word of each slot's subscriber, ``empty`` or ``removed``.
+    /// Each slot's word for its subscriber, or ``empty`` or ``removed``.
     private var words: [UInt64]
     /// The number of slots that lengthen a probe run: entries and removed entries.
     private var usedCount = 0
@@ -93,7 +93,7 @@ package struct TopicTable: Sendable {
         }
     }
 
-    /// The slot at which the probe run of a topic begins. Topics are the first bytes of a hash, but a peer can choose names, so the
+    /// The slot at which a topic's probe run begins. Topics are the first bytes of a hash, but a peer can choose names, so the
     /// multiplication spreads them.
     private func home(of topic: UInt32) -> Int {
         let spread = (UInt64(topic) &* 0x9E37_79B9_7F4A_7C15) >> 32

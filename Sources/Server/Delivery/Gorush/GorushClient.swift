@@ -2,11 +2,11 @@ import Bytes
 import FoundationEssentials
 import HTTPClient
 
-/// Posts batches to one gorush (GORUSH.md).
+/// Posts batches to a gorush (GORUSH.md).
 struct GorushClient: HoldsSecret, Sendable {
-    /// The connections that are tried for a request. The second one serves if gorush has restarted or the first one is too old.
+    /// How many connections are tried for a request. The second connection helps if gorush has restarted or the first is too old.
     private static let connectionTryCount = 3
-    /// A hundred failures, from a full batch of one token each, take about 50 KB. A longer response counts as `GorushResponse.unknown`.
+    /// A hundred failures, from a full batch with a token each, take about 50 KB. A longer response counts as `GorushResponse.unknown`.
     private static let maximumAnswerByteCount = 1 << 20
 
     private let http: HTTPClient
@@ -16,7 +16,7 @@ struct GorushClient: HoldsSecret, Sendable {
     private let probeTimeout: Duration
     private let lanes = GorushLanes()
 
-    /// - Parameter probeTimeout: for the answer to a probe.
+    /// - Parameter probeTimeout: How long to wait for a probe's response.
     init(http: HTTPClient, endpoint: DeliveryConfiguration.Endpoint, probeTimeout: Duration) {
         self.http = http
         baseURL = endpoint.url.replacing(/\/+$/, with: "")
@@ -24,10 +24,10 @@ struct GorushClient: HoldsSecret, Sendable {
         self.probeTimeout = probeTimeout
     }
 
-    /// Posts one batch, at most once. An empty batch is accepted without a request.
+    /// Posts a batch, at most once. An empty batch is accepted without a request.
     ///
-    /// Nothing is posted over a connection before gorush's configuration was seen over it, because another gorush may listen there than
-    /// before: one in asynchronous mode would lose pushes that count as sent.
+    /// Nothing is posted over a connection before gorush's configuration was seen over it. Otherwise another gorush may listen there than
+    /// before, and in asynchronous mode it would lose pushes that count as sent.
     ///
     /// - Parameter notifications: at most gorush's `core.max_notification`. A larger batch is refused whole.
     func post(_ notifications: [GorushNotification], timeout: Duration) async -> GorushResponse {
@@ -52,9 +52,9 @@ struct GorushClient: HoldsSecret, Sendable {
     private static let keepAliveIssue =
         "gorush or a proxy closes each connection after one response; allow keep-alive, so that gorush is checked before each push"
 
-    /// Checks gorush over the connection of a lane.
+    /// Checks gorush over a lane's connection.
     ///
-    /// - Returns: The result of a request that must not be sent, or nil if it may.
+    /// - Returns: What counts as the response if the request must not be sent, or nil if it may be.
     private func check(_ lane: GorushLanes.Lane) async -> GorushResponse? {
         switch await probe(in: lane) {
         case .instance(let instance): instance.configurationFault.map { .unfit(issue: $0) }
@@ -64,7 +64,7 @@ struct GorushClient: HoldsSecret, Sendable {
         }
     }
 
-    /// Returns a request with pushes. In a lane it has the connection over which gorush was checked, or is not sent.
+    /// Returns a request with pushes. In a lane it is only sent over the connection over which gorush was checked.
     private func push(_ body: [UInt8], in lane: GorushLanes.Lane?, timeout: Duration) -> HTTPRequest {
         var request = HTTPRequest(
             method: .post, url: baseURL + "/api/push", headers: headers + [("Content-Type", "application/json")], body: body,
@@ -82,7 +82,7 @@ struct GorushClient: HoldsSecret, Sendable {
         return request
     }
 
-    /// The result of a request for gorush's configuration.
+    /// What a request for gorush's configuration found out.
     enum Probe: Sendable, Equatable {
         case instance(GorushInstance)
         /// gorush accepts pushes and does not show its configuration: many proxies forward pushes only.
@@ -93,7 +93,8 @@ struct GorushClient: HoldsSecret, Sendable {
         case unreachable(Unavailability)
     }
 
-    /// Requests gorush's configuration over a separate connection, because a kept connection may lead to another gorush than new ones.
+    /// Requests gorush's configuration over a separate connection, because a kept connection may lead to another gorush than a new
+    /// connection.
     func probe() async -> Probe { await probe(in: nil) }
 
     private func probe(in lane: GorushLanes.Lane?) async -> Probe {

@@ -1,12 +1,12 @@
-/// The values of the configuration that gorush shows at `/api/config`, as far as this server needs them.
+/// The values that this server needs from the configuration that gorush shows at `/api/config`.
 ///
 /// Whatever listens at gorush's address writes this text, so no library for YAML reads it: anchors, aliases, tags, nesting and typed
-/// numbers can stop or exhaust such a library. Go writes a section name at the start of a line and its settings below, one on each line:
+/// numbers can stop or exhaust such a library. Go writes a section's name at the start of a line and each of its settings on a line below:
 ///
 ///     core:
 ///       sync: true
 ///
-/// Deeper lines belong to settings that are not needed, and so does every line of another form.
+/// Deeper lines belong to settings that are not needed, and so does every line with another form.
 struct GorushConfigurationText: Sendable {
     /// The text has about 4 KB.
     static let maximumByteCount = 64 * 1_024
@@ -21,7 +21,7 @@ struct GorushConfigurationText: Sendable {
     init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.maximumByteCount else { return nil }
         var section = ""
-        /// The indentation of the section's settings, which is that of its first line.
+        /// How far the section's settings are indented: as far as the first of them.
         var depth: Int?
         for line in bytes.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
             let indentation = line.prefix { $0 == UInt8(ascii: " ") }.count
@@ -38,7 +38,7 @@ struct GorushConfigurationText: Sendable {
         }
     }
 
-    /// Returns name and value of a line `name: value`, or nil for a line of another form.
+    /// Returns name and value from a line `name: value`, or nil for any other line.
     private static func setting(_ line: ArraySlice<UInt8>) -> (name: String, value: String)? {
         let name = line.prefix(while: isOfName)
         let rest = line.dropFirst(name.count)

@@ -3,14 +3,14 @@ import JSON
 
 /// An entry of `logs`: a failed push (GORUSH.md §2.4).
 struct GorushFailure: Sendable, Equatable {
-    /// The texts of Apple, Google and Go are far shorter. The rest of a longer one is dropped.
+    /// Texts from Apple, Google and Go are far shorter. What goes beyond this is dropped.
     static let maximumErrorByteCount = 2_048
-    /// Longer ones cannot be a part of a notification that this server has posted.
+    /// Longer keys can't come from a notification that this server has posted.
     private static let maximumKeyByteCount = 8_192
 
-    /// The `notif_id` of the attempt, or nil if gorush has lost it.
+    /// The attempt's `notif_id`, or nil if gorush has lost it.
     var identifier: String?
-    /// Apple's or Google's reason, or the text of a network error, which contains the token: not for logs (GORUSH.md §2.4, §6).
+    /// Apple's or Google's reason, or a network error's text. It contains the token, so it must not be logged (GORUSH.md §2.4, §6).
     var error: String
     /// The device token, usually with stars in it (GORUSH.md §2.4). Nil or empty if gorush did not say.
     var token: DeviceToken?
@@ -21,7 +21,7 @@ struct GorushFailure: Sendable, Equatable {
         self.token = token
     }
 
-    /// Reads an entry. One without an error is not gorush's.
+    /// Reads an entry. An entry without an error is not gorush's.
     init(_ reader: inout JSONReader) throws(JSONError) {
         var (identifier, error, token): (String?, String?, String?)
         try reader.readObject { reader, key throws(JSONError) in

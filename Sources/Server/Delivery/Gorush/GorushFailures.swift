@@ -1,17 +1,17 @@
 import Bytes
 
-/// The failures of one notification, by device.
+/// A notification's failures, by device.
 struct GorushFailures: Sendable {
-    /// A failure and its position in `logs`. The last one about a device decides, because gorush may have tried several times.
+    /// A failure and its position in `logs`. A device's last failure decides, because gorush may have tried several times.
     private typealias Entry = (position: Int, failure: GorushFailure)
 
     private var byToken: [DeviceToken: Entry] = [:]
-    /// The last failure that concerns all devices, because it names none of them: the whole call to Google failed.
+    /// The last failure that concerns all devices, because it doesn't name any of them: the whole call to Google failed.
     private var ofAll: Entry?
 
     /// - Parameters:
-    ///   - failures: Those of the notification, in the order of gorush's response.
-    ///   - tokens: The devices of the notification. With only one, all failures concern it.
+    ///   - failures: The notification's failures, ordered as in gorush's response.
+    ///   - tokens: The notification's devices. A single device gets all failures.
     init(_ failures: [GorushFailure], of tokens: [DeviceToken]) {
         let known = tokens.count > 1 ? Set(tokens + tokens.map(Self.masked)) : []
         for (position, failure) in failures.enumerated() {
@@ -23,7 +23,7 @@ struct GorushFailures: Sendable {
         }
     }
 
-    /// Returns the failure of a device; nil if the push was sent to it.
+    /// Returns a device's failure, or nil if the push was sent to it.
     func failure(of token: DeviceToken) -> GorushFailure? {
         guard !byToken.isEmpty else { return ofAll?.failure }
         return [byToken[token], byToken[Self.masked(token)], ofAll].compactMap(\.self).max { $0.position < $1.position }?.failure

@@ -10,14 +10,14 @@ package enum GorushDataFormat: String, Sendable, CaseIterable {
     case statusGo = "status-go"
 }
 
-/// Pushes of one request that share a notification, and succeed or fail together.
+/// Pushes from the same request that share a notification, and succeed or fail together.
 struct GorushGroup: Sendable {
     /// FCM rejects a notification with more tokens (GORUSH.md §2.4 a).
     static let maximumPushCount = 500
 
     private let format: GorushDataFormat
     private let parts: SharedParts
-    /// The pushes in the order of the notification's tokens.
+    /// The pushes, ordered like the notification's tokens.
     private(set) var pushes: [QueuedPush] = []
     private var payloadByteCount: Int
 
@@ -27,15 +27,15 @@ struct GorushGroup: Sendable {
         payloadByteCount = parts.payloadByteCount
     }
 
-    /// Groups the pushes of one request. In `rfc71`, devices that share owner, platform, bundle id, template, chat and ciphertext share a
-    /// notification. Devices of different owners never do, because `data` lists the installations.
+    /// Groups pushes from the same request. In `rfc71`, devices that share owner, platform, bundle id, template, chat and ciphertext share
+    /// a notification. Devices of different owners never do, because `data` lists the installations.
     ///
     /// A group stays within ``maximumPushCount``, and within ``GorushPayload/maximumByteCount`` because each device gets all of `data`. A
-    /// ciphertext or chat id that is too long for any payload is left out (`"0x"`): a notification without them is better than none
+    /// ciphertext or chat id that is too long for any payload is left out (`"0x"`), because a notification without them is better than none
     /// (GORUSH.md §4).
     ///
-    /// - Parameter oneTokenEach: whether delivery must know about each device by itself (GORUSH.md §2.4 d). In `status-go` it always can.
-    /// - Returns: in the order of each group's first push. Every push is in exactly one.
+    /// - Parameter oneTokenEach: Whether delivery must know about each device by itself (GORUSH.md §2.4 d). In `status-go` it always can.
+    /// - Returns: The groups, ordered by their first push. Every push is in exactly one group.
     static func make(
         from pushes: some Sequence<QueuedPush>, format: GorushDataFormat, templates: NotificationTemplates, oneTokenEach: Bool
     ) -> [GorushGroup] {
@@ -100,7 +100,7 @@ extension GorushNotification.Content {
     }
 }
 
-/// The values that the devices of one notification share.
+/// The values that a notification's devices share.
 private struct SharedParts: Hashable {
     let publicKeyHash: Digest64
     let platform: GorushPlatform
@@ -108,7 +108,7 @@ private struct SharedParts: Hashable {
     let template: NotificationTemplate
     let chatID: [UInt8]
     let message: [UInt8]
-    /// The size of the payload without installation ids.
+    /// The payload's size without installation ids.
     let payloadByteCount: Int
 
     init(of push: AcceptedPush, format: GorushDataFormat, template: NotificationTemplate) {

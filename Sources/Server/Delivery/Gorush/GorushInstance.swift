@@ -1,7 +1,8 @@
 /// gorush's description of itself at `/api/config` (GORUSH.md §1, §13), under its own names. A value that it leaves out is nil.
 struct GorushInstance: Sendable, Equatable {
     struct Core: Sendable, Equatable {
-        /// Whether it responds once Apple or Google has responded. In async mode it responds at once and loses what it has in memory.
+        /// Whether it responds once Apple or Google has responded. In async mode it responds immediately, and can lose what it has in
+        /// memory.
         var sync: Bool?
         var max_notification: Int?
         var queue_num: Int?
@@ -24,7 +25,7 @@ struct GorushInstance: Sendable, Equatable {
     /// gorush's default, which it shows as 0 (GORUSH.md §2.6).
     static let defaultQueueCount = 8_192
 
-    /// Reads a configuration, or nil if the bytes are none.
+    /// Reads a configuration. Nil if the bytes are something else.
     init?(_ bytes: [UInt8]) {
         guard let text = GorushConfigurationText(bytes), text.has("core") else { return nil }
         core = Core(
@@ -36,11 +37,11 @@ struct GorushInstance: Sendable, Equatable {
 
     var maximumNotificationCount: Int? { core.max_notification.flatMap { $0 > 0 ? $0 : nil } }
 
-    /// The maximum number of notifications that wait in gorush. It loses further ones or never responds to them (GORUSH.md §0 facts 4 and
-    /// 5).
+    /// The maximum number of notifications that wait in gorush. It loses further notifications or never responds to them (GORUSH.md §0
+    /// facts 4 and 5).
     var queueCount: Int { core.queue_num.flatMap { $0 > 0 ? $0 : nil } ?? Self.defaultQueueCount }
 
-    /// Why the server posts nothing to this gorush: it would lose pushes that count as sent. The text names the line to change.
+    /// Why nothing is posted to this gorush: it would lose pushes that count as sent. The text names the line to change.
     var configurationFault: String? {
         switch core.sync {
         case true: break
@@ -58,7 +59,7 @@ struct GorushInstance: Sendable, Equatable {
     /// Whether a failure in its `logs` may have been followed by a success (GORUSH.md §2.4).
     var retriesItself: Bool { max(ios.max_retry ?? 0, android.max_retry ?? 0) > 0 }
 
-    /// Whether gorush sends pushes to the other environment of Apple. A gorush without iOS sends none.
+    /// Whether gorush sends pushes to Apple's other environment. False for a gorush without iOS.
     func contradicts(_ environment: DeliveryConfiguration.APNsEnvironment) -> Bool {
         guard ios.enabled == true, let isProduction = ios.production else { return false }
         return isProduction != (environment == .production)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The lanes for requests with pushes, each with a connection of its own.
+/// The lanes for requests with pushes, each with its own connection.
 final class GorushLanes: Sendable {
     struct Lane: Sendable {
         let number: Int
@@ -16,7 +16,7 @@ final class GorushLanes: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes an idle lane, or else a new one, for one request at a time.
+    /// Takes an idle lane, or else a new lane, for a single request at a time.
     func take() -> Lane {
         state.withLock { state in
             if let lane = state.idle.popLast() { return lane }

@@ -4,8 +4,8 @@ import Store
 extension GorushNotification {
     /// Creates the notification exactly as the gateway describes it: operators' templates apply to pushes of 71 only.
     ///
-    /// Android gets a `notification` only with a displayed text, because with one the app's code does not run in the background. A collapse
-    /// id would create one, so the notification has none.
+    /// Android gets a `notification` only if a text is displayed, because a `notification` keeps the app's code from running in the
+    /// background. A collapse id would add a `notification`, so it is left out.
     init(_ notification: GatewayNotification) {
         var template = NotificationTemplate()
         template.fields["priority"] = .text(notification.priority.rawValue)

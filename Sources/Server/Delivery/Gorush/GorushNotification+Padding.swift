@@ -2,13 +2,13 @@ import Bytes
 import StatusCrypto
 
 extension GorushNotification {
-    /// The name of the padding in `data`. Apps ignore it.
+    /// The padding's name in `data`. Apps ignore it.
     static let paddingName = "padding"
     /// What an empty padding adds to the payload: a comma, the quoted name, a colon and two quotes.
     private static let emptyPaddingByteCount = paddingName.utf8.count + 6
 
-    /// Adds text to `data` that brings the payload to a multiple of some bytes, so that Apple and Google do not see how long its message
-    /// is. A payload for which the next multiple is beyond their limit gets the limit.
+    /// Adds text to `data` that brings the payload to a multiple of a size, so that Apple and Google do not see how long its message is. A
+    /// payload for which the next multiple is beyond their limit gets the limit.
     ///
     /// - Parameter multiple: 0 adds nothing.
     mutating func pad(toMultipleOf multiple: Int) {

@@ -17,7 +17,7 @@ struct GorushNotification: HoldsSecret, Sendable, Equatable {
         case plain([String: String])
     }
 
-    /// The expiry of a notification as Unix seconds, and as seconds from now, at least 1.
+    /// When a notification expires, as Unix seconds, and as seconds from now, at least 1.
     struct Expiry: Sendable, Equatable {
         var unixSeconds: Int64
         var secondsLeft: Int64
@@ -31,22 +31,22 @@ struct GorushNotification: HoldsSecret, Sendable, Equatable {
     var topic: String?
     /// The displayed text. Nil means that the phone displays nothing.
     var text: PushText?
-    /// iOS: notifications of one name are grouped.
+    /// iOS groups notifications with the same name.
     var threadIdentifier: String?
     var data: Content
-    /// A phone shows the later of two notifications with the same one: APNs takes up to 64 bytes (GORUSH.md §3).
+    /// If two notifications have the same identifier, a phone shows the later notification. APNs takes up to 64 bytes (GORUSH.md §3).
     var collapseIdentifier: String?
     var expiry: Expiry?
-    /// Text in `data` that hides the size of the rest, or nil for none.
+    /// Text in `data` that hides how long the rest is. Nil turns padding off.
     var padding: String?
     /// The operator's fields.
     var template = NotificationTemplate()
 
-    /// The number that gorush adds to `counts` for the notification: one for each token, unless the platform is disabled there. A topic may
-    /// add one more, also for iOS, which no version promises (GORUSH.md §2.3).
+    /// The number that gorush adds to `counts` for the notification, by counting its tokens, unless the platform is disabled there. A topic
+    /// may add 1, also for iOS, but no version promises that (GORUSH.md §2.3).
     var expectedCount: Int { tokens.count }
 
-    /// The body of a POST: JSON in UTF-8, the keys in alphabetical order.
+    /// A POST's body: JSON in UTF-8, with sorted keys.
     static func body(_ notifications: [GorushNotification]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(1_024 * notifications.count)
@@ -64,7 +64,7 @@ struct GorushNotification: HoldsSecret, Sendable, Equatable {
         if let padding { data[Self.paddingName] = .text(padding) }
         if !data.isEmpty { members["data"] = .object(data) }
         if case .literal(let message)? = text { members["message"] = .text(message) }
-        // Each platform ignores the fields of the other (GORUSH.md §3).
+        // Platforms ignore each other's fields (GORUSH.md §3).
         switch platform {
         case .ios:
             if case .localizationKey(let key)? = text { members.set(.text(key), at: "alert", "loc-key") }

@@ -1,7 +1,7 @@
 import JSON
 import PushProtocol
 
-/// The size of the payload that APNs or FCM gets from gorush (GORUSH.md §4, §5), in Go's JSON.
+/// How large the payload is that APNs or FCM gets from gorush (GORUSH.md §4, §5), in Go's JSON.
 ///
 /// The size is exact for APNs. FCM does not say what it counts, so everything in its message counts except the token.
 enum GorushPayload {
@@ -19,7 +19,7 @@ enum GorushPayload {
         return platform == .ios ? literal.utf8.count : escaped(literal).utf8.count
     }
 
-    /// Other members of a notification are headers for APNs, or belong to Android.
+    /// A notification's remaining members are headers for APNs, or belong to Android.
     private static let apsNames = [
         "badge": "badge", "category": "category", "content_available": "content-available", "interruption_level": "interruption-level",
         "mutable_content": "mutable-content", "sound": "sound", "thread-id": "thread-id",
@@ -51,7 +51,7 @@ enum GorushPayload {
         shown["title"] = members["title"]
         shown["body"] = members["message"]
         if !shown.isEmpty { message["notification"] = .object(shown) }
-        // A list becomes a string with its JSON text: that of installation ids, which are counted one by one.
+        // A list becomes a string with its JSON text. The only list contains installation ids, which are counted separately.
         message["data"] = .object(
             data(members).mapValues { value in
                 guard case .list = value else { return value }

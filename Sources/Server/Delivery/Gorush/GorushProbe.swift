@@ -1,6 +1,6 @@
 import HTTPClient
 
-/// What a probe of a gorush found, before a server relies on it.
+/// What probing a gorush found, before a server relies on it.
 package struct GorushProbe: Sendable {
     /// The URL without user name and password.
     package var name: String
@@ -11,7 +11,7 @@ package struct GorushProbe: Sendable {
 }
 
 extension DeliveryConfiguration {
-    /// Probes each gorush of the routes. Posts no push.
+    /// Probes each gorush that a route uses. Doesn't post any push.
     package func probe() async -> [GorushProbe] {
         var asked: [Endpoint] = []
         var probes: [GorushProbe] = []

@@ -1,19 +1,19 @@
 import HTTPClient
 import JSON
 
-/// The result of a batch according to gorush's response (GORUSH.md §2.2).
+/// What became of a batch, according to gorush's response (GORUSH.md §2.2).
 ///
-/// The value keeps none of the response's text except that of `GorushFailure`, because bodies can echo tokens and messages.
+/// Apart from `GorushFailure`, the value doesn't keep any text from the response, because bodies can echo tokens and messages.
 enum GorushResponse: Sendable, Equatable {
     /// gorush accepted the batch: it has sent everything except the failures.
     case accepted(failures: [GorushFailure])
-    /// gorush dropped a part of the batch, because a platform is disabled there, and does not report which. The dropped part was not sent.
+    /// gorush did not send a part of the batch, because a platform is disabled there, and does not report which.
     case short(expected: Int, counted: Int)
     /// gorush sent nothing, because the batch has more notifications than that limit.
     case overLimit(Int)
     /// gorush sent nothing, and will refuse the same batch again.
     ///
-    /// The message is gorush's own. A refusal of a proxy may pass, and counts as `misconfigured` or `unavailable`.
+    /// The message is gorush's own. A proxy's refusal may pass, and counts as `misconfigured` or `unavailable`.
     case refused(message: String)
     /// gorush sent nothing: a proxy in front of it rejects the body as too large.
     case tooLarge
@@ -30,13 +30,13 @@ enum GorushResponse: Sendable, Equatable {
     case unavailable(Unavailability)
     /// The response did not come in time. gorush may still work on the batch.
     case timedOut
-    /// gorush may have sent all, some or none of the batch.
+    /// gorush may have sent the whole batch, a part or nothing.
     case unknown
 
     /// A proxy that asks for more repeats it at the next attempt, and a push lives for a few hours only.
     static let maximumRetryAfter = Duration.seconds(3600)
 
-    /// gorush's messages with status 400, except the one about the limit (GORUSH.md §2.2).
+    /// gorush's messages with status 400, except for the message about the limit (GORUSH.md §2.2).
     private static let gorushRefusals: Set = ["Missing notifications field.", "Notifications field is empty."]
 
     /// - Parameter expectedCount: The least value of `counts` if no platform is disabled (GORUSH.md §2.3).
@@ -49,7 +49,7 @@ enum GorushResponse: Sendable, Equatable {
                 .unavailable(.init(proxyStatus: response.status, retryAfter: Self.retryAfter(response.headers["Retry-After"])))
             case 413: .tooLarge
             case 400..<500: Self.refused(response)
-            // 500 with an empty body: the queue was full, after the first part of the batch had been queued (GORUSH.md §0 fact 4).
+            // 500 with an empty body: the queue became full when a part of the batch was already in it (GORUSH.md §0 fact 4).
             default: .unknown
             }
     }
@@ -75,7 +75,7 @@ enum GorushResponse: Sendable, Equatable {
         return .accepted(failures: accepted.failures)
     }
 
-    /// Returns gorush's count if the response is byte for byte the usual one. Parsing it as JSON takes a tenth of a push's time.
+    /// Returns gorush's count if the response has exactly the usual bytes. Parsing it as JSON takes a tenth of a push's time.
     private static func countOfPlainSuccess(_ body: [UInt8]) -> Int? {
         let (beginning, end) = (#"{"counts":"#.utf8, #","logs":[],"success":"ok"}"#.utf8)
         let digits = body.dropFirst(beginning.count).dropLast(end.count)
@@ -89,7 +89,7 @@ enum GorushResponse: Sendable, Equatable {
     }
 
     private static func refused(_ response: HTTPResponse) -> GorushResponse {
-        // The words of Go and of nginx.
+        // In the words of Go and nginx.
         let text = String(decoding: response.body.prefix(1_000), as: UTF8.self)
         if ["HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port"].contains(where: text.contains) {
             return .wantsTLS
@@ -101,7 +101,7 @@ enum GorushResponse: Sendable, Equatable {
         return gorushRefusals.contains(message) ? .refused(message: message) : .misconfigured(status: response.status)
     }
 
-    /// - Parameter value: a number of seconds. A date (RFC 9110 §10.2.3) is left to our own back-off.
+    /// - Parameter value: A number of seconds. A date (RFC 9110 §10.2.3) is left to our own back-off.
     private static func retryAfter(_ value: String?) -> Duration? {
         guard let value, let seconds = Int(value), seconds >= 0 else { return nil }
         return min(.seconds(seconds), maximumRetryAfter)
@@ -116,7 +116,7 @@ extension GorushResponse {
     }
 }
 
-/// The body of a response with status 200. Foundation's decoder would take the square of its length.
+/// A response's body with status 200. Foundation's decoder would need time that grows with the square of its length.
 private struct AcceptedBody {
     private(set) var count: Int?
     private(set) var failures: [GorushFailure] = []

@@ -1,7 +1,7 @@
 package import JSON
 package import PushProtocol
 
-/// The templates of a platform, one for each kind of push: the settings `gorush.types`, `gorush.ios` and `gorush.android`.
+/// A platform's templates by kind of push: the settings `gorush.types`, `gorush.ios` and `gorush.android`.
 package struct NotificationTemplates: Sendable, Hashable {
     private var templates: [PushKind: NotificationTemplate]
 
@@ -9,7 +9,7 @@ package struct NotificationTemplates: Sendable, Hashable {
         templates = Dictionary(uniqueKeysWithValues: PushKind.allCases.map { ($0, template($0)) })
     }
 
-    /// Creates the templates of an operator who has set nothing.
+    /// Creates the templates that apply when the operator hasn't set anything.
     package init() {
         self.init { kind in
             var template = NotificationTemplate()
@@ -21,7 +21,7 @@ package struct NotificationTemplates: Sendable, Hashable {
     package subscript(kind: PushKind) -> NotificationTemplate { templates[kind] ?? NotificationTemplate() }
 }
 
-/// The operator's part of a notification.
+/// What the operator contributes to a notification.
 package struct NotificationTemplate: Sendable, Hashable {
     /// The displayed text, or nil if the notification brings its own.
     package var text: PushText?
@@ -30,7 +30,7 @@ package struct NotificationTemplate: Sendable, Hashable {
     /// Whether the phone displays nothing itself: it wakes the app, which decides. Android calls that a data message, Apple a background
     /// push.
     package var isSilent = false
-    /// iOS: whether notifications of a chat are grouped under a digest of its id.
+    /// Whether iOS groups a chat's notifications, under a digest of its id.
     package var threadsByChat = false
     /// Android: the time for which Google keeps a push for an unreachable phone, if it is less than the push's remaining lifetime.
     package var timeToLive: Duration?

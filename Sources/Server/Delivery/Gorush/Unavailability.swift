@@ -1,6 +1,6 @@
-/// The absence of a response of gorush itself.
+/// What is known when gorush itself does not respond.
 struct Unavailability: Sendable, Equatable {
-    /// The status of a proxy's response, or nil if there was no response. gorush never responds with such a status (GORUSH.md §2.2).
+    /// A proxy's status, or nil if nothing responded. gorush never responds with such a status (GORUSH.md §2.2).
     var proxyStatus: Int?
     /// The delay that the proxy asked for.
     var retryAfter: Duration?

@@ -3,7 +3,7 @@ import PushProtocol
 import Store
 import Wire
 
-/// Why a push cannot be posted. gorush would silently drop it together with the rest of its batch (GORUSH.md §2.4, §3).
+/// Why a push cannot be posted. gorush would silently drop it, and its whole batch with it (GORUSH.md §2.4, §3).
 enum UnsendablePush: Sendable {
     case platform
     case deviceToken
@@ -22,7 +22,7 @@ enum UnsendablePush: Sendable {
         let token = push.deviceToken.text
         switch push.tokenType {
         case .apn where !ProtocolLimits.apnDeviceTokenDigitCounts.contains(token.utf8.count) || Hex.decode(token) == nil:
-            // Apple's token becomes part of a URL path, without escaping.
+            // Apple's token goes into a URL path without escaping.
             self = .deviceToken
         case .apn
         where push.apnTopic.utf8.count > ProtocolLimits.maximumAPNTopicByteCount || !push.apnTopic.utf8.allSatisfy(Self.isOfBundleID):

@@ -5,7 +5,7 @@ import StatusCrypto
 import Store
 import Wire
 
-/// A notification and the pushes that it carries: in the order of its tokens, if there are several.
+/// A notification and the pushes that it carries, ordered like its tokens.
 struct DeliveryItem: Sendable {
     var identifier: NotificationID
     var notification: GorushNotification
@@ -22,14 +22,14 @@ struct DeliveryPlan: Sendable {
     var deferred: [QueuedPush] = []
     /// Pushes for suspected devices that were refused a short time ago, or are attempted now, with the delay.
     var suspended: [(push: QueuedPush, rest: Duration)] = []
-    /// The requests: one batch of items each.
+    /// The items, with a batch for each request.
     var batches: [[DeliveryItem]] = []
 
     /// Returns the changes to commit before the requests are posted.
     ///
     /// - Parameters:
     ///   - now: The monotonic time.
-    ///   - jitter: Returns a number from 0 to 1, another one for each push.
+    ///   - jitter: Returns a number from 0 to 1, which should differ between pushes.
     func changes(at now: Timestamp, jitter: () -> Double) -> [OutboxUpdate.Push] {
         withdrawn.map { .init(id: $0.id, .finish(.withdrawn), reason: .unregistered) }
             + deferred.map {
@@ -53,11 +53,11 @@ struct BatchPlanner: Sendable {
     var padPayload = 0
 
     /// - Parameters:
-    ///   - batch: The number of notifications in a request; nil for one with one token.
-    ///   - limit: The maximum number of pushes to post. The others stay due.
+    ///   - batch: The number of notifications in a request. Nil means a single notification with a single token.
+    ///   - limit: The maximum number of pushes to post. Further pushes stay due.
     ///   - now: The time of the wall clock.
-    ///   - suspend: Returns the time for which a push to a suspected device has to wait; nil if it may be attempted.
-    ///   - admit: Returns the rows of the sendable pushes that the budget admits; called once.
+    ///   - suspend: Returns how long a push to a suspected device has to wait, or nil if it may be attempted.
+    ///   - admit: Returns the rows of the sendable pushes that the budget admits. Called once.
     func plan(
         _ due: [QueuedPush], batch: Int?, limit: Int, at now: Timestamp, using random: inout some RandomNumberGenerator,
         suspending suspend: (QueuedPush, Suspicion) -> Duration?, admitting admit: ([QueuedPush]) -> Set<Int64>
@@ -92,7 +92,7 @@ struct BatchPlanner: Sendable {
         }
         live.removeAll { $0.notification != nil }
         for index in live.indices where live[index].refusals.shortening == .next { live[index].push.message = [] }
-        // Grouped by request: only devices of one request share a notification (PROTOCOL.md §10).
+        // Grouped by request, because only devices of the same request share a notification (PROTOCOL.md §10).
         for (_, pushes) in Dictionary(grouping: live, by: \.message).sorted(by: { $0.key < $1.key }) {
             for group in GorushGroup.make(from: pushes, format: dataFormat, templates: templates, oneTokenEach: batch == nil) {
                 items.append(item(group, identifier: NotificationID(at: now, using: &random), at: now))
@@ -103,7 +103,7 @@ struct BatchPlanner: Sendable {
         return plan
     }
 
-    /// Halves a batch that gorush refuses because of one of its elements, down to a single push. Attempts keep their notification ids.
+    /// Halves a batch in which gorush refuses an element, down to a single push. Attempts keep their notification ids.
     ///
     /// - Returns: Both halves, or nil for a single push.
     func divide(_ batch: [DeliveryItem], at now: Timestamp) -> [[DeliveryItem]]? {
@@ -121,7 +121,7 @@ struct BatchPlanner: Sendable {
     }
 
     private func item(_ group: GorushGroup, identifier: NotificationID, at now: Timestamp) -> DeliveryItem {
-        // The earliest expiry: the server accepted the pushes of one request together.
+        // The earliest expiry. The times hardly differ, because pushes of the same request were accepted together.
         let end = group.pushes.map { $0.acceptedAt.advanced(by: lifetime) }.min() ?? now
         let secondsLeft = max(1, (end.nanoseconds - now.nanoseconds) / 1_000_000_000)
         var notification = group.notification
@@ -133,7 +133,7 @@ struct BatchPlanner: Sendable {
     }
 
     /// Returns an identifier that is the same at every attempt, also after a crash and in every batch, and differs between requests,
-    /// servers and chats: a digest of the request's row, its acceptance time and the chat.
+    /// servers and chats. It is a digest over the request's row, the acceptance time and the chat.
     static func collapseIdentifier(of push: QueuedPush) -> String {
         ShortDigest.of(Array("\(push.message) \(push.acceptedAt.nanoseconds) ".utf8) + push.push.chatID)
     }

@@ -1,21 +1,21 @@
 import Tasks
 
-/// The circuit breaker of a route. While the route fails, it permits one request at a time, at growing intervals.
+/// A route's circuit breaker. While the route fails, it permits single requests, at growing intervals.
 ///
-/// Times are those of a monotonic clock since the start of the delivery.
+/// Times are monotonic and count from the delivery's start.
 struct Breaker: Sendable, Equatable {
     enum State: Sendable, Equatable {
         /// All requests are permitted.
         case closed
-        /// No request is permitted before that time, and then one.
+        /// No request is permitted before that time. Then a single request is.
         case open(until: Duration, failures: Int)
-        /// One request is in flight and decides.
+        /// A single request is in flight and decides.
         case trial(failures: Int)
     }
 
     private(set) var state = State.closed
 
-    /// The time of the next permitted request; nil while a trial is in flight.
+    /// When the next request is permitted, or nil while a trial is in flight.
     var nextAttempt: Duration? {
         switch state {
         case .closed: .zero
@@ -35,7 +35,7 @@ struct Breaker: Sendable, Equatable {
         if case .open(_, let failures) = state { state = .trial(failures: failures) }
     }
 
-    /// Records that gorush works: it accepted a request, or named the limit of a batch.
+    /// Records that gorush works: it accepted a request, or reported its limit for a batch.
     mutating func succeed() {
         // The request was posted before the failure. The trial decides.
         if case .open = state { return }
@@ -47,11 +47,11 @@ struct Breaker: Sendable, Equatable {
         if case .open = state { state = .closed }
     }
 
-    /// Records a request that gorush did not accept. Of several requests that fail together one counts.
+    /// Records a request that gorush did not accept. If several requests fail together, only the first counts.
     ///
     /// - Parameters:
     ///   - retryAfter: The delay that gorush asked for.
-    ///   - jitter: From 0 to 1, for the delay; 0 for none.
+    ///   - jitter: From 0 to 1, for the delay. 0 turns jitter off.
     ///   - isCounted: Whether the next delays grow.
     mutating func fail(at now: Duration, retryAfter: Duration?, jitter: Double, isCounted: Bool = true) {
         let earliest = now + (retryAfter ?? .zero)
@@ -68,6 +68,6 @@ struct Breaker: Sendable, Equatable {
 }
 
 extension BackOff {
-    /// The delays of a route, at most 4 s: the server must notice gorush's return within 5 s, and a failed attempt costs little.
+    /// A route's delays. They end at 4 s, because gorush's return must be noticed within 5 s, and a failed attempt costs little.
     static let route = BackOff(first: .milliseconds(500), longest: .seconds(4))
 }

@@ -38,7 +38,7 @@ struct CongestionWindow: Sendable {
         if requestsInFlight >= window { wasFull = true }
     }
 
-    /// Records the end of a request with that number of notifications.
+    /// Records that a request with that number of notifications has ended.
     mutating func ended(_ notificationCount: Int) {
         requestsInFlight -= 1
         notificationsInFlight -= notificationCount
@@ -50,12 +50,12 @@ struct CongestionWindow: Sendable {
         guard staleCount == 0 else { return staleCount -= 1 }
         responseCount += 1
         guard responseCount >= window else { return }
-        // An unfilled window proves nothing about a wider one.
+        // An unfilled window doesn't prove that a wider window would work.
         if wasFull { window = min(maximumWindow, window + Self.increment) }
         (responseCount, wasFull) = (0, false)
     }
 
-    /// Records that gorush did not accept a request or did not respond. Of several requests that fail together one counts.
+    /// Records that gorush did not accept a request or did not respond. If several requests fail together, only the first counts.
     mutating func failed() {
         carefulBatch = max(1, maximumBatch / 10)
         guard staleCount == 0 else { return staleCount -= 1 }
@@ -72,17 +72,17 @@ struct CongestionWindow: Sendable {
 
     /// The number of notifications in a request.
     ///
-    /// - Parameter workers: The workers of gorush that this route may use; nil if gorush does not say.
+    /// - Parameter workers: How many of gorush's workers this route may use, or nil if gorush doesn't say.
     func batch(workers: Int?) -> Int { min(maximumBatch, carefulBatch, workers ?? .max) }
 
     /// How many more requests may be sent now.
     ///
     /// - Parameters:
-    ///   - batch: The number of notifications in a request, or nil for one push a request.
-    ///   - profile: The limits of gorush.
+    ///   - batch: The number of notifications in a request, or nil for a single push per request.
+    ///   - profile: gorush's limits.
     func capacity(batch: Int?, profile: GorushProfile) -> Int {
         var maximum = min(maximumNotificationsInFlight, profile.queueShare)
-        // gorush works on one batch while the next one waits for it.
+        // gorush works on a batch while the next batch waits for it.
         if let workers = profile.workerShare { maximum = min(maximum, batch == nil ? workers : 2 * workers) }
         guard notificationsInFlight < maximum else { return 0 }
         let notifications = max(1, (maximum - notificationsInFlight) / (batch ?? 1))

@@ -4,22 +4,22 @@ import FoundationEssentials
 import PushProtocol
 import Store
 
-/// The conclusions from a route's attempts: whether it delivers, which refusals say something, and which bundle ids work (DELIVERY.md).
+/// What a route's attempts show: whether it delivers, which refusals say something, and which bundle ids work (DELIVERY.md).
 ///
-/// Times are those of a monotonic clock since the start of the delivery, if they are a `Duration`.
+/// Times that are a `Duration` are monotonic and count from the delivery's start.
 struct Evidence: Sendable {
     /// A route has a handful of apps.
     private static let maximumTopicCount = 1_000
 
     private let provider: String
     private let configuredTopics: Set<String>
-    /// The bundle ids that a push was ever delivered to; "" for Android.
+    /// The bundle ids that a push was ever delivered to. "" stands for Android.
     private(set) var deliveredBundleIDs: Set<String> = []
     /// The part of these that is stored.
     private(set) var savedTopics: Set<String> = []
     /// The number of pushes that were delivered since the start.
     private(set) var deliveryCount = 0
-    /// The time of the newest delivery by the wall clock; nil before the first one since the start.
+    /// The time of the newest delivery, by the wall clock. Nil until something was delivered since the start.
     private(set) var lastDelivery: Timestamp?
     /// The number of attempts since the start that gorush, Apple or Google did not accept, or left without a response.
     private(set) var failureCount = 0
@@ -28,10 +28,10 @@ struct Evidence: Sendable {
     private(set) var mixed = MixedRoute()
     private var unwitnessed = UnwitnessedRefusals()
     private(set) var inFlight = TargetsInFlight()
-    /// The time of the delivery that last ended an outage, by ``SteadyTime``. A device that was refused before may be tried at once.
+    /// When a delivery last ended an outage, by ``SteadyTime``. A device that was refused before may be tried immediately.
     private(set) var releasedAt: Timestamp?
     private var refusedTopics: [String: (words: String, time: Duration)] = [:]
-    /// The words of the last failed attempt to an unproven target.
+    /// What Apple or Google said to the last failed attempt to an unproven target.
     private var unprovenWords: String?
 
     init(platform: GorushPlatform, configuredTopics: Set<String>) {
@@ -41,7 +41,7 @@ struct Evidence: Sendable {
 
     // MARK: Events
 
-    /// Records the outcome of an attempt, which is void if a delivery to the same device has overtaken it.
+    /// Records an attempt's outcome, which is void if a delivery to the same device has overtaken it.
     ///
     /// - Returns: Whether pushes that waited because of the route, or for a first delivery to the bundle id, are due now.
     mutating func record(_ attempt: inout PushAttempt, at now: Duration) -> Bool {
@@ -67,7 +67,7 @@ struct Evidence: Sendable {
     /// Records that a failing route responded to an attempt.
     mutating func responded(jitter: Double, at now: Duration) { failure.recordResponse(jitter: jitter, at: now) }
 
-    /// Records bundle ids that are stored, by this process or an earlier one.
+    /// Records bundle ids that this process or an earlier process has stored.
     mutating func saved(_ topics: Set<String>) {
         savedTopics.formUnion(topics)
         deliveredBundleIDs.formUnion(topics)
@@ -122,7 +122,7 @@ struct Evidence: Sendable {
         failureCount += 1
         if kind == .credentials { failure.recordCredentialsFailure(words: words, at: now, wallTime: attempt.at) }
         if kind == .topic, isKnown(push.push.apnTopic) { refusedTopics[push.push.apnTopic] = (words, now) }
-        // Both concern one device.
+        // Both concern a single device.
         guard kind != .deadToken, kind != .deviceQuota else { return }
         guard push.provenAt != nil else {
             if kind != nil { unprovenWords = words }
@@ -140,7 +140,7 @@ struct Evidence: Sendable {
     /// Whether Apple or Google delivers nothing through the route.
     func fails(at now: Duration) -> Bool { failure.fails(at: now) }
 
-    /// Why the route fails, with the provider's last words; nil if it does not.
+    /// Why the route fails, with the provider's last words, or nil if it doesn't.
     func issue(at now: Duration) -> RouteCondition? {
         failure.issue(of: provider, at: now).map { RouteCondition(kind: .failing, text: $0) }
     }
@@ -151,7 +151,7 @@ struct Evidence: Sendable {
             .map { RouteCondition(kind: .bundleID($0.key), text: "Apple rejects the bundle id \($0.key): \($0.value.words)") }
     }
 
-    /// Returns the warning about a route that does not fail; nil if none exists.
+    /// Returns the warning about a route that does not fail, or nil if none exists.
     func warning(at now: Duration) -> RouteCondition? {
         if fails(at: now) { return nil }
         if mixed.isMixed(at: now) {
@@ -168,7 +168,7 @@ struct Evidence: Sendable {
         return RouteCondition(kind: .neverDelivered, text: text)
     }
 
-    /// Returns the time at which a conclusion changes without another attempt; nil if none does.
+    /// Returns the time at which a conclusion changes without another attempt, or nil if none does.
     func nextChange(after now: Duration) -> Duration? {
         [failure.nextChange(after: now), mixed.nextChange].compactMap(\.self).filter { $0 > now }.min()
     }

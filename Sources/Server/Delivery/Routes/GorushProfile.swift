@@ -1,12 +1,12 @@
-/// The configuration of a route's gorush, and its consequences.
+/// How a route's gorush is configured, and what follows from that.
 struct GorushProfile: Sendable {
     private let platform: GorushPlatform
     private let environment: DeliveryConfiguration.APNsEnvironment
     private let maximumRequestsInFlight: Int
-    /// The number of routes that share the gorush, this one included.
+    /// The number of routes that share the gorush, this route included.
     private let routesOfEndpoint: Int
 
-    /// gorush's last description of itself, or nil if it shows none.
+    /// gorush's last description of itself, or nil if it doesn't show any.
     private(set) var instance: GorushInstance?
     /// Why gorush could not be used at the last probe, or nil if it could.
     private(set) var issue: String?
@@ -68,10 +68,10 @@ struct GorushProfile: Sendable {
 
     // MARK: Conclusions
 
-    /// Why the server posts nothing to this gorush, or nil if it does.
+    /// Why nothing is posted to this gorush, or nil if there is no reason.
     var configurationFault: String? { instance?.configurationFault }
 
-    /// Whether gorush sends pushes to the other environment of Apple, where every device token is invalid.
+    /// Whether gorush sends pushes to Apple's other environment, where every device token is invalid.
     var contradictsEnvironment: Bool { platform == .ios && instance?.contradicts(environment) == true }
 
     /// Whether gorush's configuration disables the platform.

@@ -2,21 +2,21 @@ import Bytes
 
 /// Whether a route's words about devices contradict its deliveries (DELIVERY.md, rule 3).
 ///
-/// A device that is refused and then takes the same push is alive. If that happens to several of them, two gorush with different projects
-/// or environments stand behind one address, and chance decides which of them responds. Times are those of a monotonic clock since the
-/// start of the delivery.
+/// A device that is refused and then takes the same push is alive. If that happens to several devices, two gorush with different projects
+/// or environments stand behind the same address, and chance decides which of them responds. Times are monotonic and count from the
+/// delivery's start.
 struct MixedRoute: Sendable {
     static let requiredDeviceCount = 3
     /// The minimum time between the first and the last contradiction: a short fault of Apple or Google refuses many devices as well.
     static let requiredInterval = Duration.seconds(60)
     /// How long a contradiction matters, and how long a mixed route stays mixed.
     static let validity = Duration.seconds(3_600)
-    /// More pushes are not remembered; the others suffice.
+    /// More pushes are not remembered, because these suffice.
     private static let maximumCount = 10_000
 
     /// The pushes to proven devices whose refusal had a witness, with its time.
     private var refused: [Int64: Duration] = [:]
-    /// The newest contradiction of each device, in the order of their times.
+    /// Each device's newest contradiction, ordered by time.
     private var contradictions: [(target: Digest32, time: Duration)] = []
     private var end: Duration?
 

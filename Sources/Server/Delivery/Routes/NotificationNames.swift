@@ -2,13 +2,13 @@ import Bytes
 import Envelope
 import Store
 
-/// The id of one attempt, which gorush repeats in its logs.
+/// An attempt's id, which gorush repeats in its logs.
 typealias NotificationID = FixedBytes<16>
 
 extension NotificationID {
-    /// A fresh name for an attempt: a UUID of version 7 (RFC 9562 §5.7), which is 48 bits of Unix milliseconds and 74 random ones.
+    /// A fresh name for an attempt: a UUID of version 7 (RFC 9562 §5.7), with 48 bits for Unix milliseconds and 74 random bits.
     ///
-    /// Time first, so that the log of a gorush can be sorted by it.
+    /// The time comes first, so that gorush's log can be sorted by id.
     init(at now: Timestamp, using random: inout some RandomNumberGenerator) {
         let milliseconds = UInt64(clamping: now.nanoseconds / 1_000_000)
         self = UniversallyUniqueID.marked(random.fixedBytes(), version: 7)

@@ -8,10 +8,10 @@ import Store
 import Synchronization
 import Tasks
 
-/// Delivers the pushes of one route: its own queue in the outbox, connections, breaker and back-off, so that no route's trouble is
-/// another's. Does what its ``RouteState`` says, and tells it what came of that.
+/// Delivers a route's pushes. Its queue in the outbox, connections, breaker and back-off are separate, so that a route's failures don't
+/// delay other routes. Does what its ``RouteState`` says, and tells it what came of that.
 final class Route: Sendable {
-    /// The values that the routes of a delivery share.
+    /// The values that all routes share.
     struct Dependencies: Sendable {
         var outbox: any PushOutbox
         var configuration: DeliveryConfiguration
@@ -43,14 +43,14 @@ final class Route: Sendable {
     private let metrics: RouteMetrics
     private let logger: Logger
 
-    /// - Parameter routesOfEndpoint: how many routes share its gorush, itself included.
+    /// - Parameter routesOfEndpoint: How many routes share its gorush, itself included.
     init(_ route: DeliveryConfiguration.Route, routesOfEndpoint: Int, dependencies: Dependencies) {
         name = route.name
         platform = route.platform
         self.dependencies = dependencies
         let configuration = dependencies.configuration
         let endpoint = configuration.endpoint(of: route)
-        // The probe has a connection in addition to those of pushes.
+        // The probe needs a connection in addition to the connections for pushes.
         http = HTTPClient(
             configuration: .init(
                 maximumConnectionsPerHost: configuration.maximumRequestsInFlight + 1,
@@ -81,7 +81,7 @@ final class Route: Sendable {
     /// Records devices that got a push in an earlier process, with the time by the wall clock.
     func haveGotPushes(_ devices: [Installation: Timestamp]) { handle(.restored(devices.mapValues(dependencies.time.elapsed))) }
 
-    /// Stops the route: it posts no further pushes, and ``run()`` returns when those in flight have ended.
+    /// Stops the route: it doesn't post further pushes, and ``run()`` returns when the requests in flight have ended.
     func stop() { handleAndWake(.stopping) }
 
     /// Delivers until stopped. A cancellation cancels the attempts in flight, and the route records their outcome as unknown.
@@ -104,7 +104,7 @@ final class Route: Sendable {
                     }
                 }
             }
-            // No result of a probe matters any more.
+            // A probe's result no longer matters.
             probes.cancelAll()
         }
         // Cancelled attempts have outcomes, too.
@@ -122,7 +122,7 @@ final class Route: Sendable {
         changed.notify()
     }
 
-    /// Handles an event of a task that ``run()`` waits for anyway, and logs changes of the status.
+    /// Handles an event from a task that ``run()`` waits for anyway, and logs status changes.
     private func handle(_ event: RouteState.Event) {
         let now = dependencies.time.elapsed()
         state.withLock { $0.handle(event, at: now) }
@@ -149,7 +149,7 @@ final class Route: Sendable {
         handle(.retriedNow(upTo: last))
     }
 
-    /// The minimum number of pushes to read, so that a single request finds one whose target may be attempted.
+    /// The minimum number of pushes to read, so that even for a single request there is a push whose target may be attempted.
     private static let minimumReadCount = 32
 
     private func postDuePushes(for requestCount: Int, batch: Int?, in group: inout DiscardingTaskGroup) async throws {
@@ -194,8 +194,8 @@ final class Route: Sendable {
     }
 
     /// - Parameters:
-    ///   - member: This server's number before the lease of the pushes.
-    ///   - requestCount: The number of notifications of the request that ends with this part, or nil if further parts follow.
+    ///   - member: This server's number before the pushes were leased.
+    ///   - requestCount: How many notifications the request had that ends with this part, or nil if further parts follow.
     private func post(_ batch: [DeliveryItem], at now: Timestamp, leasedAs member: Int64, ending requestCount: Int?) async {
         let pushes = batch.flatMap(\.pushes)
         let postedAt = dependencies.time.now
@@ -205,7 +205,7 @@ final class Route: Sendable {
         }
         func notSent(_ reason: PushReason) -> [PushAttempt] { attempts(pushes.map { _ in .notSent(reason: reason) }) }
         guard dependencies.mayPost(member) else {
-            // Another server may have taken the pushes over: no request leaves this one.
+            // Another server may have taken the pushes over, so this server must not send a request.
             return completeRequest(requestCount, with: .notPosted(notSent(.leaseEnded)))
         }
         let first = dependencies.configuration.timeout
@@ -244,9 +244,9 @@ final class Route: Sendable {
         if mustWake { changed.notify() }
     }
 
-    /// Records the outcomes of attempts, together with the next plan.
+    /// Records attempts' outcomes, together with the next plan.
     ///
-    /// - Returns: False if a push of the plan has finished since it was read. The route then posts none of them.
+    /// - Returns: False if a push in the plan has finished since it was read. The route then doesn't post any of them.
     @discardableResult
     private func recordOutcomes(leasing plan: DeliveryPlan? = nil, at now: Timestamp? = nil) async throws -> Bool {
         let attempts = state.withLock { state in
@@ -316,14 +316,14 @@ final class Route: Sendable {
         return state.withLock { RouteStatus($0, at: now) }
     }
 
-    /// The state of the route for operators.
+    /// The route's state for operators.
     var report: RouteReport {
         let now = dependencies.time.elapsed()
         return state.withLock { RouteReport($0, name: name, platform: platform, gorushURL: gorushURL, at: now) }
     }
 
-    /// Returns the time until which nothing happens without an event, or nil while work is in progress. Times count from the creation of
-    /// the delivery.
+    /// Returns the time until which nothing happens without an event, or nil while work is in progress. Times count from when the delivery
+    /// was created.
     func idleUntil(at now: Duration) -> Duration? { state.withLock { $0.idleUntil(at: now) } }
 
     /// Sets the gauges, and counts pushes that found the queue full.
@@ -336,7 +336,7 @@ final class Route: Sendable {
         if newCount > 0 { logger.warning("route queue is full; refusing new pushes", metadata: ["pushes": "\(newCount)"]) }
     }
 
-    /// Logs the changes of the status.
+    /// Logs what has changed in the status.
     private func log(at now: Duration) {
         let status = state.withLock { RouteStatus($0, at: now) }
         let lines = log.withLock { log in

@@ -3,10 +3,10 @@ import Envelope
 import PushProtocol
 import Tasks
 
-/// Whether a route works (DELIVERY.md, rule 4): a row of failed attempts without a delivery, and how many devices it concerns.
+/// Whether a route works (DELIVERY.md, rule 4). It fails if attempts to enough devices have failed for long enough without a delivery.
 ///
 /// Anyone can register tokens that never existed, so only devices that have worked count. Words about gorush itself count with any device,
-/// because no registration can cause them. Times are those of a monotonic clock since the start of the delivery.
+/// because no registration can cause them. Times are monotonic and count from the delivery's start.
 struct RouteFailure: Sendable {
     /// Shorter faults pass by themselves.
     static let interval = Duration.seconds(60)
@@ -14,13 +14,13 @@ struct RouteFailure: Sendable {
     static let credentialsInterval = Duration.seconds(5)
     /// Waiting pushes are attempted more often than that, so after such a silence no push waits for the route, and it no longer fails.
     static let validity = Duration.seconds(900)
-    /// As many failing devices as no operator and no untrusted client has uninstalled at once.
+    /// No operator and no untrusted client uninstalls an app from so many devices at the same time.
     static let deviceCount = 20
-    /// The least number of failing devices: one device alone may be the fault.
+    /// At least so many devices have to fail, because a single device may itself be the fault.
     static let minimumDeviceCount = 2
-    /// The time for which a device that got a push is one of those that half of must fail.
+    /// How long a device that got a push counts as recent. Half of the recent devices have to fail.
     static let recentInterval = Duration.seconds(48 * 3_600)
-    /// The pushes of one row that are remembered. With more, numbers in messages are lower bounds.
+    /// How many failed pushes are remembered. With more, numbers in messages are lower bounds.
     private static let maximumPushCount = 10_000
 
     /// Failed attempts since the last delivery.
@@ -32,7 +32,7 @@ struct RouteFailure: Sendable {
         /// The pushes that failed, with their devices.
         var pushes: [Int64: Digest32] = [:]
         var devices: Set<Digest32> = []
-        /// Whether all of them were quotas, which may be those of the devices.
+        /// Whether all of them were quotas, which may be device quotas.
         var hasOnlyQuotas = true
 
         func isCurrent(at now: Duration) -> Bool { now - last < RouteFailure.validity }
@@ -40,7 +40,7 @@ struct RouteFailure: Sendable {
 
     private var failures: Row?
     private var credentials: Row?
-    /// The time of the first attempt that gorush itself did not take since the last delivery.
+    /// The time of the first attempt since the last delivery that gorush itself did not take.
     private var gorushFailedAt: Duration?
     private(set) var devices = RecentDevices()
     private var pace = Pace()
@@ -68,7 +68,7 @@ struct RouteFailure: Sendable {
     /// Records that gorush did not take a request.
     mutating func recordGorushFailure(at now: Duration) { gorushFailedAt = gorushFailedAt ?? now }
 
-    /// Records a delivery to a device, and ends the failure.
+    /// Records a delivery to a device, which ends the failure.
     ///
     /// - Returns: Whether pushes have waited because of the route.
     mutating func recordDelivery(to device: Installation, at now: Duration) -> Bool {
@@ -105,13 +105,13 @@ struct RouteFailure: Sendable {
     /// Whether Apple or Google rejects gorush itself.
     func rejectsGorush(at now: Duration) -> Bool { credentialsRow(at: now) != nil }
 
-    /// Why the route fails, with the provider's last words; nil if it does not.
+    /// Why the route fails, with the provider's last words, or nil if it doesn't.
     func issue(of provider: String, at now: Duration) -> String? {
         if let row = credentialsRow(at: now) { return "\(provider) rejects gorush's credentials: \(row.words)" }
         return failureRow(at: now).map { "\(provider) delivers nothing, not even to devices that have worked: \($0.words)" }
     }
 
-    /// A warning about failures that are too few for an issue; nil if none exists.
+    /// A warning about failures that are too few for an issue, or nil if there are none.
     func warning(of provider: String, at now: Duration) -> String? {
         guard let failures, isLong(failures, at: now), failures.devices.count > 1 || !failures.hasOnlyQuotas else { return nil }
         return """
@@ -120,7 +120,7 @@ struct RouteFailure: Sendable {
             """
     }
 
-    /// Returns the time at which a conclusion changes without another attempt; nil if none does.
+    /// Returns the time at which a conclusion changes without another attempt, or nil if none does.
     func nextChange(after now: Duration) -> Duration? {
         guard failures != nil || credentials != nil else { return nil }
         let rows = [credentials.map { ($0, Self.credentialsInterval) }, failures.map { ($0, Self.interval) }].compactMap(\.self)
@@ -147,7 +147,7 @@ struct RouteFailure: Sendable {
     /// Whether the device has failed since the last delivery.
     func hasFailed(_ target: Digest32) -> Bool { failures?.devices.contains(target) ?? false }
 
-    /// The time of the next attempt, except to a device that has worked and not failed since; nil if it may be now.
+    /// When the next attempt may be made, or nil if it may be made now. Doesn't apply to a device that has worked and not failed since.
     func nextAttempt(at now: Duration) -> Duration? { fails(at: now) ? pace.next(at: now) : nil }
 
     /// Records the response to an attempt that delivered nothing.
@@ -156,7 +156,7 @@ struct RouteFailure: Sendable {
     }
 }
 
-/// The delays between attempts of a route that fails.
+/// The delays between attempts on a failing route.
 private struct Pace: Sendable {
     private var count = 0
     private var end = Duration.zero

@@ -1,9 +1,9 @@
-/// Decides which lines of the log tell what a route does.
+/// Decides which log lines tell what a route does.
 ///
-/// An issue that returns soon is the same one: a new environment whose new devices are delivered to now and then would otherwise fill the
-/// log. Times are those of a monotonic clock since the start of the delivery.
+/// An issue that returns soon counts as the same issue. Otherwise a new environment whose new devices are delivered to now and then would
+/// fill the log. Times are monotonic and count from the delivery's start.
 struct RouteLog: Sendable {
-    /// An issue that returns within this time is the same one.
+    /// An issue that returns within this time counts as the same issue.
     static let sameIssueInterval = Duration.seconds(600)
 
     enum Line: Sendable, Equatable {
@@ -15,15 +15,15 @@ struct RouteLog: Sendable {
 
     /// The issues that the log tells, with the number of deliveries when they were last seen.
     private var told: (kinds: Set<RouteCondition.Kind>, deliveryCount: Int) = ([], 0)
-    /// The issues whose end the log tells, with the time of the end.
+    /// The issues whose end the log tells, with the time when they ended.
     private var ended: (kinds: Set<RouteCondition.Kind>, time: Duration)?
     /// The time since which an issue has returned without a line.
     private var returnedAt: Duration?
-    /// When each warning was last seen. One that returns soon is the same one, too.
+    /// When each warning was last seen. Like an issue, a warning that returns soon counts as the same.
     private var warnings: [RouteCondition.Kind: Duration] = [:]
     private var outboxError: String?
 
-    /// Returns the lines after a change of the status.
+    /// Returns the lines after a status change.
     mutating func lines(for status: RouteStatus, at now: Duration) -> [Line] {
         var lines: [Line] = []
         if status.conditions.isEmpty {

@@ -1,6 +1,6 @@
 package import Envelope
 
-/// The state of a route for the status page.
+/// A route's state for the status page.
 package struct RouteReport: Sendable, Equatable {
     /// A reason why pushes are not delivered, by the part that causes it.
     package enum Issue: Sendable, Equatable {
@@ -32,7 +32,7 @@ package struct RouteReport: Sendable, Equatable {
     package let deliveryCount: Int
     /// The number of failed attempts since the start.
     package let failureCount: Int
-    /// The time of the newest delivery, or nil if the route has delivered none since the start.
+    /// The time of the newest delivery, or nil if the route has not delivered since the start.
     package let lastDelivery: Timestamp?
 
     init(_ state: RouteState, name: String, platform: GorushPlatform, gorushURL: String, at now: Duration) {

@@ -13,13 +13,13 @@ struct RouteState: Sendable {
     enum Event: Sendable, Equatable {
         /// The queue may have new pushes.
         case woken
-        /// The server shuts down.
+        /// A shutdown has begun.
         case stopping
-        /// Requests go out, with these numbers of notifications and to these devices; more may be due.
+        /// Requests go out, with these numbers of notifications and to these devices. More pushes may be due.
         case posting([Int], targets: [Digest32] = [])
-        /// These pushes were planned, and a push that has finished since kept the store from leasing any.
+        /// These pushes were planned, and a push that has finished since kept the store from leasing them.
         case notLeased([QueuedPush])
-        /// The queue has no due push before that time; nil if it is empty.
+        /// No push is due before that time. Nil means that the queue is empty.
         case nothingDue(until: Duration?)
         /// The outbox could not be read or written.
         case storeFailed(String)
@@ -39,7 +39,7 @@ struct RouteState: Sendable {
         case topicsSaved(Set<String>)
         /// These devices got a push in an earlier process.
         case restored([Installation: Duration])
-        /// Waiting pushes up to that row are due; nil if there are no more.
+        /// Waiting pushes up to that row are due. Nil means that there are no more.
         case retriedNow(upTo: Int64?)
     }
 
@@ -48,8 +48,8 @@ struct RouteState: Sendable {
         case probe
         /// Finish pushes that are older than their lifetime.
         case expire
-        /// Post due pushes in at most `requests` requests of `batchSize` notifications (nil: one notification with one token), recording
-        /// pending outcomes in the same transaction.
+        /// Post due pushes in at most `requests` requests of `batchSize` notifications (nil: a single notification with a single token),
+        /// recording pending outcomes in the same transaction.
         case postDue(requests: Int, batchSize: Int?)
         /// Record pending outcomes.
         case recordOutcomes
@@ -113,7 +113,7 @@ struct RouteState: Sendable {
         guard schedule.mayRead(at: now) else { return rest(until: pause) }
         let requests = requestRoom(at: now)
         guard requests > 0 else {
-            // The end of the breaker's delay is no event, unlike the end of a request.
+            // When the breaker's delay ends, there is no event, unlike when a request ends.
             guard let attempt = breaker.nextAttempt, attempt > now else { return rest(until: pause) }
             return rest(until: min(pause, attempt))
         }
@@ -122,10 +122,10 @@ struct RouteState: Sendable {
         return .postDue(requests: requests, batchSize: batchCount)
     }
 
-    /// Returns a wait. The route posts no push before its end, so pending outcomes are recorded first instead of with the next leases.
+    /// Returns a wait. Until it ends, no push is posted, so pending outcomes are recorded first instead of with the next leases.
     private func rest(until end: Duration) -> Action { unrecordedOutcomes.isEmpty ? .wait(until: end) : .recordOutcomes }
 
-    /// Returns the number of requests that may be posted now. While the route fails it is one at a time.
+    /// Returns the number of requests that may be posted now. A failing route posts a single request at a time.
     func requestRoom(at now: Duration) -> Int {
         let limit = evidence.fails(at: now) ? max(0, 1 - congestion.requestsInFlight) : .max
         return min(congestion.capacity(batch: batchCount, profile: profile), breaker.permits(at: now), limit)
@@ -142,14 +142,14 @@ struct RouteState: Sendable {
         return proven + due.filter { $0.provenAt == nil }
     }
 
-    /// Returns the time until which a push to a suspected device has to wait; nil if it may be attempted now.
+    /// Returns how long a push to a suspected device has to wait, or nil if it may be attempted now.
     func suspension(of push: QueuedPush, _ suspicion: Suspicion, at now: Duration, steadyNow: Timestamp) -> Duration? {
         if evidence.inFlight.contains(push.targetDigest) { return suspicion.nextDelay }
         if evidence.fails(at: now) || evidence.releasedAt.map({ suspicion.refusedAt <= $0 }) ?? false { return nil }
         return suspicion.rest(at: steadyNow)
     }
 
-    /// The number of notifications in a request; nil for one with one token.
+    /// The number of notifications in a request. Nil means a single notification with a single token.
     private var batchCount: Int? {
         configuration.batchMode == .batch ? congestion.batch(workers: profile.workerShare) : nil
     }
@@ -160,7 +160,7 @@ struct RouteState: Sendable {
     }
 
     private mutating func admits(_ push: QueuedPush, at now: Duration) -> Bool {
-        // The operator configures the bundle ids of gateways.
+        // The operator configures the gateways' bundle ids.
         guard push.push.tokenType == .apn, push.notification == nil, !evidence.isKnown(push.push.apnTopic) else { return true }
         return unprovenBudget.take(push, at: now)
     }
@@ -179,10 +179,10 @@ struct RouteState: Sendable {
 
     // MARK: Conclusions
 
-    /// Returns the reasons why gorush itself takes no pushes.
+    /// Returns the reasons why gorush itself doesn't take pushes.
     func gorushIssues(at now: Duration) -> [RouteCondition] {
-        // A probe's reason is more exact than that of a request, and so is that of Apple or Google. Anyone can register a device of a
-        // platform that this server does not serve, so a disabled platform is a warning.
+        // A probe, Apple and Google give more exact reasons than a request. Anyone can register a device on a platform that this server
+        // does not serve, so a disabled platform is only a warning.
         let reason = profile.issue ?? (profile.isDisabled || evidence.fails(at: now) ? nil : issue)
         return [reason, profile.configurationFault].compactMap { $0.map { RouteCondition(kind: .gorush($0), text: $0) } }
     }
@@ -197,15 +197,15 @@ struct RouteState: Sendable {
         profile.warnings.map { RouteCondition(kind: .setting($0), text: $0) } + [evidence.warning(at: now)].compactMap(\.self)
     }
 
-    /// Returns the time until which nothing happens without an event; nil while work is in progress.
+    /// Returns the time until which nothing happens without an event, or nil while work is in progress.
     func idleUntil(at now: Duration) -> Duration? {
         guard schedule.waitEnd != nil, congestion.requestsInFlight == 0, !schedule.isProbing else { return nil }
         var copy = self
         return copy.decide(at: now).end
     }
 
-    /// Whether an action is due before the end of the wait that ``next(at:)`` decided, or no request is in flight any more. A task that
-    /// does not wait calls ``next(at:)`` anyway.
+    /// Whether an action is due before the wait that ``next(at:)`` decided is over, or no request is in flight any more. A task that does
+    /// not wait calls ``next(at:)`` anyway.
     func mustWake(at now: Duration) -> Bool {
         guard let waitEnd = schedule.waitEnd else { return false }
         guard congestion.requestsInFlight > 0 else { return true }
@@ -301,7 +301,7 @@ struct RouteState: Sendable {
 
     private mutating func probed(_ probe: GorushClient.Probe, at now: Duration) {
         profile.probed(probe)
-        // If a push waits, its attempt decides instead of the probe, also if it is not due yet.
+        // If a push waits, its attempt decides instead of the probe, even if it isn't due yet.
         if profile.issue == nil, schedule.isEmpty, case .open(let until, _) = breaker.state, until <= now {
             breaker.reset()
             issue = nil
@@ -316,6 +316,6 @@ struct RouteState: Sendable {
 }
 
 extension RouteState.Action {
-    /// The end of a wait; nil for anything else.
+    /// When a wait ends, or nil for anything else.
     fileprivate var end: Duration? { if case .wait(let end) = self { end } else { nil } }
 }

@@ -2,7 +2,7 @@ import Tasks
 
 /// The times at which a route reads its queue, expires pushes, makes waiting pushes due and probes gorush.
 ///
-/// Times are those of a monotonic clock since the start of the delivery.
+/// Times are monotonic and count from the delivery's start.
 struct Schedule: Sendable {
     /// Between two reads of the queue, and between two searches for expired pushes.
     static let longestPause = Duration.seconds(30)
@@ -10,9 +10,9 @@ struct Schedule: Sendable {
     static let gatheringTime = Duration.milliseconds(5)
     /// Between attempts to use a database that fails.
     static let storeRetryInterval = Duration.seconds(1)
-    /// Between transactions of up to 1,000 pushes that are made due after an outage, so that they do not crowd out new ones.
+    /// Between transactions of up to 1,000 pushes that are made due after an outage, so that they do not crowd out new pushes.
     static let retryNowInterval = Duration.milliseconds(250)
-    /// Between two probes of a gorush that works. A restart while the route is idle breaks no request, so only a probe notices it.
+    /// Between two probes of a gorush that works. If gorush restarts while the route is idle, only a probe notices it.
     static let probeInterval = Duration.seconds(30)
     /// Between two probes of a gorush that cannot be used. An idle server has to be ready as soon as its gorush is.
     static let searchInterval = BackOff.route.longest
@@ -27,15 +27,15 @@ struct Schedule: Sendable {
     private var queue = Queue.mayHaveMore
     /// The number of requests that the last read was for.
     private var wantedCount = 0
-    /// The time of the last read, or nil unless the queue had pushes for all wanted requests.
+    /// When the queue was last read, or nil unless it had pushes for all wanted requests.
     private var fullRead: Duration?
     private var nextExpiry = Duration.zero
     private var storeRetry = Duration.zero
-    /// The time of the next probe, or nil while one is in progress.
+    /// When the next probe is due, or nil while a probe is in progress.
     private var nextProbe: Duration? = .zero
-    /// The time of the next transaction that makes waiting pushes due, and the row after which it starts, or nil if none exists.
+    /// When the next transaction makes waiting pushes due, and the row after which it starts. Nil if there is no such transaction.
     private var pendingRetry: (next: Duration, row: Int64)?
-    /// The end of the wait that was last decided, or nil if there was something to do.
+    /// When the wait that was last decided ends, or nil if there was something to do.
     private(set) var waitEnd: Duration?
 
     // MARK: Events
@@ -69,10 +69,10 @@ struct Schedule: Sendable {
     /// Probes gorush at that time at the latest.
     mutating func probe(by time: Duration) { nextProbe = nextProbe.map { min($0, time) } }
 
-    /// Records the end of a probe.
+    /// Records that a probe has ended.
     mutating func probed(isFine: Bool, at now: Duration) { nextProbe = now + (isFine ? Self.probeInterval : Self.searchInterval) }
 
-    /// Makes the pushes due that wait because of the route.
+    /// Makes pushes due that wait because of the route.
     mutating func retryNow(at now: Duration) { pendingRetry = (now, 0) }
 
     /// Pushes up to that row were made due, or nil if there are no more.
@@ -120,7 +120,7 @@ struct Schedule: Sendable {
         wantedCount = requestCount
     }
 
-    /// Returns the time of the next action without an event.
+    /// Returns when the next action is due without an event.
     func pause(at now: Duration) -> Duration {
         var ends = [now + Self.longestPause, nextProbe, pendingRetry?.next]
         if nextExpiry > now { ends.append(nextExpiry) }

@@ -4,8 +4,8 @@ import Store
 
 /// The devices to which attempts are in flight.
 ///
-/// A suspected device has one attempt at a time. A delivery proves that a device is alive, whatever becomes of the attempts that were
-/// posted before its response. Times are those of ``SteadyTime``.
+/// A suspected device gets a single attempt at a time. A delivery proves that a device is alive, even if attempts that were posted before
+/// its response are refused. Times are from ``SteadyTime``.
 struct TargetsInFlight: Sendable {
     private struct Attempts {
         var count = 0
@@ -19,7 +19,7 @@ struct TargetsInFlight: Sendable {
 
     mutating func begin(_ target: Digest32) { attempts[target, default: Attempts()].count += 1 }
 
-    /// Records the end of an attempt.
+    /// Records that an attempt has ended.
     ///
     /// - Returns: Whether a push was delivered to the device since the attempt was posted, and whether one was refused while attempts were
     ///   in flight.

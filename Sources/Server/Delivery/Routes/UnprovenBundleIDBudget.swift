@@ -1,10 +1,10 @@
 import Store
 
-/// A budget for attempts with unproven bundle ids that the configuration does not name: anyone can invent them, and each costs a request.
+/// A budget for attempts with unproven bundle ids that are not in the configuration. Anyone can invent them, and each costs a request.
 ///
-/// Times are those of a monotonic clock since the start of the delivery.
+/// Times are monotonic and count from the delivery's start.
 struct UnprovenBundleIDBudget: Sendable {
-    /// Counts attempts in flight or refused. A new app needs none after the first delivery to one of its devices.
+    /// Counts attempts in flight or refused. A new app is exempt after the first delivery to any of its devices.
     static let burst = 20
     /// Allows 8,640 further attempts a day for all invented bundle ids together.
     static let interval = Duration.seconds(10)
@@ -17,7 +17,7 @@ struct UnprovenBundleIDBudget: Sendable {
 
     /// Spends an attempt for a push.
     ///
-    /// - Returns: Whether the budget had one.
+    /// - Returns: Whether the budget allows it.
     mutating func take(_ push: QueuedPush, at now: Duration) -> Bool {
         let end = max(fullAt, now) + Self.interval
         guard end - now <= Self.interval * Self.burst else { return false }

@@ -1,12 +1,12 @@
 import Bytes
 import Envelope
 
-/// Refusals that do not count, of pushes to devices that have worked: a wrong environment or project looks like that, also while new
-/// devices are delivered to.
+/// Refusals that do not count, although the devices have worked. A wrong environment or project looks like that, even while new devices are
+/// delivered to.
 ///
-/// Times are those of a monotonic clock since the start of the delivery.
+/// Times are monotonic and count from the delivery's start.
 struct UnwitnessedRefusals: Sendable {
-    /// The minimum age of a row of refusals that an operator should know.
+    /// How long refusals must have lasted before an operator should know.
     static let interval = Duration.seconds(60)
     /// A refused push is attempted more often than that.
     static let validity = RouteFailure.validity
@@ -22,7 +22,7 @@ struct UnwitnessedRefusals: Sendable {
 
     private var rows: [Digest32: Row] = [:]
 
-    /// Records another refusal of a device whose row of refusals began at a time, without a witness.
+    /// Records that a device was refused again without a witness. Its refusals began at `since`.
     mutating func record(push: Int64, to target: Digest32, since: Timestamp, words: String, at now: Duration) {
         var row = rows.removeValue(forKey: target) ?? Row(last: now, since: since, words: words, pushes: [])
         if rows.count >= Self.maximumCount { rows = rows.filter { now - $0.value.last < Self.validity } }

@@ -3,14 +3,14 @@ import Envelope
 
 /// The deliveries that show whether the route worked at a time: pushes to devices that had worked before.
 ///
-/// A refusal is judged next to them (``testify(for:besides:provenBefore:between:)``). Times are those of ``SteadyTime``, except the
-/// times at which devices were proven.
+/// A refusal is judged next to them (``testify(for:besides:provenBefore:between:)``). Times are from ``SteadyTime``, except for the times
+/// at which devices were proven.
 struct Witnesses: Sendable, Equatable {
     /// Enough for two and a half minutes, in which any attempt ends. Without an older delivery a refusal counts later, never earlier.
     private static let maximumCount = 300
     /// A route has a handful of apps.
     private static let maximumTopicCount = 1_000
-    /// Two for each second, so that each device has another one as its witness.
+    /// Two for each second, so that each device has another device as its witness.
     private static let countPerSecond = 2
 
     private struct Delivery: Sendable, Equatable {
@@ -25,7 +25,7 @@ struct Witnesses: Sendable, Equatable {
         }
     }
 
-    /// The deliveries of one bundle id, in the order of their answers.
+    /// A bundle id's deliveries, ordered by response.
     private struct Log: Sendable, Equatable {
         private(set) var deliveries: [Delivery] = []
 
@@ -54,7 +54,7 @@ struct Witnesses: Sendable, Equatable {
             Delivery(target: target, provenAt: provenAt, postedAt: postedAt, answeredAt: answeredAt))
     }
 
-    /// Whether another device of the bundle id, proven before a time, got a push that was posted and answered in an interval.
+    /// Whether another device with the bundle id, proven before a time, got a push that was posted and answered in an interval.
     func testify(
         for topic: String, besides target: Digest32, provenBefore oldest: Timestamp, between start: Timestamp, and end: Timestamp
     ) -> Bool {

@@ -14,7 +14,7 @@ final class Admission: Sendable {
 
     /// Admits messages before the server records them.
     ///
-    /// - Parameter payloads: The byte count of each payload.
+    /// - Parameter payloads: Each payload's byte count.
     /// - Throws: `Overload` if the intake is full.
     func admit(payloads: [Int], origin: EnvelopeOrigin) throws(Overload) -> Permit {
         let size = AdmissionTable.Size(payloads: payloads)
@@ -60,7 +60,7 @@ final class Admission: Sendable {
     /// Lets messages wait in the journal, instead of in memory, while the store is away.
     func pause(_ isPaused: Bool) { table.update { $0.pause(isPaused) } }
 
-    /// Adds rows of the journal that are to be read into memory.
+    /// Adds journal rows that are to be read into memory.
     func wait(_ rows: [Int64], _ reason: AdmissionTable.Reason) {
         if !rows.isEmpty { table.update { $0.wait(rows, reason) } }
     }
@@ -79,7 +79,7 @@ final class Admission: Sendable {
 
     // MARK: Waiting for a topic key
 
-    /// - Returns: The number of messages that were displaced from the queue of topics, possibly including this one.
+    /// - Returns: How many messages were displaced from the topic queue. This message may be among them.
     func wait(_ row: Int64, for topic: TopicKeyQueue.Topic) -> Int { table.update { $0.wait(row, for: topic) } }
 
     /// Waits for a topic whose key is to be derived, or nil when the task is cancelled.

@@ -22,7 +22,7 @@ struct AdmissionTable: Sendable {
     struct Limits: Sendable {
         /// The number of messages from which on the server rejects more.
         var count: Int
-        /// The estimated bytes of their envelopes from which on the server rejects more.
+        /// The size of their envelopes, as estimated, from which on the server rejects more.
         var byteCount: Int
     }
 
@@ -69,7 +69,7 @@ struct AdmissionTable: Sendable {
     var isEmpty: Bool { isIdle && rows.values.allSatisfy { $0.count == 0 } }
     /// Whether every message is decided, except queries to be decided again, messages that wait for a topic key, and incomplete segments.
     var isDecided: Bool { isIdle && count(.undecided) == 0 }
-    /// Whether more messages are in memory than the cores process at once.
+    /// Whether more messages are in memory than the cores can process at the same time.
     var isCongested: Bool { size.count > Self.congestionThreshold }
     /// The number of messages that may be read from the journal, or 0 unless half of the limits is free.
     var freeCount: Int { overload(fraction: 2) == nil ? max(1, limits.count / 2 - size.count) : 0 }
@@ -86,7 +86,7 @@ struct AdmissionTable: Sendable {
         return nil
     }
 
-    /// Counts messages that are in memory already, whatever the limits.
+    /// Counts messages that are in memory already, even beyond the limits.
     mutating func add(_ new: Size) {
         size.count += new.count
         size.byteCount += new.byteCount
@@ -124,7 +124,7 @@ struct AdmissionTable: Sendable {
 
     /// Removes the next messages to be opened from the queue. They still count towards the limits.
     ///
-    /// The server's own topics and query topics alternate, so a flood on query topics leaves every second slot to the own topics.
+    /// Own topics and query topics alternate, so a flood on query topics leaves every second slot to the server's own topics.
     ///
     /// - Returns: Up to `maximumCount` messages, or empty when the queue is finished and empty, or nil when there is nothing to do yet.
     mutating func next(maximumCount: Int) -> [RecordedMessage]? {
@@ -149,7 +149,7 @@ struct AdmissionTable: Sendable {
 
     // MARK: In the journal
 
-    /// Returns the queued messages to the journal, and lets them and later ones wait there until the pause ends.
+    /// Returns the queued messages to the journal, and lets them and later messages wait there until the pause ends.
     mutating func pause(_ isPaused: Bool) {
         self.isPaused = isPaused
         while isPaused, let message = nextMessage() {
@@ -166,7 +166,7 @@ struct AdmissionTable: Sendable {
         for row in new { rows[reason, default: []].insert(Int(row)) }
     }
 
-    /// Returns the rows to read next, the oldest undecided or the newest unanswered ones. ``enter(_:of:_:)`` removes them.
+    /// Returns the rows to read next: the oldest if they are undecided, the newest if they are unanswered. ``enter(_:of:_:)`` removes them.
     ///
     /// - Returns: At most `maximumCount` and at most ``freeCount`` rows, or nil if no row waits, nothing is free, or the store is away.
     func nextRows(_ reason: Reason, maximumCount: Int) -> [Int64]? {
@@ -183,7 +183,7 @@ struct AdmissionTable: Sendable {
 
     // MARK: Waiting for a topic key
 
-    /// - Returns: The number of messages that were displaced from the queue of topics, possibly including this one.
+    /// - Returns: How many messages were displaced from the topic queue. This message may be among them.
     mutating func wait(_ row: Int64, for topic: TopicKeyQueue.Topic) -> Int { topicKeys.add(row, waitingFor: topic) }
 
     /// The topic whose key is derived next.
@@ -194,7 +194,7 @@ struct AdmissionTable: Sendable {
 }
 
 extension AdmissionTable.Size {
-    /// The estimated bytes of an envelope without its payload.
+    /// An envelope's estimated size without its payload.
     static let overheadByteCount = 512
 
     /// The size of messages with these payloads.

@@ -1,8 +1,8 @@
-/// Capacity reserved for messages in memory. One permit covers the messages of a call while they are recorded. The table counts them while
+/// Capacity reserved for messages in memory. A single permit covers a call's messages while they are recorded. The table counts them while
 /// they are queued, and each gets a separate permit for opening and decision.
 ///
 /// A permit ends exactly once: when messages enter the queue with it (``Admission/enter(_:spending:)``), or when it is destroyed. The
-/// compiler guarantees this on every path, so no path can leak capacity of the admission.
+/// compiler guarantees this on every path, so capacity can't leak.
 struct Permit: ~Copyable, Sendable {
     private let admission: Admission
     private var size: AdmissionTable.Size
@@ -27,7 +27,7 @@ struct Permit: ~Copyable, Sendable {
     }
 }
 
-/// A copyable reference to the permit of one message. Batches are arrays, and arrays hold copyable values only.
+/// A copyable reference to a message's permit. Batches are arrays, which can only hold copyable values.
 ///
 /// The permit ends with the last reference.
 final class SharedPermit: Sendable {

@@ -3,8 +3,8 @@ import StatusCrypto
 
 /// Decides which query topic's key is derived next, and holds the rows that wait for it.
 ///
-/// A derivation takes 13 ms, and an untrusted client can register and publish on its registration's topics. So each topic takes one slot,
-/// no matter how many messages wait for it. The oldest and the newest registration alternate. A crowd of throw-away registrations is
+/// A derivation takes 13 ms, and an untrusted client can register and publish on its registration's topics. So each topic takes a single
+/// slot, no matter how many messages wait for it. The oldest and the newest registration alternate. A crowd of throw-away registrations is
 /// between them in age, so it delays neither the owners that registered before it nor those that registered after it.
 ///
 /// Messages wait as rows in the journal. Messages that lose their slot are opened again when the queue is empty. A late query is decided
@@ -35,7 +35,7 @@ struct TopicKeyQueue: Sendable {
 
     /// Adds a row that waits for a topic's key.
     ///
-    /// - Returns: The number of messages that lost their slot, possibly including the new one.
+    /// - Returns: The number of messages that lost their slot. The new message may be among them.
     mutating func add(_ row: Int64, waitingFor topic: Topic) -> Int {
         let key = Key(topic)
         if rows[key] == nil { insert(topic) }

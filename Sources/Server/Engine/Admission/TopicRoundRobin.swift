@@ -1,9 +1,9 @@
 import DequeModule
 
-/// Decides which message of a class of topics is opened next.
+/// Decides which message is opened next within a class of topics.
 ///
-/// Content topics alternate, so a flood on one delays every other topic by a single message. Any client may publish on any topic, and junk
-/// costs a decryption. So a topic with many consecutive junk messages is served less often.
+/// Content topics alternate, so a flood on a topic delays every other topic by a single message. Any client may publish on any topic, and
+/// junk costs a decryption. So a topic with many consecutive junk messages is served less often.
 struct TopicRoundRobin<Message: Sendable>: Sendable {
     /// So many junk messages in a row demote a topic. No client sends them by mistake.
     static var maximumJunkCount: Int { 16 }
@@ -36,7 +36,7 @@ struct TopicRoundRobin<Message: Sendable>: Sendable {
         return message
     }
 
-    /// Counts a junk message on a topic. A good one resets the count.
+    /// Counts a junk message on a topic. A good message resets the count.
     mutating func recordResult(isJunk: Bool, on topic: String) {
         guard isJunk else {
             junkCounts[topic] = nil

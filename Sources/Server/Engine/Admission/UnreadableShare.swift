@@ -4,9 +4,9 @@ import Bytes
 ///
 /// A large fraction means that newer clients label their messages differently (PROTOCOL.md §3). A value without a clock.
 struct UnreadableShare {
-    /// Fewer may be the tests of one developer.
+    /// Fewer may come from a single developer's tests.
     static let tolerableCount = 20
-    /// A smaller share is not a release of an app.
+    /// If an app release were the cause, more messages would be unreadable.
     static let tolerablePercentage = 1
     private static let period = 60
     /// Nodes repeat messages: other nodes deliver them too, and the comparison with a store reads the last 70 minutes.
@@ -45,7 +45,7 @@ struct UnreadableShare {
         return newCount
     }
 
-    /// Returns the numbers of the last hour if so many messages cannot be read that an operator should know. Else nil.
+    /// Returns the last hour's numbers if so many messages cannot be read that an operator should know, or else nil.
     func excess(at now: Duration) -> (unreadableCount: Int, readableCount: Int)? {
         let start = now.components.seconds / 60 - Int64(Self.period)
         let hour = minutes.filter { $0.number > start }
@@ -54,7 +54,7 @@ struct UnreadableShare {
         return (unreadable, readable)
     }
 
-    /// Begins a new minute if one has passed, and forgets old ones.
+    /// Begins a new minute if the last has passed, and forgets old minutes.
     private mutating func advance(to now: Duration) {
         let number = now.components.seconds / 60
         guard minutes.last?.number != number else { return }

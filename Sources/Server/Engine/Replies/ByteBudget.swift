@@ -11,7 +11,7 @@ struct ByteBudget: Sendable {
 
     private let bytesPerSecond: Double
     private var credit: Double
-    /// The monotonic time of the last refill.
+    /// The monotonic time at which the bucket was last refilled.
     private(set) var time = Duration.zero
 
     init(bytesPerSecond: Int) {
@@ -34,7 +34,7 @@ struct ByteBudget: Sendable {
 
     /// The monotonic time at which the budget suffices, or nil if it does now.
     func time(for priority: Priority) -> Duration? {
-        // The time is when the credit is one byte above the floor, because at the floor itself the budget does not suffice.
+        // The credit has to be a byte above the floor, because at the floor itself the budget does not suffice.
         suffices(for: priority) ? nil : time + .seconds((floor(of: priority) + 1 - credit) / bytesPerSecond)
     }
 

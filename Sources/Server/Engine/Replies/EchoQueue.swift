@@ -4,19 +4,19 @@ import Wire
 /// Replies that are published again, twice, in fresh envelopes.
 ///
 /// Some clients subscribe to their own topic up to 2.5 s after their request (RELIABILITY.md, "Operators' requirements"). The network would
-/// drop the same bytes, so each echo is sealed in a new envelope. Echoes are best effort: a restart forgets them, a failed one is not
-/// retried, and the queue drops those beyond its bounds.
+/// drop the same bytes, so each echo is sealed in a new envelope. Echoes are best effort: a restart forgets them, a failed echo is not
+/// retried, and echoes beyond the queue's bounds are dropped.
 ///
-/// Replies to registrations have no echo, because a reference client treats any success as that of its newest version (PROTOCOL.md §7).
-/// Long replies have no echo, because a request of a few bytes would make the server publish them three times.
+/// Replies to registrations are not echoed, because a reference client takes any success for the success of its newest version (PROTOCOL.md
+/// §7). Long replies are not echoed, because a request of a few bytes would make the server publish them three times.
 struct EchoQueue: Sendable {
     /// The times of both echoes after the reply.
     static let delays: [Duration] = [.milliseconds(1_500), .seconds(4)]
-    /// Echoes that are due. At 2,000 a second they take 2 s, and clients don't listen longer for one.
+    /// Limits the echoes that are due. At 2,000 a second they take 2 s, and clients don't listen longer.
     static let maximumDueCount = 4_096
     /// For echoes that are not due: a few seconds of replies at full load.
     static let maximumByteCount = 32 << 20
-    /// The estimated bytes of an echo in memory without its payload.
+    /// How large an echo in memory is without its payload, as estimated.
     private static let overheadByteCount = 256
 
     private struct Echo: Sendable {
@@ -25,7 +25,7 @@ struct EchoQueue: Sendable {
         var byteCount: Int { reply.payload.count + EchoQueue.overheadByteCount }
     }
 
-    /// Whether echoes wait although they are due. Sealing an echo takes the CPU time of a first reply, so echoes wait under load.
+    /// Whether echoes wait although they are due. Sealing an echo takes as much CPU time as the reply did, so echoes wait under load.
     var isPaused = false
     /// The echoes that are not due, a queue for each delay, in the order in which they fall due.
     private var delayed: [Deque<Echo>] = Array(repeating: [], count: delays.count)
@@ -40,7 +40,7 @@ struct EchoQueue: Sendable {
     /// The monotonic time at which the next echo falls due, or nil if none exists.
     var nextTime: Duration? { zip(delayed, Self.delays).compactMap { queue, delay in queue.first.map { $0.publishedAt + delay } }.min() }
 
-    /// Adds both echoes of a reply that was published just now.
+    /// Adds both echoes for a reply that has just been published.
     mutating func add(_ reply: PendingReply, at now: Duration) {
         guard reply.type != .pushNotificationRegistrationResponse, reply.isShort else { return }
         let echo = Echo(reply: reply, publishedAt: now)
@@ -59,7 +59,7 @@ struct EchoQueue: Sendable {
             }
         }
         guard due.count > Self.maximumDueCount else { return }
-        // The oldest quarter is dropped at once, because each removal moves the rest.
+        // The oldest quarter is dropped together, because each removal moves the rest.
         let excess = due.count - Self.maximumDueCount * 3 / 4
         due.removeFirst(excess)
         droppedCount += excess

@@ -11,24 +11,24 @@ struct PendingReply: HoldsSecret, Sendable, Identifiable {
     var type: MessageType
     var payload: [UInt8]
     var recipient: PublicKey
-    /// The pubsub topic of the request (PROTOCOL.md §2).
+    /// The request's pubsub topic (PROTOCOL.md §2).
     var pubsubTopic: String
-    /// The Status message id of a push request, by which a repeated request finds this reply, or nil for other replies.
+    /// A push request's Status message id, by which a repeated request finds this reply, or nil for other replies.
     var statusMessageID: Digest32?
     /// A registration response's installation, or nil if the registration names none.
     var installationID: String?
     var completion: Completion
     /// The time at which the request arrived.
     var receivedAt: Timestamp
-    /// Rows of the request's other segments, which are marked together with it.
+    /// The rows of the request's other segments, which are marked together with it.
     var segments: [Int64] = []
 
     /// The change in the journal after the reply's publication.
     enum Completion: Sendable {
         /// The stored reply gets its publication mark.
         case reply
-        /// The stored reply gets its publication mark, and its content is erased. No push of its request succeeded, so a repeated request
-        /// is decided again (PROTOCOL.md §9).
+        /// The stored reply gets its publication mark, and its content is erased. Its request did not lead to any successful push, so a
+        /// repeated request is decided again (PROTOCOL.md §9).
         case erasedReply
         /// The message gets its decision. Its reply is not stored: a query's (PROTOCOL.md §8), or an INTERNAL_ERROR after failed writes.
         case decision
@@ -69,7 +69,7 @@ struct PendingReply: HoldsSecret, Sendable, Identifiable {
 }
 
 extension PendingReply.Completion {
-    /// Creates the completion of the response to a push request.
+    /// Creates the completion for a response to a push request.
     init(_ response: PushNotificationResponse) {
         self = response.reports.contains(where: \.success) ? .reply : .erasedReply
     }
@@ -85,9 +85,9 @@ struct ReplySealer: Sendable {
         self.identity = identity
     }
 
-    /// Returns new envelopes of a reply: one, or one for each segment of a long reply. Each call returns other bytes.
+    /// Returns new envelopes for a reply. A long reply needs several, because it is cut into segments. The bytes differ in each call.
     ///
-    /// - Throws: The error of the encryption.
+    /// - Throws: The encryption's error.
     func seal(
         _ reply: PendingReply, at now: Timestamp, using random: inout some RandomNumberGenerator
     ) throws -> [WakuEnvelope] {

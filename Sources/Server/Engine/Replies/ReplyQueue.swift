@@ -3,7 +3,7 @@ import Foundation
 import PushProtocol
 import Tasks
 
-/// The queue of replies, which selects the next one to publish. It performs no I/O: events go in, the next ``Publication`` comes out.
+/// The reply queue, which decides what to publish next. It does not perform I/O: events go in, the next ``Publication`` comes out.
 ///
 /// The newest reply is first, across all senders. Clients wait 3 s (PROTOCOL.md §8), so under load only the newest replies arrive in time.
 /// A reply is in one of these states:
@@ -17,9 +17,9 @@ import Tasks
 /// come after all replies. When the capacity is used up, the queue drops only echoes (``EchoQueue``).
 struct ReplyQueue: Sendable {
     struct Limits: Sendable {
-        /// The maximum number of replies in memory, including those in flight.
+        /// The maximum number of replies in memory, including replies in flight.
         var count: Int
-        /// The maximum bytes of their payloads. A single longer reply is kept.
+        /// How large their payloads may be together. A single longer reply is kept.
         var byteCount: Int
         /// The maximum bytes per second to the network, including echoes.
         var bytesPerSecond: Int
@@ -42,7 +42,7 @@ struct ReplyQueue: Sendable {
         case own
     }
 
-    /// The delay after a failure of the network or of a reply: at first 0.5 s, which a short fault takes. At most 30 s, so that replies
+    /// The delay after the network or a reply has failed. It starts at 0.5 s, which covers a short fault, and ends at 30 s, so that replies
     /// resume soon after a node returns.
     static let backOff = BackOff(first: .milliseconds(500), longest: .seconds(30), minimumShare: 1)
 
@@ -51,22 +51,22 @@ struct ReplyQueue: Sendable {
     private(set) var stored = IndexSet()
     /// Waiting and resting replies, by row.
     private var waiting: [Int64: Publication] = [:]
-    /// The rows of waiting short replies, oldest first. Long replies have their own list, so that they leave credits to short ones.
+    /// The rows of waiting short replies, oldest first. Long replies have their own list, so that they leave credits to short replies.
     private var short: [Int64] = []
     /// The rows of waiting long replies, oldest first.
     private var long: [Int64] = []
-    /// Resting replies, by row: the end of the back-off and the failure.
+    /// Resting replies, by row, with the end of their back-off and the failure.
     private var resting: [Int64: (end: Duration, failure: Failure)] = [:]
-    /// Replies in flight, by row. A superseded one is not retried.
+    /// Replies in flight, by row. A superseded reply is not retried.
     private var inFlight: [Int64: (byteCount: Int, isSuperseded: Bool)] = [:]
     private var echoesInFlightCount = 0
     private var waitingByteCount = 0
     private var budget: ByteBudget
-    /// The queue of echoes, or nil if the engine publishes none.
+    /// The queue of echoes, or nil if replies are not echoed.
     private var echoes: EchoQueue?
-    /// The number of consecutive failures of the network.
+    /// The number of consecutive network failures.
     private var failureCount = 0
-    /// The monotonic time of the next probe of the network, or nil while it works.
+    /// The monotonic time at which the network is probed next, or nil while it works.
     private var probeTime: Duration?
     private var isDraining = false
 
@@ -80,7 +80,7 @@ struct ReplyQueue: Sendable {
     var isBlocked: Bool { failureCount > 0 }
     /// The number of replies in memory.
     var count: Int { waiting.count + inFlight.count }
-    /// The bytes of the payloads in memory.
+    /// The payload bytes in memory.
     var byteCount: Int { waitingByteCount + inFlight.values.reduce(0) { $0 + $1.byteCount } }
     /// Whether no reply is in memory and no echo is due or in flight.
     var isIdle: Bool { count == 0 && echoesInFlightCount == 0 && echoes?.isEmpty != false }
@@ -88,8 +88,8 @@ struct ReplyQueue: Sendable {
     var storedCount: Int { stored.count }
     /// Whether the queue is idle and no stored reply waits.
     var isEmpty: Bool { isIdle && stored.isEmpty }
-    /// The number of replies that may be read from the store, or 0 unless half of the capacity is free, and while the replies in memory
-    /// cannot be published.
+    /// The number of replies that may be read from the store. 0 unless half the capacity is free, and while the replies in memory cannot be
+    /// published.
     var freeRowCapacity: Int {
         guard !isDraining, !isBlocked || waiting.isEmpty, waiting.count * 2 <= limits.count, waitingByteCount * 2 <= limits.byteCount else {
             return 0
@@ -126,7 +126,7 @@ struct ReplyQueue: Sendable {
         return add(replies.filter { left.contains($0.id) })
     }
 
-    /// Drops replies that newer ones supersede. A superseded reply in flight is not retried.
+    /// Drops replies that newer replies supersede. A superseded reply in flight is not retried.
     mutating func supersede(_ rows: [Int64]) {
         for row in rows {
             stored.remove(Int(row))
@@ -141,7 +141,7 @@ struct ReplyQueue: Sendable {
 
     // MARK: Publications
 
-    /// Advances the queue's time: refills the budget, ends back-offs and makes echoes due. An earlier time has no effect.
+    /// Advances the queue's time: refills the budget, ends back-offs and makes echoes due. An earlier time is ignored.
     mutating func advance(to now: Duration) {
         budget.refill(at: now)
         for (id, rest) in resting where rest.end <= budget.time {
@@ -225,7 +225,7 @@ struct ReplyQueue: Sendable {
         return evict()
     }
 
-    /// Begins the shutdown. Resting replies become rows at once, and all replies while the network fails. Echoes are dropped.
+    /// Begins the shutdown. Resting replies immediately become rows, as do all replies while the network fails. Echoes are dropped.
     ///
     /// - Returns: The rows to be decided again, as ``add(_:)-([PendingReply])`` does.
     mutating func drain() -> [Int64] {
@@ -265,7 +265,7 @@ struct ReplyQueue: Sendable {
 
     private mutating func evict() -> [Int64] {
         var evicted: [PendingReply] = []
-        // A single reply stays, whatever its length.
+        // A single reply stays, however large.
         while count > limits.count || byteCount > limits.byteCount && count > 1, let oldest = oldestWaiting {
             if let publication = remove(oldest) { evicted.append(publication.reply) }
         }

@@ -10,10 +10,10 @@ import Wire
 
 /// Signs, encrypts and publishes replies in the order of a ``ReplyQueue``, and hands their marks to the mark writer.
 ///
-/// No other stage waits for this one: a reply beyond the capacity remains a row and is re-read later.
+/// No stage waits for replies to be published: a reply beyond the capacity remains a row and is re-read later.
 final class ReplyStage: Sendable {
-    /// Each worker seals and publishes one reply. Two nodes of the quicker kind accept so many POSTs together (WAKU_REST.md §1.2). With
-    /// more, the newest reply would wait behind those in flight.
+    /// Each worker seals and publishes a reply at a time. Two nodes of the quicker kind accept so many POSTs together (WAKU_REST.md §1.2).
+    /// With more workers, the newest reply would wait behind the replies in flight.
     private static let workerCount = 8
 
     private let queue: Monitor<ReplyQueue>
@@ -50,7 +50,7 @@ final class ReplyStage: Sendable {
     /// Queues the replies of rows that have been read.
     func send(_ replies: [PendingReply], of rows: [Int64]) { decideAgain(update { $0.add(replies, of: rows) }) }
 
-    /// Drops replies that newer ones supersede.
+    /// Drops replies that newer replies supersede.
     func drop(_ rows: [Int64]) {
         guard !rows.isEmpty else { return }
         context.metrics.count(.registration, .superseded, rows.count)
@@ -156,8 +156,8 @@ final class ReplyStage: Sendable {
         published(publication)
     }
 
-    /// Whether another server has superseded a reply, or has published it because this one could not. The decisions of this server remove
-    /// superseded replies from the queue.
+    /// Whether another server has superseded a reply, or has published it because this server could not. If this server's own decisions
+    /// supersede a reply, it is removed from the queue.
     private func isFinished(_ reply: PendingReply) async -> Bool {
         guard let cluster = context.store.cluster, cluster.memberCount > 1 else { return false }
         let isLate = reply.receivedAt.duration(to: context.wallClock.now()) > ClusterLimits.livingTime

@@ -2,31 +2,31 @@ import PushProtocol
 import Store
 import Tasks
 
-/// Messages that cannot be stored at present, although the store works: another session of the database holds a row that they need, or they
-/// alone find no space. They wait in the journal, and delay no other message.
+/// Messages that cannot be stored at present, although the store works: another database session holds a row that they need, or only they
+/// are too large for the space that is left. They wait in the journal without delaying other messages.
 ///
 /// A message that fails blocks its subjects. Later messages about a blocked subject wait too, because each would take the time of a lock.
-/// After a delay one of them is tried alone. If it succeeds, the others return; if not, the delay doubles, and the next trial is that of the
-/// next message, because a row of the first one alone may be locked. Events go in, and the value performs no I/O.
+/// After a delay, the first of them is tried alone. If it succeeds, all of them return. If it fails, the delay doubles, and the next
+/// message is tried, because perhaps only the first message needs a locked row. Events go in, and the value does not perform I/O.
 struct BlockedMessages: Sendable {
-    /// A row of the database that several messages may need.
+    /// A database row that several messages may need.
     enum Subject: Hashable, Sendable {
         case message(Int64)
         case installation(Installation)
     }
 
-    /// The delay before a trial. A lock held by mistake may last for hours, and each trial of it delays the writer by half a second.
+    /// The delay before a trial. A lock held by mistake may last for hours, and each trial delays the writer by half a second.
     static let backOff = BackOff(first: .seconds(1), longest: .seconds(30), minimumShare: 1)
 
     private struct Block: Sendable {
         var failureCount: Int
-        /// The monotonic time of the next trial.
+        /// The monotonic time at which the next trial starts.
         var trialTime: Duration
         /// The message whose trial is in progress.
         var trial: Int64?
-        /// The message of the newest trial.
+        /// The message that was tried last.
         var lastTrial = Int64.min
-        /// The rows of the messages that wait, in their order, with those of their segments.
+        /// The messages that wait, by row, with all their rows, which include their segments.
         var waiting: [Int64: [Int64]] = [:]
     }
 
@@ -36,14 +36,14 @@ struct BlockedMessages: Sendable {
     var isEmpty: Bool { blocks.isEmpty }
     /// The number of messages that wait.
     var count: Int { Set(blocks.values.flatMap(\.waiting.keys)).count }
-    /// The monotonic time of the next trial; nil if no subject is blocked.
+    /// The monotonic time at which the next trial starts, or nil if no subject is blocked.
     var nextTrialTime: Duration? { blocks.values.map(\.trialTime).min() }
 
     /// Records that a message failed alone. It waits.
     ///
     /// - Parameters:
-    ///   - rows: The rows of the message, its own first.
-    ///   - subjects: The rows of the database one of which was blocked.
+    ///   - rows: The message's rows, with its own first.
+    ///   - subjects: The database rows that the message needs, of which at least one was blocked.
     mutating func failed(_ rows: [Int64], _ subjects: [Subject], at now: Duration) {
         for subject in subjects {
             var block = blocks[subject] ?? Block(failureCount: 0, trialTime: now)
@@ -57,7 +57,7 @@ struct BlockedMessages: Sendable {
 
     enum Admittance { case together, alone, no }
 
-    /// Lets a message wait if one of its subjects is blocked, unless this is its trial.
+    /// Lets a message wait if any of its subjects is blocked, unless this is its trial.
     mutating func admit(_ rows: [Int64], _ subjects: [Subject]) -> Admittance {
         let blocked = subjects.filter { blocks[$0] != nil }
         guard !blocked.isEmpty else { return .together }
@@ -68,16 +68,16 @@ struct BlockedMessages: Sendable {
 
     /// Records that messages about subjects were stored.
     ///
-    /// - Returns: The rows of the messages that need not wait any longer.
+    /// - Returns: The rows of messages that need not wait any longer.
     mutating func succeeded(_ subjects: some Sequence<Subject>) -> [Int64] {
         guard !blocks.isEmpty else { return [] }
         return subjects.compactMap { blocks.removeValue(forKey: $0) }.flatMap { $0.waiting.values.joined() }
     }
 
-    /// Starts the trials that are due, one message for each subject. If the message of an earlier trial never came back, another server has
-    /// decided it, and the next one is tried.
+    /// Starts the trials that are due, with a message for each subject. If an earlier trial's message never came back, another server has
+    /// decided it, and the next message is tried.
     ///
-    /// - Returns: The rows of the messages to be tried.
+    /// - Returns: The rows to be tried.
     mutating func startTrials(at now: Duration) -> [Int64] {
         var rows: [Int64] = []
         for (subject, block) in blocks where block.trialTime <= now {

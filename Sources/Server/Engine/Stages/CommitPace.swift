@@ -1,11 +1,11 @@
-/// The size of the writer's transactions.
+/// How large the writer's transactions are.
 ///
-/// After the store was away, a transaction has a single message, and twice as many after each success. So a message that alone finds no
-/// space is known after its first failure, and doesn't delay others.
+/// After the store was away, a transaction has a single message, and twice as many after each success. So a message that is too large for
+/// the space that is left is known after its first failure, and doesn't delay others.
 struct CommitPace: Sendable {
-    /// Past some hundreds of messages the cost of a commit no longer shows, and a reply waits for the last of them.
+    /// Beyond a few hundred messages, the cost of a commit no longer shows, but every reply waits for the last message.
     static let maximumCount = 500
-    /// The maximum estimated writer time of one transaction. Every other write waits that long.
+    /// How much writer time a transaction may take, as estimated. Every other write waits that long.
     static let maximumCost = Duration.milliseconds(100)
 
     private var count = maximumCount

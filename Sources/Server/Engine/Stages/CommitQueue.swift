@@ -8,13 +8,13 @@ import StatusCrypto
 /// than `ProtocolLimits.registrationByteCapacity` in the last minute is busy: its registrations wait until nothing else does. None is
 /// refused.
 struct CommitQueue: Sendable {
-    /// The maximum estimated writer time of the registrations of busy keys that are taken at once: other work that arrives meanwhile waits
-    /// that long.
+    /// Limits the estimated writer time for registrations of busy keys that are taken together, because other work that arrives meanwhile
+    /// waits that long.
     private static let maximumPostponedCost = Duration.milliseconds(20)
 
     private var ordinary: Deque<CommitStage.Item> = []
     private var postponed: Deque<CommitStage.Item> = []
-    /// Bytes of the registrations in `ordinary`, by key.
+    /// The registration bytes in `ordinary`, by key.
     private var byteCounts: [Digest64: Int] = [:]
     private var isFinished = false
 
@@ -43,7 +43,7 @@ struct CommitQueue: Sendable {
     /// - Returns: Up to `maximumCount` items, or empty when the queue is finished and empty, or nil when there is nothing to do yet.
     mutating func next(maximumCount: Int) -> [CommitStage.Item]? {
         var batch: [CommitStage.Item] = []
-        // Items are moved one by one, because copying a slice would retain and release each of their parts.
+        // Items are moved singly, because copying a slice would retain and release all their parts.
         while batch.count < maximumCount, let item = ordinary.popFirst() {
             if let (keyHash, byteCount) = item.registration { release(byteCount, of: keyHash) }
             batch.append(item)

@@ -3,11 +3,11 @@ import Store
 import Wire
 
 extension CommitStage {
-    /// A piece of work for the writer. Indirect, so that each move between queues copies one reference instead of a message's parts.
+    /// A piece of work for the writer. Indirect, so that each move between queues copies a reference instead of a message's parts.
     indirect enum Work: Sendable {
         /// - Parameter failures: The failures so far, or nil before the first.
         case message(OpenedEnvelope, failures: StoreState.Failures? = nil)
-        /// Closes the rows of a message that needs no reply. The store fails on the message.
+        /// Closes a message's rows without a reply, because the store fails on the message.
         case close(rows: [Int64])
         /// The store fails on a registration. Its INTERNAL_ERROR supersedes older, unpublished replies to the installation.
         case supersede(PendingReply, OpenedEnvelope)
@@ -21,8 +21,8 @@ extension CommitStage {
 }
 
 extension CommitStage.Item {
-    /// The INTERNAL_ERROR of a `supersede` item that is not published yet, or nil for other work. It is published after the write succeeds
-    /// or fails for the first time.
+    /// The INTERNAL_ERROR that a `supersede` item still has to publish, or nil for other work. It is published after the write succeeds or
+    /// fails for the first time.
     var refusal: PendingReply? {
         if case .supersede(let reply, _) = work, permit != nil { reply } else { nil }
     }
@@ -42,7 +42,7 @@ extension CommitStage.Work {
     /// Whether the message was refused.
     var isRefused: Bool { if case .message = self { false } else { true } }
 
-    /// The rows of the message and of its other segments.
+    /// The message's rows, including its other segments.
     var rows: [Int64] {
         if case .close(let rows) = self { rows } else { message?.rows ?? [] }
     }
@@ -71,10 +71,10 @@ extension CommitStage.Work {
 }
 
 extension OpenedEnvelope {
-    /// The rows of the message and of its other segments, its own first.
+    /// The message's rows, including its other segments, with its own first.
     var rows: [Int64] { [id] + segments }
 
-    /// The rows of the database that the message may find locked.
+    /// The database rows that the message may find locked.
     var subjects: [BlockedMessages.Subject] {
         [.message(id)] + installations.map { .installation($0) }
     }

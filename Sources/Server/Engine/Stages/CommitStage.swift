@@ -7,7 +7,8 @@ import Synchronization
 import Tasks
 import Wire
 
-/// The writer: one task decides the waiting messages in transactions of bounded size and cost, and hands their replies to the reply stage.
+/// The writer: a single task that decides the waiting messages in transactions of bounded size and cost, and hands their replies to the
+/// reply stage.
 ///
 /// Messages that cannot be stored return to the journal: all of them while the store is away, and those about a blocked row
 /// (``BlockedMessages``).
@@ -76,7 +77,7 @@ final class CommitStage: Sendable {
         }
     }
 
-    /// Commits those items of a batch in one transaction that need not wait, and handles the failures.
+    /// Commits a batch's items that need not wait in a single transaction, except for trials, and handles the failures.
     private func commit(_ batch: ArraySlice<Item>, retries: inout DiscardingTaskGroup) async {
         guard !context.storeHealth.isAway else {
             for item in batch { giveBack(item, in: &retries) }
@@ -130,7 +131,7 @@ final class CommitStage: Sendable {
     private func account(for outcomes: [Decider.Outcome]) {
         for outcome in outcomes {
             context.metrics.count(outcome.category)
-            // The author of a client learns only MALFORMED_MESSAGE from the reply.
+            // A client's author learns only MALFORMED_MESSAGE from the reply.
             if let rejection = outcome.rejection { context.logger.debug("registration rejected", metadata: ["check": "\(rejection)"]) }
         }
         allowances.withLock { allowances in
@@ -169,7 +170,7 @@ extension CommitStage {
             warn(of: error)
             block(message, message.subjects)
         } else if error.isOfWholeStore, isAlone, let message = item.work.undecided {
-            // If the store is back and fails on it again, the message is tried alone, and delays no other.
+            // If the store is back and fails on it again, the message is tried alone, and doesn't delay others.
             block(message, [.message(message.id)])
         } else if error.isOfWholeStore {
             giveBack(item, in: &group)

@@ -1,6 +1,6 @@
 import Store
 
-/// The consequences of a durable batch of decisions, in the only order that the types allow: ``listen(_:)``, then ``Listening/reply(_:)``.
+/// What follows from a durable batch of decisions, in the only order that the types allow: ``listen(_:)``, then ``Listening/reply(_:)``.
 ///
 /// Other clients may query a new registration as soon as its owner has the reply, so the server accepts messages on the query topics first.
 /// Permits end last, so that the engine never looks idle between a decision and its reply.
@@ -11,7 +11,7 @@ struct DurableBatch: ~Copyable {
     let supersededReplies: [Int64]
     let permits: [SharedPermit]
 
-    /// Adds the topics of new registrations to the directory and removes those of unregistered installations.
+    /// Adds the topics of new registrations to the directory and removes the topics of unregistered installations.
     consuming func listen(_ directory: TopicDirectory) -> Listening {
         for change in topicChanges {
             switch change {
@@ -26,7 +26,7 @@ struct DurableBatch: ~Copyable {
     struct Listening: ~Copyable {
         fileprivate let batch: DurableBatch
 
-        /// Hands the replies on, except superseded ones, and ends the permits.
+        /// Hands on the replies that are not superseded, and ends the permits.
         consuming func reply(_ stage: ReplyStage) {
             let superseded = Set(batch.supersededReplies)
             stage.drop(batch.supersededReplies)

@@ -5,7 +5,7 @@ import Workers
 
 /// Marks replies as published in the journal, so that no restart publishes them again.
 final class MarkWriter: Sendable {
-    /// The rows of a published reply and the record that its journal rows get.
+    /// A published reply's rows, and what to record in them.
     struct Mark: Sendable {
         var rows: [Int64]
         var completion: PendingReply.Completion
@@ -13,7 +13,7 @@ final class MarkWriter: Sendable {
 
     /// The maximum number of marks in a transaction. A higher limit gains nothing, because marks share transactions with other writes.
     private static let batchCount = 500
-    /// The delay between attempts. Marks have no deadline: the writer retries them until the store accepts them.
+    /// The delay between attempts. Marks don't have a deadline: the writer retries them until the store accepts them.
     private static let retryInterval = Duration.seconds(1)
 
     private let context: EngineContext
@@ -72,7 +72,7 @@ final class MarkWriter: Sendable {
             if !error.isTaken {
                 failed.append(mark)
             } else if mark.rows.count > 1 {
-                // Another server has decided a segment of a query. The rows of this server are read again.
+                // Another server has decided a query's segment. This server's rows are read again.
                 context.giveBack(mark.rows)
             }
             // Another server that has taken the message marks it.

@@ -11,7 +11,7 @@ import Wire
 ///
 /// A message on a query topic whose key is not derived yet waits in the journal without delaying other messages.
 final class OpenStage: Sendable {
-    /// The number of messages that a worker takes at once: few enough to keep all cores busy to the end of a burst.
+    /// The number of messages that a worker takes together, few enough to keep all cores busy until a burst ends.
     private static let batchCount = 4
 
     /// The result of opening a message.
@@ -83,7 +83,7 @@ final class OpenStage: Sendable {
 
     // MARK: Segments
 
-    /// Interprets a frame, which is a message or a segment of one (PROTOCOL.md §5.1).
+    /// Interprets a frame, which is a message or a segment (PROTOCOL.md §5.1).
     private func assemble(_ frame: RFC26.Frame, of message: RecordedMessage) -> Verdict {
         guard SegmentMessage.isSegment(frame.data) else { return .decide(opener.interpret(frame.data, of: message)) }
         if let cluster = context.store.cluster, let segment = try? SegmentMessage.decode(frame.data),
@@ -127,7 +127,7 @@ final class OpenStage: Sendable {
         context.giveBack(segments.withLock { $0.removeAll() })
     }
 
-    /// Drops segments that have waited too long for the rest of their message.
+    /// Drops segments that have waited too long for their message to be complete.
     func expireSegments(at now: Timestamp) {
         drop(segments.withLock { $0.expire(now: now) })
     }

@@ -8,7 +8,7 @@ import Tasks
 /// Records whether writes to the store succeed, and probes it while they fail, so an idle server recovers without new messages. The rules
 /// are in ``StoreState``.
 final class StoreHealth: Sendable {
-    /// A write, including its wait for earlier ones. A batch takes 0.1 s, and a client waits 3 s.
+    /// A write, including its wait for earlier writes. A batch takes 0.1 s, and a client waits 3 s.
     static let longestWrite = Duration.seconds(5)
 
     static let errors = Metric(
@@ -72,13 +72,13 @@ final class StoreHealth: Sendable {
         if let failureCount { logger.warning("the store can be written again", metadata: ["failures": "\(failureCount)"]) }
     }
 
-    /// Reports a failed write. Only the one that shows that the store is away is logged, because a busy server has many a second.
+    /// Reports a failed write. Only the failure that shows that the store is away is logged, because a busy server has many a second.
     func failed(_ error: any Error) {
         failureCount.increment()
         report(error) { $0.failed(error) }
     }
 
-    /// Counts an error that says nothing about writes, such as that of a read.
+    /// Counts an error that says nothing about writes, such as a read error.
     func count() { failureCount.increment() }
 
     /// Performs a write, and reports its success or failure.
@@ -116,7 +116,7 @@ final class StoreHealth: Sendable {
             }
             let now = time.elapsed()
             let attempt = state.update { $0.beginProbe(at: now) }
-            // The probe has a task of its own, because the shutdown does not wait for one that hangs.
+            // The probe has its own task, because the shutdown does not wait for a probe that hangs.
             Task { await self.probe(store, attempt) }
             guard await state.wait(for: { $0.isProbing ? nil : () }) != nil else { return }
         }
@@ -145,7 +145,7 @@ final class StoreHealth: Sendable {
         if hasLeft { logger.error("the store cannot be written", metadata: ["error": "\(error)"]) }
     }
 
-    /// Changes the state of the present time.
+    /// Changes the state after advancing it to the present time.
     private func update<Result: Sendable>(_ body: (inout StoreState) -> Result) -> Result {
         let now = time.elapsed()
         report(StoreState.ProbeHangs()) { $0.advance(to: now) }

@@ -1,30 +1,31 @@
 import Store
 
-/// Whether the store works, as far as its writes and probes have shown. Events go in, and the state performs no I/O.
+/// Whether the store works, as far as its writes and probes have shown. Events go in, and the state does not perform I/O.
 ///
 /// - **working**: the initial state.
-/// - **in doubt**: a write failed for a reason that may be its own. A probe decides: its success leads back to working, its failure to away.
-/// - **away**: a write failed for a reason that concerns every write, a probe failed, or a probe takes longer than ``probeLimit``. The first
-///   write that succeeds ends it, if it began afterwards.
+/// - **in doubt**: a write failed for a reason that may be its own. A probe decides: if it succeeds, the store is working, and if it fails,
+///   the store is away.
+/// - **away**: a write failed for a reason that concerns every write, a probe failed, or a probe takes longer than ``probeLimit``. This
+///   ends when a write succeeds that began afterwards.
 ///
 /// A store that is away refuses nothing: messages wait in the journal, undecided. Only a message that fails while the store works is
 /// refused (``verdict(on:at:)``).
 struct StoreState: Sendable {
-    /// A write or a probe, numbered in the order of their starts.
+    /// A write or a probe, numbered in the order in which they started.
     typealias Attempt = Int
 
     /// Probes while the store is away. An operator who frees disk space sees the server ready within seconds (RELIABILITY.md T3).
     static let probeInterval = Duration.seconds(1)
-    /// A probe that takes longer counts as failed, although it may still return. A write of one row takes milliseconds.
+    /// A probe that takes longer counts as failed, although it may still return. Writing a row takes milliseconds.
     static let probeLimit = Duration.seconds(2)
-    /// How long a message is retried before its sender gets INTERNAL_ERROR (PROTOCOL.md §7 row 12), however long each attempt takes.
+    /// How long a message is retried before its sender gets INTERNAL_ERROR (PROTOCOL.md §7 row 12), no matter how long each attempt takes.
     static let retryDeadline = Duration.seconds(2)
 
     /// A message's failures so far.
     struct Failures: Sendable, Equatable {
-        /// The time of the first attempt.
+        /// When the first attempt started.
         var since: Duration
-        /// The newest attempt of any write at the last failure of one. A later success proves that the store works.
+        /// The newest attempt when a write last failed. A later success proves that the store works.
         var attempt: Attempt
     }
 
@@ -47,17 +48,17 @@ struct StoreState: Sendable {
     private(set) var failureCount = 0
     private var newest: Attempt = 0
     private var newestSuccess: Attempt = 0
-    /// The newest attempt when the store was last found away. Only a later one proves that it is back.
+    /// The newest attempt when the store was last found away. Only a later attempt proves that it is back.
     private var awaySince: Attempt = 0
-    /// The newest attempt when a write last failed for a reason that may be its own. Nil once a later one has succeeded.
+    /// The newest attempt when a write last failed for a reason that may be its own. Nil once a later attempt has succeeded.
     private var doubt: Attempt?
     /// The newest attempt when a write last failed.
     private var newestAtFailure: Attempt = 0
-    /// The start times of the writes in progress.
+    /// When the writes in progress started.
     private var starts: [Attempt: Duration] = [:]
     private var probe: (attempt: Attempt, start: Duration)?
 
-    /// The start of the oldest write in progress.
+    /// When the oldest write in progress started.
     var oldestStart: Duration? { starts.values.min() }
     /// Whether a probe is due: immediately while the store is in doubt, after ``probeInterval`` while it is away.
     var needsProbe: Bool { probe == nil && (isAway || doubt != nil) }
@@ -153,9 +154,9 @@ struct StoreState: Sendable {
 }
 
 extension Error {
-    /// Whether the cause concerns every write, and not only the one that met it.
+    /// Whether the cause concerns every write, and not only the write that failed.
     var isOfWholeStore: Bool { (self as? StoreError)?.isOfWholeStore ?? false }
 
-    /// Whether another session of the database holds a row that the write needs.
+    /// Whether another database session holds a row that the write needs.
     var isBlocked: Bool { if case .rowLocked? = self as? StoreError { true } else { false } }
 }
