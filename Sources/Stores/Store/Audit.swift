@@ -1,7 +1,7 @@
-/// A comparison of the ledger with the rows (RELIABILITY.md I1, I5).
+/// Compares the ledger with the rows (RELIABILITY.md I1, I5).
 ///
-/// Three counts must agree: the ledger's count of events, the present rows plus the ledger's count of pruned rows, and the database's own count
-/// of all rows ever inserted, if it has one.
+/// Three counts must agree: the events in the ledger, the present rows plus those that the ledger counts as pruned, and all rows ever
+/// inserted, if the database counts them.
 package struct Audit: Sendable, Equatable {
     /// A comparison of two counts that must be equal.
     package struct Line: Sendable, Equatable {
@@ -29,7 +29,8 @@ package struct Audit: Sendable, Equatable {
         add("finished pushes that still hold secrets", 0, facts.leakyRowCount)
     }
 
-    /// Compares only what needs no count of finished rows: the ledger with itself and the unfinished rows, and with the rows ever inserted.
+    /// Compares only what can be checked without counting finished rows: the ledger with itself and the unfinished rows, and with the rows
+    /// ever inserted.
     package init(ledgerOf facts: AuditFacts) {
         func ledger(_ milestones: Milestone...) -> Int64 { milestones.reduce(0) { $0.clampedSum(facts.counts[$1, default: 0]) } }
 
@@ -56,7 +57,7 @@ package struct Audit: Sendable, Equatable {
         )
     }
 
-    /// The sum of the differences of all lines, or 0 if they balance.
+    /// How far all lines together are out of balance. 0 means that they balance.
     package var imbalance: Int64 { lines.reduce(0) { $0.clampedSum(Int64(clamping: $1.expected.clampedDifference($1.found).magnitude)) } }
 
     private mutating func add(_ name: String, _ expected: Int64, _ found: Int64) {
@@ -64,7 +65,7 @@ package struct Audit: Sendable, Equatable {
     }
 }
 
-/// The numbers that an audit compares, from one state of the database.
+/// The numbers that an audit compares, all read from the same database state.
 package struct AuditFacts: Sendable, Equatable {
     /// The ledger.
     package var counts: [Milestone: Int64] = [:]
@@ -73,21 +74,21 @@ package struct AuditFacts: Sendable, Equatable {
     package var rowCounts: [Milestone: Int64] = [:]
     package var undecidedCount: Int64 = 0
     package var openCount: Int64 = 0
-    /// The database's own count of all messages ever inserted, or nil if it has none.
+    /// The messages ever inserted, as the database itself counts them, or nil if it doesn't.
     package var messageRowsEver: Int64?
-    /// The database's own count of all pushes ever inserted, or nil if it has none.
+    /// The pushes ever inserted, as the database itself counts them, or nil if it doesn't.
     package var pushRowsEver: Int64?
     package var damagedRowCount: Int64 = 0
     package var leakyRowCount: Int64 = 0
     /// The unfinished rows that servers have set aside (``DamagedRowKind``). They are undecided, unpublished or open as well.
     package var setAsideCount: Int64 = 0
-    /// The work of each server that shares the database, by its name, or empty for the database of one server.
+    /// What each server that shares the database has done, by its name. Empty if the database isn't shared.
     package var servers: [String: ServerWork] = [:]
 
     package init() {}
 }
 
-/// The part of one server in a database. It does not balance by itself, because servers take work over from each other.
+/// A server's part in a shared database. It doesn't balance by itself, because servers take over each other's work.
 package struct ServerWork: Sendable, Equatable {
     /// The events that the server has counted in the ledger.
     package var counts: [Milestone: Int64] = [:]

@@ -18,7 +18,7 @@ package struct DecidedBatch: Sendable {
         package var message: Int64
         /// The monotonic time at which the push is due. Nil means now.
         package var due: Timestamp?
-        /// The outcome of a push that has already finished, which is stored without its secrets, or nil if the push is open.
+        /// The outcome if the push has already finished, so that it is stored without its secrets. Nil if it is open.
         package var outcome: PushOutcome?
 
         package init(push: AcceptedPush, message: Int64, due: Timestamp? = nil, outcome: PushOutcome? = nil) {
@@ -29,14 +29,14 @@ package struct DecidedBatch: Sendable {
         }
     }
 
-    /// The facts after the decisions so far: each message sees the effects of earlier ones of the batch.
+    /// The facts after the decisions so far, because each message sees the effects of earlier messages in the batch.
     package private(set) var facts: Facts
 
     package private(set) var decisions: [(message: Int64, decision: MessageDecision)] = []
     package private(set) var repliedMessages: [Int64] = []
     package private(set) var erasedReplies: [Int64] = []
     package private(set) var supersessions: [(reply: Reply, message: Int64)] = []
-    /// The last change of each installation, which replaces earlier changes of the batch.
+    /// Each installation's last change, which replaces its earlier changes in the batch.
     package private(set) var registrations: [RegistrationChange] = []
     package private(set) var pushes: [Push] = []
     /// The contents of deferred pushes in the outbox that were coalesced with pushes of this batch.
@@ -62,12 +62,12 @@ package struct DecidedBatch: Sendable {
         if let request = reply.statusMessageID { facts.responses[request] = reply.payload }
     }
 
-    /// Spends credits for the rest of this batch only. The owner of the allowances must spend them too once the decisions are durable.
+    /// Spends credits for the rest of this batch only. Whoever owns the allowances must spend them too once the decisions are durable.
     package mutating func spend(_ spending: Allowances.Spending) {
         facts.allowances.spend(spending)
     }
 
-    /// Marks the replies to messages as published. A repetition has no effect, nor has a call for a message without a decision.
+    /// Marks the replies to messages as published. A repeated call and a call for an undecided message do nothing.
     package mutating func markPublished(_ messages: [Int64]) {
         repliedMessages += messages
     }
@@ -77,22 +77,22 @@ package struct DecidedBatch: Sendable {
         erasedReplies += messages
     }
 
-    /// Prevents the publication of older, unpublished responses to registrations of the same installation. Otherwise its client could
-    /// mistake a late success for the response to a newer registration that was refused.
+    /// Stops older responses to the same installation's registrations from being published. Otherwise its client could mistake a late
+    /// success for the response to a newer registration that was refused.
     ///
-    /// - Parameter message: The row of the registration that the reply belongs to. Lower rows are older.
+    /// - Parameter message: The registration's row. Lower rows are older.
     package mutating func supersede(_ reply: Reply, answering message: Int64) {
         supersessions.append((reply, message))
     }
 
-    /// Stores a registration in place of the current one. The caller checks its version before.
+    /// Stores a registration, which replaces the current registration if there is one. The caller must have checked its version.
     package mutating func register(_ registration: Registration, topics: QueryTopics) {
         facts.register(registration)
         set(.register(registration, topics: topics), of: registration.installation)
     }
 
     /// Replaces a registration by a tombstone with key hash, installation id, version and digest (PROTOCOL.md §7 row 6), even if none
-    /// existed, and withdraws its pushes. With the last installation of a key, the store also deletes the topic keys.
+    /// existed, and withdraws its pushes. Together with a key's last installation, the store also deletes the topic keys.
     package mutating func unregister(_ installation: Installation, version: UInt64, plaintextDigest: Digest32, topics: QueryTopics) {
         facts.unregister(installation, version: version, plaintextDigest: plaintextDigest)
         for index in pushIndexes[installation, default: []] where pushes[index].outcome == nil { pushes[index].outcome = .withdrawn }
@@ -104,14 +104,14 @@ package struct DecidedBatch: Sendable {
     /// - Parameters:
     ///   - message: The push request's row.
     ///   - due: The monotonic time at which the push is due. Nil means now.
-    ///   - isDiscarded: Whether the push finishes at once, because the server runs dry.
+    ///   - isDiscarded: Whether the push finishes immediately, because the server makes a dry run.
     package mutating func enqueue(_ push: AcceptedPush, message: Int64, due: Timestamp? = nil, isDiscarded: Bool = false) {
         facts.recentDeduplicationKeys.insert(push.deduplicationKey)
         pushIndexes[push.target, default: []].append(pushes.count)
         pushes.append(Push(push: push, message: message, due: due, outcome: isDiscarded ? .discarded : nil))
     }
 
-    /// Coalesces a push with a deferred push of the same target and type.
+    /// Coalesces a push with a deferred push that has the same target and type.
     ///
     /// - Returns: Whether such a push waits.
     package mutating func coalesce(_ push: AcceptedPush) -> Bool {
@@ -130,7 +130,7 @@ package struct DecidedBatch: Sendable {
         return true
     }
 
-    /// Counts the notifications of a request that were merged or filtered.
+    /// Counts the notifications that were merged or filtered.
     package mutating func count(merged: Int, filtered: Int) {
         mergedCount += merged
         filteredCount += filtered
@@ -147,7 +147,7 @@ package struct DecidedBatch: Sendable {
 }
 
 extension DecidedBatch.RegistrationChange {
-    /// Returns this change combined with an earlier one of the same installation.
+    /// Returns this change combined with an earlier change to the same installation.
     fileprivate func following(_ earlier: Self) -> Self {
         switch (self, earlier) {
         case (.register(let registration, let topics, _), .unregister), (.register(let registration, let topics, _), .register(_, _, true)):

@@ -4,21 +4,21 @@ package import Envelope
 package protocol DecisionStore: Sendable {
     /// Loads facts, passes them to `decide` for each piece of work in order, and writes the decisions, all in a single transaction.
     ///
-    /// If the transaction fails, the store finds the pieces that fail alone, so that they do not fail the others (``Halving``).
+    /// If the transaction fails, the store finds the pieces that fail alone, so that the rest can succeed (``Halving``).
     ///
     /// - Parameters:
     ///   - lookups: Returns the lookups that deciding these pieces needs.
-    ///   - decide: Decides a piece from ``DecidedBatch/facts`` and adds the decision to the batch. It must have no other effect: the store
-    ///     may call it again.
+    ///   - decide: Decides a piece from ``DecidedBatch/facts`` and adds the decision to the batch. It must not do anything else, because
+    ///     the store may call it again.
     func commit<Work: Sendable, Outcome: Sendable>(
         _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
         deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
     ) async -> Committed<Outcome>
 }
 
-/// The result of a commit.
+/// What a commit returns.
 package struct Committed<Outcome: Sendable>: Sendable {
-    /// The outcome of each piece, in the order of the work: the durable decision, or the error that prevented it.
+    /// For each piece of work, in order: the durable decision, or the error that prevented it.
     package var outcomes: [Result<Outcome, any Error>]
     /// The installations that registered and unregistered, in order.
     package var topicChanges: [TopicChange]
@@ -32,14 +32,14 @@ package struct Committed<Outcome: Sendable>: Sendable {
     }
 }
 
-/// A change of the topics that the server subscribes to.
+/// A change to the topics that the server subscribes to.
 package enum TopicChange: Sendable, Equatable {
     case added(ChangedRegistration)
     case removed(ChangedRegistration)
 }
 
 extension DecisionStore {
-    /// Writes one decision.
+    /// Writes a single decision.
     ///
     /// - Parameter lookups: The lookups that `decide` needs.
     /// - Returns: The installations that registered and unregistered, in order.

@@ -17,12 +17,12 @@ package struct Lookups: Sendable {
     package var deduplicationKeys: Set<Digest32> = []
     /// The Status message ids of push requests that may have a stored response.
     package var requests: Set<Digest32> = []
-    /// Each query's keys. Keys for which its reply has no capacity (`ProtocolLimits.maximumAnswerByteCount`) are not looked up.
+    /// Each query's keys. Keys that no longer fit into its reply (`ProtocolLimits.maximumAnswerByteCount`) are not looked up.
     package var queries: [[Digest64]] = []
     /// The Status message ids of queries.
     package var queryIDs: Set<Digest32> = []
-    /// The remaining credits of all keys, targets and queries of the batch. A query's response leaves out registrations beyond their key's
-    /// credits, and the store does not read them.
+    /// The credits that the batch's keys, targets and queries have left. The store doesn't read registrations beyond their key's credits,
+    /// so a query's response leaves them out.
     package var allowances = Allowances()
 
     package init() {}
@@ -33,20 +33,20 @@ package struct Lookups: Sendable {
     }
 }
 
-/// The stored state of an installation, as far as its owner's limits depend on it.
+/// An installation's stored state, as far as its owner's limits depend on it.
 package enum StoredInstallationState: Sendable, Equatable {
     /// A registration.
     ///
     /// - Parameters:
-    ///   - listByteCount: The bytes of its lists.
+    ///   - listByteCount: How long its lists are.
     ///   - isProven: Whether Apple or Google has accepted a push for its device token and bundle id.
     case live(listByteCount: Int, isProven: Bool = false)
     case tombstone
-    /// The tombstone of an unregistration without an earlier registration.
+    /// A tombstone for an unregistration without an earlier registration.
     case unknownTombstone
 }
 
-/// A push in the outbox that waits for a credit of its target.
+/// A push in the outbox that waits until its target has a credit.
 package struct DeferredPush: Sendable, Equatable {
     /// From this time before it is due, a push is no longer coalesced, because the delivery may have read it.
     package static let closingTime = Duration.seconds(1)
@@ -60,27 +60,27 @@ package struct DeferredPush: Sendable, Equatable {
     }
 }
 
-/// The results of the lookups. Absent entries are not stored.
+/// What the lookups have found. Absent entries are not stored.
 package struct Facts: Sendable {
     package let lookups: Lookups
-    /// The stored version of each installation, tombstones included. The next version must exceed it.
+    /// Each installation's stored version, tombstones included. The next version must exceed it.
     package var versions: [Installation: StoredVersion] = [:]
     /// All installations of the keys that register or unregister.
     package var installations: [Digest64: [Installation: StoredInstallationState]] = [:]
     /// Whether the storage is full. Looked up for registrations only.
     package var isStorageFull = false
-    /// The live registrations of the targets.
+    /// The targets' live registrations.
     package var targets: [Installation: PushTarget] = [:]
     /// The deduplication keys of pushes that entered the outbox less than `ProtocolLimits.deduplicationLifetime` ago.
     package var recentDeduplicationKeys: Set<Digest32> = []
     /// The pushes that wait for a credit, of targets without credits.
     package var deferredPushes: [PushSlot: DeferredPush] = [:]
-    /// The payloads of the newest responses, by the Status message ids of their requests.
+    /// The newest responses' payloads, by their requests' Status message ids.
     package var responses: [Digest32: [UInt8]] = [:]
     /// The remaining credits.
     package internal(set) var allowances: Allowances
-    /// The live registrations of each queried key, in no order. Keys beyond the response's capacity are missing, and so are registrations
-    /// beyond the key's credits.
+    /// Each queried key's live registrations, unordered. Keys beyond the response's capacity are missing, and so are registrations beyond
+    /// the key's credits.
     package var queryable: [Digest64: [QueryableRegistration]] = [:]
 
     package init(answering lookups: Lookups = Lookups()) {
@@ -125,7 +125,7 @@ package struct Facts: Sendable {
         versions[installation] = StoredVersion(version: version, plaintextDigest: plaintextDigest, isRegistered: false)
     }
 
-    /// Coalesces a push with the deferred push of its target and type.
+    /// Coalesces a push with the deferred push that has its target and type.
     ///
     /// - Returns: The coalesced push, or nil if no push waits.
     mutating func coalesce(_ push: AcceptedPush) -> DeferredPush? {

@@ -4,7 +4,7 @@ package import PushProtocol
 import StatusCrypto
 import Wire
 
-/// The store of a server that takes over the clients of another server.
+/// The store of a server that takes over another server's clients.
 package protocol ImportStore: MessageJournal, DecisionStore, Sendable {
     /// Stores installations in their order, in a single transaction.
     ///
@@ -19,9 +19,9 @@ package enum ImportedInstallation: Sendable {
 }
 
 extension ImportStore {
-    /// Records push requests that another server has handled, so that this one does not push for them again.
+    /// Records push requests that another server has handled, so that this server doesn't push for them again.
     ///
-    /// They live as long as other messages. Their stored response has no reports, because the outcomes are unknown (PROTOCOL.md §9,
+    /// They live as long as other messages. Their stored response is without reports, because the outcomes are unknown (PROTOCOL.md §9,
     /// "Handled elsewhere").
     ///
     /// - Parameter statusMessageIDs: The Status message ids, oldest first.

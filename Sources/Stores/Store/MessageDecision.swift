@@ -4,11 +4,11 @@ package import Wire
 
 /// The decision about a message.
 package enum MessageDecision: Sendable, Equatable {
-    /// The message changes nothing and gets no reply.
+    /// The message doesn't change anything and isn't replied to.
     case ignored(IgnoreReason)
-    /// The message has a reply, which must still be published.
+    /// A reply to the message must still be published.
     case answered(Reply)
-    /// The message was processed and has no reply to publish.
+    /// The message was processed, and there is no reply to publish.
     case silent
 }
 
@@ -16,7 +16,7 @@ package enum MessageDecision: Sendable, Equatable {
 package enum IgnoreReason: Int64, Sendable {
     case notForUs = 1
     case invalid = 2
-    /// The message was above the age limit of its type when it was backfilled.
+    /// The message was already too old for its type when it was backfilled.
     case tooOld = 3
 }
 
@@ -36,10 +36,10 @@ package struct Reply: HoldsSecret, Sendable, Equatable {
     package var type: MessageType
     /// The protobuf message of that type.
     package var payload: [UInt8]
-    /// The compressed public key of the request's sender.
+    /// The request sender's compressed public key.
     package var recipient: FixedBytes<33>
     package var pubsubTopic: String
-    /// The Status message id of a push request, by which a repeated request finds the reply (PROTOCOL.md §9), or nil for other replies.
+    /// A push request's Status message id, by which a repeated request finds the reply (PROTOCOL.md §9), or nil for other replies.
     package var statusMessageID: Digest32?
     /// A registration's installation, or nil if the registration names none. The store does not return it.
     package var installationID: String?

@@ -6,24 +6,24 @@ import StatusCrypto
 package protocol MessageJournal: Sendable {
     /// Records messages before anything acts on them.
     ///
-    /// - Returns: The row of each message that this server is to decide, or nil if the hash is already recorded or is earlier in the list,
-    ///   or if another server owns the message (``ClusterStore``).
+    /// - Returns: Each message's row, or nil if it is not this server's to decide: the hash is already recorded or is earlier in the list,
+    ///   or another server owns the message (``ClusterStore``).
     func record(_ envelopes: [(hash: Digest32, envelope: WakuEnvelope)], at now: Timestamp) async throws -> [Int64?]
 
     /// Returns the rows of undecided messages, and of those whose reply was not marked as published. Call this once, before the first
     /// ``record(_:at:)``.
     func unfinishedRows() async throws -> (undecided: [Int64], unreplied: [Int64])
 
-    /// Returns the undecided ones of these messages that this server owns, oldest first.
+    /// Returns those of these messages that are undecided and that this server owns, oldest first.
     func undecided(_ rows: [Int64]) async throws -> [RecordedEnvelope]
 
     /// Returns the replies to these messages that were not marked as published, oldest first.
     func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, receivedAt: Timestamp, reply: Reply)]
 
-    /// Returns the history checkpoint of a pubsub topic: all earlier messages are recorded. nil means that none was saved.
+    /// Returns a pubsub topic's history checkpoint, before which all messages are recorded. Nil means that none was saved.
     func checkpoint(of pubsubTopic: String) async throws -> Timestamp?
 
-    /// Saves a history checkpoint. It may be earlier than the previous one, because clocks can be set back.
+    /// Saves a history checkpoint. It may be earlier than the previous checkpoint, because clocks can be set back.
     func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) async throws
 }
 

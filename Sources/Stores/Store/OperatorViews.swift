@@ -6,31 +6,31 @@ package import Wire
 
 /// The store as an operator's tools see it, without secrets.
 package protocol OperatorViews: Sendable {
-    /// Returns the progress of the push with this deduplication key, or nil if it was never accepted, or is pruned.
+    /// Returns how far the push with this deduplication key has got, or nil if it was never accepted or is pruned.
     func progress(ofPush deduplicationKey: Digest32) async throws -> PushProgress?
 
-    /// Returns the pushes to an installation, oldest first. Steps through all pushes: for a tool.
+    /// Returns the pushes to an installation, oldest first. Steps through all pushes, so it is for tools only.
     func tracePushes(to target: Installation) async throws -> [TracedPush]
 
-    /// Returns the push requests with an id, oldest first. Steps through all messages: for a tool.
+    /// Returns the push requests with an id, oldest first. Steps through all messages, so it is for tools only.
     ///
-    /// - Parameter id: The message id in the request, the Status message id of the request, or the hash of its Waku message.
+    /// - Parameter id: The message id in the request, the request's Status message id, or its Waku message's hash.
     func traceRequests(_ id: [UInt8]) async throws -> [TracedRequest]
 
-    /// Reads the facts for an ``Audit``. Steps through all messages and pushes: for a tool.
+    /// Reads the facts for an ``Audit``. Steps through all messages and pushes, so it is for tools only.
     ///
-    /// - Parameter report: A function that receives the number of rows that are read, and of all rows.
+    /// - Parameter report: Receives how many rows are read so far, and how many there are in all.
     func auditFacts(report: @escaping @Sendable (_ done: Int, _ total: Int) -> Void) async throws -> AuditFacts
 
     /// Reads the figures for metrics. Steps through open pushes, unfinished messages and live registrations, not through finished rows.
     func figures() async throws -> StoreFigures
 
-    /// Counts the registrations. Steps through all of them: for a tool.
+    /// Counts the registrations. Steps through all of them, so it is for tools only.
     ///
     /// - Parameter start: The time since which counted installations have registered, renewed or unregistered. Nil counts all.
     func registrationCounts(since start: Timestamp?) async throws -> RegistrationCounts
 
-    /// Returns the registrations and tombstones of a key, by installation id.
+    /// Returns a key's registrations and tombstones, by installation id.
     func registrationSummaries(of keyHash: Digest64) async throws -> [RegistrationSummary]
 
     /// Returns the registrations that were removed for dead device tokens and can be restored, newest first.
@@ -42,8 +42,8 @@ package protocol OperatorViews: Sendable {
     /// - Returns: The restored registrations.
     func restoreDeadRegistrations(_ ids: [Int64]?, at now: Timestamp) async throws -> [ChangedRegistration]
 
-    /// Deletes the data of an owner's key. Its registrations become tombstones, its open pushes are withdrawn, and its name is erased from
-    /// earlier pushes and replies.
+    /// Deletes what is stored about an owner's key. Its registrations become tombstones, its open pushes are withdrawn, and its name is
+    /// erased from earlier pushes and replies.
     ///
     /// For a tool while no server runs, because a server would continue with the data in its memory.
     func forget(_ key: PublicKey, at now: Timestamp) async throws -> Forgotten
@@ -57,14 +57,14 @@ extension OperatorViews {
     package func auditFacts() async throws -> AuditFacts { try await auditFacts { _, _ in } }
 }
 
-/// The rows of a key that was forgotten.
+/// How many rows were changed when a key was forgotten.
 package struct Forgotten: Sendable, Equatable {
     package var registrationCount = 0
     /// The number of tombstones that stay, because their versions stop replays of old registrations.
     package var tombstoneCount = 0
     package var pushCount = 0
     package var deadRegistrationCount = 0
-    /// The number of erased replies to messages of the key.
+    /// The number of erased replies to the key's messages.
     package var replyCount = 0
 
     package init() {}
@@ -75,9 +75,9 @@ package struct RegistrationCounts: Sendable, Equatable {
     package var live: [TokenType: Int]
     /// Tombstones of unregistered installations.
     package var tombstones: Int
-    /// Devices of the Nextcloud push proxy.
+    /// The Nextcloud push proxy's devices.
     package var nextcloud: Int
-    /// Devices of the Nextcloud origin.
+    /// The Nextcloud origin's devices.
     package var nextcloudOrigin: Int
 
     package init(live: [TokenType: Int] = [:], tombstones: Int = 0, nextcloud: Int = 0, nextcloudOrigin: Int = 0) {

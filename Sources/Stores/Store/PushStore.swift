@@ -1,9 +1,9 @@
 package import Envelope
 
-/// The server's database. Callers exchange values with it and do not know its tables. It contains no rules of the protocol.
+/// The server's database. Callers exchange values with it and do not know its tables. It doesn't contain protocol rules.
 ///
 /// A write survives a power cut once its function has returned. A cancelled task does not interrupt a write. Functions throw
-/// ``StoreError``. Those that read may also throw `CancellationError`. A store belongs to one identity key.
+/// ``StoreError``. Those that read may also throw `CancellationError`. A store belongs to a single identity key.
 package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbox, GatewayOutbox, OperatorViews, SealedStore {
     /// Deletes decided messages and finished pushes whose lifetime (`ProtocolLimits`) has passed, and counts them in the ledger. Keeps open
     /// pushes, undecided messages and tombstones.
@@ -12,23 +12,23 @@ package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbo
     func prune(at now: Timestamp) async throws -> Pruned
 
     /// Unregisters installations without registration and without delivery since a time, and keeps copies as it does of dead registrations.
-    /// Removes devices of the Nextcloud push proxy without registration and without notification since then.
+    /// Removes the Nextcloud push proxy's devices without registration and without notification since then.
     ///
     /// The number of rows per call is limited, so that other writers do not wait long.
     ///
-    /// - Parameter row: ``UnusedRegistrations/lastRow`` of the previous call. 0 to begin.
+    /// - Parameter row: ``UnusedRegistrations/lastRow`` from the previous call. 0 to begin.
     func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations
 
     /// The number of rows that the store has set aside since it was opened (``DamagedRowKind``).
     var damagedRowCount: Int { get }
 
-    /// The membership of several servers that share the database, or nil for the database of one server.
+    /// This server's membership if several servers share the database, or nil if they don't.
     var cluster: (any ClusterStore)? { get }
 
     /// Writes a value without meaning, to test whether the store accepts writes.
     func probe() async throws
 
-    /// Completes the writes that wait. Later ones fail with ``StoreError/closed``.
+    /// Completes the writes that wait. Later writes fail with ``StoreError/closed``.
     func close() async
 }
 
@@ -36,7 +36,7 @@ package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbo
 package struct Pruned: Sendable, Equatable {
     package var messageCount: Int
     package var pushCount: Int
-    /// The number of suspicions against device tokens or of copies of dead registrations, whichever is greater.
+    /// The number of suspicions against device tokens, or the number of copied dead registrations if that is greater.
     package var deadTokenCount: Int
     /// Whether the call reached its limit, so that more rows may be due.
     package var isBounded: Bool

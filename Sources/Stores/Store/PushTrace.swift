@@ -2,23 +2,23 @@ package import Envelope
 package import PushProtocol
 package import Wire
 
-/// The history of a push request in the store, without secrets.
+/// A push request's history in the store, without secrets.
 package struct TracedRequest: Sendable, Equatable {
-    /// The number of its row.
+    /// The push request's row.
     package var message: Int64
     package var receivedAt: Timestamp
     package var decidedAt: Timestamp?
     /// Whether the reply was published.
     package var isPublished: Bool
-    /// The reports of the reply, one per notification of the request.
+    /// The reply's reports, with a report for each notification in the request.
     package var reports: [Report]
 
     package struct Report: Sendable, Equatable {
-        /// The target; nil if the request named no key hash.
+        /// The target, or nil if the request didn't name a key hash.
         package var target: Installation?
-        /// The error; nil for a success.
+        /// The error, or nil for a success.
         package var error: ReportError?
-        /// The accepted push; nil for an error, and for a success that was coalesced with another push or filtered by its registration.
+        /// The accepted push. Nil for an error, and for a success that was coalesced with another push or filtered by its registration.
         package var push: TracedPush?
 
         package init(target: Installation?, error: ReportError?, push: TracedPush?) {
@@ -37,13 +37,13 @@ package struct TracedRequest: Sendable, Equatable {
     }
 }
 
-/// The history of a push in the store, without secrets.
+/// A push's history in the store, without secrets.
 package struct TracedPush: Sendable, Equatable {
     package enum State: Sendable, Equatable {
         case open(OpenPushState)
         case finished(PushOutcome, at: Timestamp)
 
-        /// Creates the state of a push from its stored values.
+        /// Creates a push's state from its stored values.
         package init(stored number: Int64, finishedAt: Timestamp?) throws(StoreError) {
             if let finishedAt, let outcome = PushOutcome(rawValue: number) {
                 self = .finished(outcome, at: finishedAt)
@@ -55,19 +55,19 @@ package struct TracedPush: Sendable, Equatable {
         }
     }
 
-    /// The row of the push request; 0 for a push of a gateway.
+    /// The push request's row, or 0 if a gateway accepted the push.
     package var message: Int64
-    /// The time at which the request was received; nil if its row is pruned.
+    /// The time at which the request was received, or nil if its row is pruned.
     package var receivedAt: Timestamp?
     package var route: String
     package var acceptedAt: Timestamp
-    /// The number of attempts, including one in flight.
+    /// The number of attempts, including an attempt in flight.
     package var attemptCount: Int
-    /// The time of the newest attempt; nil if there was none.
+    /// The time at which the newest attempt was made, or nil if there was none.
     package var attemptedAt: Timestamp?
-    /// The reason why the newest attempt failed or the push finished; nil if none exists.
+    /// The reason why the newest attempt failed or the push finished, or nil if none exists.
     package var reason: String?
-    /// What Apple or Google said to the newest attempt that failed; nil if neither did.
+    /// What Apple or Google said to the newest attempt that failed, or nil if neither did.
     package var words: String?
     package var state: State
 

@@ -1,4 +1,4 @@
-// Numbers in rows of a database, which may be any: another role or program may have written them, or the disk changed them.
+// Numbers in database rows can have any value: another role or program may have written them, or the disk changed them.
 
 extension FixedWidthInteger where Self: SignedInteger {
     /// The sum, or the nearest number if it is out of range.
@@ -15,6 +15,6 @@ extension FixedWidthInteger where Self: SignedInteger {
 }
 
 extension Int {
-    /// The number as that of attempts or refusals, which this program counts on: from 0 to a million.
+    /// The number as a count of attempts or refusals, which this program continues: from 0 to a million.
     var asCountOfAttempts: Int { Swift.min(Swift.max(self, 0), 1_000_000) }
 }

@@ -1,23 +1,23 @@
-/// An error of the database. Texts contain no stored value.
+/// A database error. Texts never contain stored values.
 package enum StoreError: Error, Hashable, Sendable {
     /// The file is not a database, or belongs to another program.
     case notADatabase
     /// The database belongs to another identity key.
     case otherIdentity
-    /// The database was written by a newer version of the program, or before its first release.
+    /// The database was written by a newer program version, or before the first release.
     case unknownSchema
-    /// The database is of a time before 0.1.0, or 0.1.0 has not sealed each of its rows.
+    /// The database is from before 0.1.0, or 0.1.0 has not sealed all its rows.
     case unsealed
-    /// The rows of the database were copied to another one, which the servers use now: its path or URL.
+    /// The database's rows were copied to another database, which the servers use now: its path or URL.
     case moved(to: String)
-    /// The rows of another database were copied into this one only in part.
+    /// Another database's rows were copied into this database only in part.
     case incompleteCopy
-    /// Another session of PostgreSQL holds the lock that an operator's command or a starting server needs; nil if the session
-    /// has just ended.
+    /// Another session of PostgreSQL holds the lock that an operator's command or a starting server needs. Nil if that session has just
+    /// ended.
     case locked(by: String?)
-    /// Another machine has joined the servers of the database under this server's name.
+    /// Another machine has joined the database's servers under this server's name.
     case nameTaken(name: String)
-    /// Another process of this server's name and folder joins again and again: both use copies of one folder.
+    /// Another process with this server's name and folder joins again and again, because both use copies of the same folder.
     case duplicated(name: String)
     /// The database was opened for reading only, and the server has not created it, or not migrated it from an older version.
     case notSetUp
@@ -25,9 +25,9 @@ package enum StoreError: Error, Hashable, Sendable {
     case inaccessible(errno: Int32)
     /// The database failed: SQLite's extended result code (https://www.sqlite.org/rescode.html) and its text.
     case failed(code: Int32, text: String)
-    /// The whole database fails, for example because of a full disk: the code of SQLite, or 0, and the text.
+    /// The whole database fails, for example because the disk is full: SQLite's code, or 0, and the text.
     case unavailable(code: Int32, text: String)
-    /// The server of the database cannot be reached, or rejects the connection: its text.
+    /// PostgreSQL can't be reached, or rejects the connection: its text.
     case unreachable(String)
     /// A pooler gives the sessions of PostgreSQL out for single transactions.
     case sharedSessions
@@ -37,19 +37,19 @@ package enum StoreError: Error, Hashable, Sendable {
     case damaged
     /// The message already has a decision, or another server owns it. The transaction with the decision is rolled back.
     case alreadyDecided
-    /// The push is already finished, or another server owns it. The transaction of the update is rolled back.
+    /// The push is already finished, or another server owns it. The update's transaction is rolled back.
     case alreadyEnded
-    /// The queue of the route has no free slot.
+    /// The route's queue is full.
     case queueFull
-    /// The database has reached `storage.maximumBytes`, or the disk is nearly full. The store accepts no new devices.
+    /// The stored data has reached `storage.maximumBytes`, or the disk is nearly full. The store accepts no new devices.
     case storageFull
     /// The store was closed.
     case closed
     /// The database is sealed, and no sealing key was given.
     case sealingKeyMissing
-    /// The database has values that were sealed with the key of that id, which is not among the given ones.
+    /// Values in the database were sealed with the key of that id, which is not among the given keys.
     case sealingKeyUnknown(id: UInt8)
-    /// The given key of that id is not the one that sealed the values of the database.
+    /// The given key of that id differs from the key that sealed the database's values.
     case sealingKeyWrong(id: UInt8)
 
     /// Whether only an operator can correct the cause: the program exits with code 78 (`EX_CONFIG`).
@@ -65,7 +65,7 @@ package enum StoreError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether any other transaction would fail too, so that none is worth a try for a part of the work.
+    /// Whether any other transaction would fail too, so that it isn't worth trying a part of the work.
     package var isOfWholeStore: Bool {
         switch self {
         case .unavailable, .unreachable, .closed: true

@@ -1,17 +1,17 @@
 package import Envelope
 
-/// Figures for metrics, from one state of the database.
+/// Figures for metrics, all read from the same database state.
 package struct StoreFigures: Sendable, Equatable {
     /// An open push's state in the outbox.
     package enum OpenPush: Sendable, CaseIterable {
         /// The push waits for its first attempt.
         case firstAttempt
-        /// The push has a time before which it is not attempted: of its retry, or of the next credit of its target.
+        /// The push waits for a time: when its retry is due, or when its target has a credit again.
         case retryOrDeferred
         case inFlight
     }
 
-    /// The facts of the ledger, for `Audit(ledgerOf:)`. Without counts of finished rows.
+    /// The facts for `Audit(ledgerOf:)`, without counts of finished rows.
     package var ledger = AuditFacts()
     package var openPushes = Dictionary(uniqueKeysWithValues: OpenPush.allCases.map { ($0, 0) })
     /// The time at which the oldest open push was accepted, or nil if no push is open.

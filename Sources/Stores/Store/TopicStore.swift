@@ -4,9 +4,9 @@ import StatusCrypto
 
 /// The query topics of registrations, and their keys.
 package protocol TopicStore: Sendable {
-    /// Folds over the topics of all live registrations. Two million take some tenths of a second.
+    /// Folds over all live registrations' topics. For two million this takes less than a second.
     ///
-    /// - Parameter update: Receives the row of a registration and its topics.
+    /// - Parameter update: Receives a registration's row and topics.
     func reduceLiveTopics<Result: Sendable>(
         into initial: Result, _ update: @Sendable (inout Result, _ registration: Int64, _ topics: QueryTopics) -> Void
     ) async throws -> Result
@@ -23,14 +23,14 @@ package protocol TopicStore: Sendable {
     ///   stored.
     func topicKeys(_ topics: [(registration: Int64, prefixed: Bool)]) async throws -> [(keyHash: Digest64, key: FixedBytes<32>?)?]
 
-    /// Returns the derived key of a query topic, or nil if none is stored.
+    /// Returns a query topic's derived key, or nil if none is stored.
     func topicKey(keyHash: Digest64, prefixed: Bool) async throws -> FixedBytes<32>?
 
-    /// Stores the derived key of a query topic, because a derivation takes 13 ms of PBKDF2.
+    /// Stores a query topic's derived key, because deriving it takes 13 ms of PBKDF2.
     func saveTopicKey(_ key: FixedBytes<32>, keyHash: Digest64, prefixed: Bool) async throws
 }
 
-/// The 4-byte content topics of the two forms of a client's query topic (PROTOCOL.md §2).
+/// A client's query topic in its two forms, as 4-byte content topics (PROTOCOL.md §2).
 package struct QueryTopics: Hashable, Sendable {
     package var plain: UInt32
     package var prefixed: UInt32

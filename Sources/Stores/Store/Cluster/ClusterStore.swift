@@ -2,14 +2,14 @@ package import Bytes
 package import Envelope
 import StatusCrypto
 
-/// A database that several servers with one identity share.
+/// A database that several servers with the same identity share.
 ///
 /// Each server is a member with a number and a lease, and owns messages and pushes: it alone decides, answers and delivers them. A member
-/// renews its lease by the clock of the database. Once the lease has ended, the other members fence it and take over what it owns. A fenced
-/// member that wakes up changes none of these rows, because each write names the owner; it joins again under a new number.
+/// renews its lease by the database's clock. Once the lease has ended, the other members fence it and take over what it owns. A fenced
+/// member that wakes up can't change these rows, because each write names the owner. It joins again under a new number.
 package protocol ClusterStore: Sendable {
-    /// Renews this server's lease, or joins again after it was fenced; fences members whose leases have ended; takes over their messages
-    /// and pushes, and the messages of others that their owners have not taken in time.
+    /// Renews this server's lease, or joins again if it was fenced. Also fences members whose leases have ended, and takes over their work
+    /// and any message that its owner has not taken in time.
     ///
     /// Call it every ``ClusterLimits/interval``.
     ///
@@ -21,8 +21,8 @@ package protocol ClusterStore: Sendable {
     /// This server's number among the members. It changes when the server joins again after it was fenced.
     var number: Int64 { get }
 
-    /// Whether this server's lease under a number lasts for another duration, by its own clock. Without it, another server may own the
-    /// pushes that this one leased under the number.
+    /// Whether this server's lease under a number lasts for another duration, by its own clock. Without it, the pushes that this server
+    /// leased under the number may belong to another server.
     func holdsLease(as number: Int64, for duration: Duration) -> Bool
 
     /// The number of living members, this server included.
@@ -37,21 +37,21 @@ package protocol ClusterStore: Sendable {
     /// Passes segments to the member that assembles their message, if it is not this server.
     ///
     /// - Parameters:
-    ///   - rows: The messages of the segments.
-    ///   - hash: The hash of the whole message, which the segments name.
+    ///   - rows: The segments' messages.
+    ///   - hash: The whole message's hash, which the segments name.
     func pass(_ rows: [Int64], ofMessage hash: Digest32) async throws
 
     /// Whether the reply to a message is no longer to be published: another member has superseded it, or has taken it over and published
     /// it.
     func isReplyFinished(_ message: Int64) async throws -> Bool
 
-    /// Tells the other members to record no further messages for this one, because it is about to stop.
+    /// Asks all members not to record further messages for this server, because it is about to stop.
     func stopReceiving() async throws
 
-    /// Returns whether the server of the database logs the values of statements, which name clients.
+    /// Returns whether PostgreSQL logs the values of statements, which identify clients.
     func logsValues() async throws -> Bool
 
-    /// Returns all members, and the work of each.
+    /// Returns all members with their work.
     func members() async throws -> [ClusterMember]
 }
 
@@ -74,8 +74,8 @@ package enum ClusterLimits {
     package static let livingTime = Duration.seconds(3)
     /// Any member takes a recorded message that its owner has not taken within this time.
     package static let takingTime = Duration.seconds(1)
-    /// Any member takes a segment that another one has not taken within this time. By then that member does not count as living, so the
-    /// taker does not pass the segment back.
+    /// Any member takes a segment that was passed to another member but not taken within this time. By then that member does not count as
+    /// living, so the segment is not passed back.
     package static let passingTime = livingTime + takingTime
     /// A lease must last this long before a push is posted, so that a short pause between the check and the request does not outlast it.
     package static let postingTime = Duration.seconds(5)
@@ -90,7 +90,7 @@ package struct TakenWork: Sendable, Equatable {
     /// The rows of messages whose reply was not marked as published.
     package var unreplied: [Int64] = []
     package var pushCount = 0
-    /// The push proxies for which this member's pushes of the Nextcloud origin wait; empty if it took none over.
+    /// The push proxies for which this member's Nextcloud origin pushes wait. Empty if it didn't take any over.
     package var waitingProxies: [WaitingProxy] = []
     /// Whether members have come or gone since the last call, so that other members may assemble the messages of waiting segments.
     package var haveMembersChanged = false
@@ -98,29 +98,29 @@ package struct TakenWork: Sendable, Equatable {
     package init() {}
 }
 
-/// A member of the cluster, for operators.
+/// A cluster member, for operators.
 package struct ClusterMember: Sendable, Equatable {
     package enum State: String, Sendable {
         case alive
-        /// It is about to stop or has lost its node, and gets no further messages.
+        /// It is about to stop or has lost its node, so it doesn't get further messages.
         case leaving
         /// Its lease has ended, and it is not fenced yet.
         case expired
-        /// It has ended, and the other members take over its work.
+        /// Its lease has ended for good, and the remaining members take over its work.
         case fenced
     }
 
     package var number: Int64
     package var name: String
-    /// The version of the program.
+    /// The program version.
     package var version: String
     package var state: State
-    /// The time until the lease ends; negative after it.
+    /// The time until the lease ends. Negative after that.
     package var lease: Duration
     package var undecidedCount: Int
     package var unrepliedCount: Int
     package var openPushCount: Int
-    /// The time when its oldest undecided message was recorded; nil if none exists.
+    /// The time when its oldest undecided message was recorded, or nil if none exists.
     package var oldestUndecided: Timestamp?
     /// The jobs that it does for all.
     package var jobs: [String]

@@ -1,9 +1,9 @@
 package import Bytes
 import StatusCrypto
 
-/// A member's knowledge of the cluster: its number, its lease, and the living members. Times are monotonic, from any fixed moment.
+/// What a member knows about the cluster: its number, its lease, and the living members. Times are monotonic, from any fixed moment.
 package struct Membership: Sendable, Equatable {
-    /// This server's number. A lease has one number: a member that was fenced gets another.
+    /// This server's number. It belongs to a single lease, so a member that was fenced gets a new number.
     package private(set) var number: Int64
     /// The living members that may own new messages, ascending.
     package private(set) var owners: [Int64]
@@ -17,7 +17,7 @@ package struct Membership: Sendable, Equatable {
     package var isStopping = false
     package var replacements = Replacements()
 
-    /// Creates the membership of a server that has just joined.
+    /// Creates a membership for a server that has just joined.
     package init(number: Int64, at now: Duration) {
         self.number = number
         owners = [number]
@@ -25,7 +25,7 @@ package struct Membership: Sendable, Equatable {
         heldSince = now
     }
 
-    /// Records a renewal of the lease, or the number under which the server has joined again.
+    /// Records that the lease was renewed, or that the server has joined again under another number.
     ///
     /// - Parameter now: The time before the renewal began.
     package mutating func renew(as number: Int64, at now: Duration) {
@@ -34,7 +34,7 @@ package struct Membership: Sendable, Equatable {
         leaseEnd = now + ClusterLimits.lease
     }
 
-    /// Records the living members.
+    /// Records which members are living.
     ///
     /// - Parameters:
     ///   - owners: Those that may own new messages.
@@ -50,8 +50,8 @@ package struct Membership: Sendable, Equatable {
     /// Whether this member may own new messages.
     package var isOwner: Bool { owners.contains(number) }
 
-    /// Whether this member may fence others. After an outage of the database every lease has expired, and the first member to renew its own
-    /// waits until the others have had time to do the same.
+    /// Whether this member may fence others. After a database outage every lease has expired, so the first member that renews its lease
+    /// waits until all have had time to do the same.
     package func mayFence(at now: Duration) -> Bool {
         now <= leaseEnd && now - heldSince >= ClusterLimits.lease
     }
@@ -60,8 +60,8 @@ package struct Membership: Sendable, Equatable {
         number == self.number && now + duration < leaseEnd
     }
 
-    /// Returns the owner of a message by rendezvous hashing: each member computes the same one, and when members come or go, only their own
-    /// messages get another owner.
+    /// Chooses a message's owner by rendezvous hashing. All members come to the same result, and when a member joins or leaves, only the
+    /// messages that it gains or loses change their owner.
     package func owner(of hash: Digest32) -> Int64 {
         let seed = hash.bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return owners.max { Self.weight(seed, $0) < Self.weight(seed, $1) } ?? number
@@ -76,10 +76,10 @@ package struct Membership: Sendable, Equatable {
     }
 }
 
-/// The times at which another process with this server's name and folder has joined, and so fenced this one.
+/// The times at which another process with this server's name and folder has joined, and so has fenced this process.
 ///
-/// Once is normal, for example if a frozen process wakes up after its successor has started. Two processes that run with copies of a folder
-/// fence each other twice a second.
+/// Once is normal, for example if a frozen process wakes up after its successor has started. Two processes that run with copies of the same
+/// folder would fence each other twice a second.
 package struct Replacements: Sendable, Equatable {
     /// A process that was replaced within this time, and is replaced again, stops.
     package static let memory = Duration.seconds(30)

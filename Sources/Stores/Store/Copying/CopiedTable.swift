@@ -1,4 +1,4 @@
-/// A value of a row that is copied from one kind of store to another.
+/// A value in a row that is copied into a different kind of store.
 package enum CopiedValue: Hashable, Sendable {
     case null
     /// A number, or a truth value as 0 or 1.
@@ -7,9 +7,9 @@ package enum CopiedValue: Hashable, Sendable {
     case bytes([UInt8])
 }
 
-/// A table whose rows are copied from one kind of store to another, as PostgreSQL has it.
+/// A table whose rows are copied into a different kind of store, with the columns that it has in PostgreSQL.
 package struct CopiedTable: Sendable {
-    /// The type of a column.
+    /// A column's type.
     package enum Kind: Sendable {
         case integer
         case bool
@@ -32,7 +32,7 @@ package struct CopiedTable: Sendable {
     package var isNumbered: Bool { key.map(\.name) == ["id"] }
 
     /// - Parameters:
-    ///   - columns: Names with a kind after a colon; without one, a column holds numbers.
+    ///   - columns: Names with a kind after a colon. A column without a kind holds numbers.
     ///   - key: The names of columns.
     private init(_ name: String, key: String, _ columns: String) {
         self.name = name

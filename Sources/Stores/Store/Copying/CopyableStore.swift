@@ -3,22 +3,22 @@ import StatusCrypto
 
 /// A store whose rows can be copied into a store of another kind, or that receives such rows.
 package protocol CopyableStore: OperatorViews {
-    /// Reads what a database has once.
+    /// Reads the values that exist only once in a database.
     ///
     /// - Throws: `StoreError.sealingKeyMissing` if the database is sealed and was opened without its keys.
     func copiedDatabase() async throws -> CopiedDatabase
 
     func rowCount(of table: CopiedTable) async throws -> Int
 
-    /// Reads rows in the order of their position.
+    /// Reads rows, ordered by their position.
     ///
-    /// - Parameter position: The position of the page before, or nil for the first page.
+    /// - Parameter position: Where the previous page ended, or nil for the first page.
     func rows(of table: CopiedTable, after position: [CopiedValue]?, limit: Int) async throws -> CopiedRows
 
     /// Adds rows to a database that is not complete yet.
     func insert(_ rows: [[CopiedValue]], into table: CopiedTable) async throws
 
-    /// Makes the database one that a server uses, after all rows were added.
+    /// Makes the database ready for a server, after all rows were added.
     func complete(_ database: CopiedDatabase) async throws
 
     /// Marks the database as moved, so that no server starts on it. The caller has made sure that none uses it.
@@ -27,9 +27,9 @@ package protocol CopyableStore: OperatorViews {
     func markMoved(to place: String) async throws
 }
 
-/// A page of a table's rows.
+/// A page of rows.
 package struct CopiedRows: Sendable {
-    /// Each row's values in the order of the table's columns.
+    /// Each row's values in column order.
     package var rows: [[CopiedValue]]
     /// The last row's position, or nil if no row follows.
     package var position: [CopiedValue]?
@@ -40,13 +40,13 @@ package struct CopiedRows: Sendable {
     }
 }
 
-/// The values that a database has once.
+/// The values that exist only once in a database.
 package struct CopiedDatabase: Sendable {
     /// The compressed public key.
     package var identity: FixedBytes<33>
     /// The key that seals new values, and whether no value of another key remains.
     package var sealing: (keyID: Int64, isComplete: Bool)
-    /// The last row number that each numbered table has given, because no number is given twice.
+    /// The last number that each numbered table has given to a row, because numbers are never reused.
     package var lastNumbers: [String: Int64]
 
     package init(identity: FixedBytes<33>, sealing: (keyID: Int64, isComplete: Bool), lastNumbers: [String: Int64]) {
@@ -54,17 +54,17 @@ package struct CopiedDatabase: Sendable {
     }
 }
 
-/// A copy of all rows of a store into a store of another kind.
+/// Copies all rows into a different kind of store.
 package enum StoreCopy {
-    /// One transaction takes some tens of milliseconds.
+    /// A transaction of this size takes less than 100 ms.
     private static let pageRowCount = 1_000
 
     /// Copies all rows, compares the databases and completes the destination.
     ///
     /// - Parameters:
-    ///   - destination: A store with no rows.
+    ///   - destination: A store without rows.
     ///   - report: Receives the rows of a table that are copied, and their total. If it throws, the destination stays incomplete.
-    /// - Returns: The number of rows of each table.
+    /// - Returns: The row count per table.
     /// - Throws: `StoreError`. ``CopyDifference`` if the databases differ. The destination is incomplete then.
     package static func run(
         from source: any CopyableStore, to destination: any CopyableStore,
@@ -86,7 +86,7 @@ package enum StoreCopy {
         return rowCounts
     }
 
-    /// Compares the number of rows of each table, and the facts of the audits.
+    /// Compares the tables' row counts and the audits' facts.
     private static func compare(_ source: any CopyableStore, with copy: any CopyableStore) async throws -> [String: Int] {
         var rowCounts: [String: Int] = [:]
         for table in CopiedTable.all {

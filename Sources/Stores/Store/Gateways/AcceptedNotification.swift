@@ -6,9 +6,9 @@ package struct AcceptedNotification: HoldsSecret, Sendable, Equatable {
     package let notification: GatewayNotification
     /// The notification as it is stored.
     package let content: [UInt8]
-    /// The SHA-256 of the parts that a repeated notification has too. The store merges notifications with the same digest.
+    /// The SHA-256 over the parts that a repeated notification has too. The store merges notifications with the same digest.
     package var digest: Digest32
-    /// The identifier of the device to which the token belongs, or empty if no device is stored.
+    /// The identifier of the token's device, or empty if no device is stored.
     package var owner: [UInt8]
 
     package init(_ notification: GatewayNotification, digest: Digest32, owner: [UInt8] = []) {

@@ -1,16 +1,16 @@
 package import Bytes
 import StatusCrypto
 
-/// A notification of a gateway: one device, and the request to Apple or Google.
+/// A gateway's notification: the device, and the request to Apple or Google.
 ///
-/// It is stored as JSON with its push, so the names of its properties must not change after a release.
+/// It is stored as JSON with its push, so its property names must not change after a release.
 package struct GatewayNotification: HoldsSecret, Sendable, Hashable, Decodable {
     package enum Platform: String, Sendable, Decodable, CaseIterable {
         case ios
         case android
     }
 
-    /// The kind of a notification for an iPhone: APNs' `apns-push-type`.
+    /// The kind of an iPhone notification: APNs' `apns-push-type`.
     package enum Kind: String, Sendable, Decodable, CaseIterable {
         case alert
         case voip
@@ -26,7 +26,7 @@ package struct GatewayNotification: HoldsSecret, Sendable, Hashable, Decodable {
     package struct Alert: Sendable, Hashable, Decodable {
         package var title: String?
         package var body: String?
-        /// The key of a title in the app's texts, which are in the user's language.
+        /// A title's key in the app's texts, which are in the user's language.
         package var titleLocalizationKey: String?
         /// A body's key in the app's texts.
         package var bodyLocalizationKey: String?
@@ -54,12 +54,12 @@ package struct GatewayNotification: HoldsSecret, Sendable, Hashable, Decodable {
     package var badge: Int?
     /// Whether the notification wakes the app in the background.
     package var isContentAvailable = false
-    /// Whether an extension of the app may change the notification before the phone shows it.
+    /// Whether an app extension may change the notification before the phone shows it.
     package var isMutable = false
     package var threadID: String?
-    /// The collapse id: a phone shows only the later of two notifications with the same one.
+    /// The collapse id. If two notifications have the same id, a phone shows only the later notification.
     package var collapseID: String?
-    /// Whether there is only one attempt: the client waits for it and gets its outcome.
+    /// Whether there is only a single attempt, because the client waits for its outcome.
     package var isTriedOnce = false
     /// The data for the app's code.
     package var data: [String: String]

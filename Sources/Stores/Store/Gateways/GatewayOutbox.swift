@@ -2,11 +2,12 @@ package import Envelope
 
 /// The outbox as the gateways use it.
 package protocol GatewayOutbox: Sendable {
-    /// Queues notifications, due at once, all or none.
+    /// Queues notifications, all or none. They are due immediately.
     ///
     /// - Parameters:
-    ///   - repeatsSince: A notification is merged if one with its digest entered the outbox at this time or later. Nil merges none.
-    ///   - isDiscarded: Whether the pushes finish at once as discarded. Their secrets are not written.
+    ///   - repeatsSince: A notification is merged if a push with its digest entered the outbox at this time or later. Nil turns merging
+    ///     off.
+    ///   - isDiscarded: Whether the pushes finish immediately as discarded. Their secrets are not written.
     /// - Returns: Each notification's push. Nil where it was merged.
     func enqueue(
         _ notifications: [AcceptedNotification], repeatsSince: Timestamp?, isDiscarded: Bool, at now: Timestamp

@@ -5,13 +5,13 @@ import StatusCrypto
 /// A user's device that an app password has registered with the Nextcloud origin.
 package struct OriginDevice: Sendable, Equatable {
     package var user: String
-    /// The id of the app password. A user has one device for each app password.
+    /// The app password's id. Each app password belongs to a single device.
     package var tokenID: Int64
     /// The device's identifier at its proxy.
     package var identifier: String
     package var publicKey: RSAPublicKey
     package var pushTokenHash: String
-    /// The URL of the device's push proxy, without a `/` at its end.
+    /// The device's push proxy, as a URL without a `/` at its end.
     package var proxy: String
     package var appType: AppType
     /// The time at which the app password was last used, or nil if the backend did not state it.

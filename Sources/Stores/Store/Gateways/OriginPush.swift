@@ -1,15 +1,15 @@
 package import Envelope
 
-/// An encrypted and signed push for one device that waits for the device's proxy.
+/// An encrypted and signed push that waits for its device's proxy.
 package struct OriginPush: Sendable, Equatable {
     /// Takes 100 MB of rows.
     package static let maximumWaitingCount = 100_000
 
-    /// The id of the device's app password.
+    /// The device's app password, by its id.
     package var tokenID: Int64
     /// The encrypted subject in base64.
     package var subject: String
-    /// The signature of the subject in base64.
+    /// The subject's signature in base64.
     package var signature: String
     package var priority: GatewayNotification.Priority
     package var kind: GatewayNotification.Kind
@@ -32,7 +32,7 @@ package struct OriginPush: Sendable, Equatable {
 package struct WaitingProxy: Hashable, Sendable {
     package var proxy: String
     package var user: String
-    /// Whether one of the pushes is a call.
+    /// Whether a call is among the pushes.
     package var hasCall: Bool
 
     package init(proxy: String, user: String, hasCall: Bool) {

@@ -1,13 +1,13 @@
-/// The users, devices and waiting pushes of the Nextcloud origin. A function that writes returns when its changes are durable.
+/// The Nextcloud origin's users, devices and waiting pushes. A function that writes returns when its changes are durable.
 package protocol OriginStore: Sendable {
     // MARK: Users and devices
 
     /// Returns a user's sealed key, or nil if none is stored.
     func originUserKey(of user: String) async throws -> [UInt8]?
 
-    /// Stores a user's key unless one is stored.
+    /// Stores a user's key unless the user already has a key.
     ///
-    /// - Returns: The stored key: `sealed`, or the earlier one.
+    /// - Returns: The stored key: `sealed`, or the earlier key.
     func addOriginUserKey(_ sealed: [UInt8], of user: String) async throws -> [UInt8]
 
     func originDevices(of user: String) async throws -> [OriginDevice]
@@ -39,9 +39,9 @@ package protocol OriginStore: Sendable {
     func finishOriginPushes(_ finished: [WaitingOriginPush], unknown: Set<String>) async throws
 }
 
-/// A change of a user's devices.
+/// A change to a user's devices.
 package struct OriginChange: Sendable, Equatable {
-    /// The device to store, which replaces the one with the same app password.
+    /// The device to store. It replaces the device that has the same app password.
     package var put: OriginDevice?
     /// The app passwords whose devices are removed.
     package var removed: [Int64]

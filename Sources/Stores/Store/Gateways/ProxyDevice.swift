@@ -5,13 +5,13 @@ import StatusCrypto
 
 /// A device that is registered with the Nextcloud push proxy.
 package struct ProxyDevice: Sendable, Equatable {
-    /// How long the store keeps the identifier of a removed device (Decisions 15).
+    /// How long the store keeps a removed device's identifier (Decisions 15).
     package static let removalMemory = Duration.seconds(24 * 3_600)
 
     package var identifier: DeviceIdentifier
     /// The user's key at the Nextcloud server, which signs the device's pushes. The first registration pins it.
     package var userKey: RSAPublicKey
-    /// SHA-512 of the token text as the device sent it.
+    /// The token's SHA-512, over the text that the device sent.
     package var pushTokenHash: Digest64
     package var platform: GatewayNotification.Platform
     package var token: DeviceToken
@@ -40,7 +40,7 @@ package struct ProxyDevice: Sendable, Equatable {
     }
 }
 
-/// The name of a device for its Nextcloud server and the proxy: the SHA-512 of the account and the app password (GATEWAY_PROTOCOLS.md §1).
+/// A device's name at its Nextcloud server and at the proxy: a SHA-512 over the account and the app password (GATEWAY_PROTOCOLS.md §1).
 package struct DeviceIdentifier: Hashable, Sendable {
     package let digest: Digest64
 

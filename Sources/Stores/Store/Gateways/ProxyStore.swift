@@ -1,8 +1,8 @@
 package import Envelope
 
-/// The devices of the Nextcloud push proxy. A function that writes returns when its changes are durable.
+/// The Nextcloud push proxy's devices. A function that writes returns when its changes are durable.
 package protocol ProxyStore: Sendable {
-    /// Reads a device, passes it to `decide` and writes the change that `decide` returns, in one transaction.
+    /// Reads a device, passes it to `decide` and writes the change that `decide` returns, in a single transaction.
     ///
     /// - Parameter decide: Decides the change. The store may call it more than once.
     /// - Throws: `StoreError.storageFull` if the storage is full and the device is not registered yet.

@@ -5,7 +5,8 @@ import Synchronization
 
 /// A cache of users' keys: a user has several devices, and libcrypto keeps precomputed values with a key.
 package final class UserKeys: Sendable {
-    /// Keys take a few kilobytes each. A full cache is emptied, because parsing a key takes only a third of the time of a verification.
+    /// Keys take a few kilobytes each. A full cache is simply emptied, because parsing a key takes only a third as long as verifying a
+    /// signature.
     private static let maximumCount = 1_024
 
     private let keys = Mutex<[Data: RSAPublicKey]>([:])

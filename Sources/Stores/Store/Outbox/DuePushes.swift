@@ -1,8 +1,8 @@
-/// Pushes of one route and trust that are due.
+/// Pushes that are due, all with the same route and trust.
 package struct DuePushes: Sendable {
-    /// The pushes without attempts, in the order of their rounds. `next` is the round.
+    /// The pushes without attempts, ordered by round, which is `next`.
     package var first: [(next: Int64, id: Int64)]
-    /// The pushes with a time instead of a round: retries, postponed and deferred pushes, in the order of that time.
+    /// The pushes with a time instead of a round, ordered by that time: retries, postponed and deferred pushes.
     package var retries: [Int64]
 
     package init(first: [(next: Int64, id: Int64)], retries: [Int64]) {
@@ -12,12 +12,12 @@ package struct DuePushes: Sendable {
 }
 
 extension OutboxFairQueue {
-    /// Chooses the next attempts of a route, and reaches their rounds.
+    /// Chooses a route's next attempts, and reaches their rounds.
     ///
     /// - Parameters:
     ///   - limit: The maximum number of attempts.
-    ///   - due: The pushes that are due, by trust. More than `limit` of each are not needed.
-    /// - Returns: The rows of the pushes, in the order of attempts.
+    ///   - due: The pushes that are due, by trust. There needn't be more than `limit` per trust.
+    /// - Returns: The pushes' rows, in the order in which to attempt them.
     package mutating func choose(_ limit: Int, among due: [PushTrust: DuePushes], in route: String) -> [Int64] {
         let counts = divide(limit, among: due.mapValues { Counts(first: $0.first.count, retries: $0.retries.count) }, in: route)
         return PushTrust.allCases.flatMap { trust -> [Int64] in

@@ -1,16 +1,16 @@
 package import Envelope
 
-/// The number of pushes that may wait for a route.
+/// Decides how many pushes may wait for a route.
 ///
-/// A quarter of the slots is reserved for proven targets, so that they get their pushes whatever untrusted clients register. Pushes to
-/// unknown bundle ids have slots of their own and take none of the others.
+/// A quarter of the slots is reserved for proven targets, so that they get their pushes even if untrusted clients register any number of
+/// devices. Pushes to unknown bundle ids have separate slots.
 package struct OutboxCapacity: Sendable {
-    /// The interval between two counts of a full queue: counting a million rows takes the writer about 50 ms.
+    /// How often a full queue is counted again. Counting a million rows takes the writer about 50 ms.
     private static let countInterval = Duration.seconds(10)
-    /// Slots for unknown bundle ids, or a hundredth of all if that is less. A new app needs a few until its first push is delivered.
+    /// Slots for unknown bundle ids, unless a hundredth of all slots is less. A new app needs a few until its first push is delivered.
     private static let maximumUnknownBundleIDCount = 10_000
 
-    /// The group of slots that a push takes one of.
+    /// The group from which a push takes a slot.
     package enum Slots: Sendable, Hashable, CaseIterable {
         case knownBundleIDs
         case unknownBundleIDs
@@ -29,13 +29,13 @@ package struct OutboxCapacity: Sendable {
     }
 
     private struct Usage {
-        /// An upper bound of the waiting pushes: it includes pushes that finished since the last count.
+        /// At least the number of waiting pushes, because it includes pushes that finished since the last count.
         var count: Int
         var countedAt: Timestamp
         var rejectedCount = 0
     }
 
-    /// The number of slots of each route for known bundle ids.
+    /// The number of slots that each route has for known bundle ids.
     package let maximumCount: Int
     private var queues: [Queue: Usage] = [:]
 
@@ -52,7 +52,7 @@ package struct OutboxCapacity: Sendable {
         }
     }
 
-    /// Reserves a slot in the queue of a route.
+    /// Reserves a slot in a route's queue.
     ///
     /// - Parameter count: Counts the pushes that wait in these slots.
     /// - Returns: Whether a slot was free.
@@ -76,7 +76,7 @@ package struct OutboxCapacity: Sendable {
         return true
     }
 
-    /// The number of rejected pushes, by route; routes without any are missing.
+    /// The number of rejected pushes, by route. Routes without any are missing.
     package var rejectedCounts: [String: Int] {
         Dictionary(queues.filter { $0.value.rejectedCount > 0 }.map { ($0.key.route, $0.value.rejectedCount) }, uniquingKeysWith: +)
     }

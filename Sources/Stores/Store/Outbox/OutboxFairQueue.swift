@@ -1,21 +1,21 @@
 package import PushProtocol
 
-/// The order of the pushes that wait for a route.
+/// The order in which waiting pushes are attempted.
 ///
-/// Fair queueing orders first attempts: each target gets one push per round, so that a target with thousands of pushes delays no other.
-/// The order is that of a deficit round robin in which each push costs the same. Proven targets have rounds of their
-/// own, and at least half of the attempts while any of their pushes waits.
+/// Fair queueing orders first attempts: each target gets a single push per round, so that a target with thousands of pushes doesn't delay
+/// other targets. It works like a deficit round robin in which each push costs the same. Proven targets have separate rounds, and at least
+/// half of the attempts while any of their pushes waits.
 ///
-/// This value is in memory, and the store keeps the round of each push. A restart forgets the last round of each target.
+/// This value is in memory, and the store keeps each push's round. After a restart, the targets' last rounds are forgotten.
 package struct OutboxFairQueue: Sendable {
-    /// The upper bound of rounds. The store keeps the round of a push without attempts in the column for the time of the next attempt.
-    /// Every stored time is greater than this limit.
+    /// Rounds stay below this limit, and every stored time is above it, because the store keeps both in the same column: the round until
+    /// the first attempt, and then the time of the next attempt.
     package static let roundLimit: Int64 = 1 << 50
-    /// While first attempts wait, one attempt in four is a retry: otherwise retries would starve under lasting load.
+    /// While first attempts wait, every fourth attempt is a retry. Otherwise retries would starve under lasting load.
     package static let retryStride = 4
-    /// While pushes to proven targets wait, one attempt in two goes to another target.
+    /// While pushes to proven targets wait, every second attempt goes to another target.
     package static let unprovenStride = 2
-    /// While pushes to other targets wait, one attempt in four of those goes to an unknown bundle id.
+    /// While pushes to other targets wait, every fourth of their attempts goes to an unknown bundle id.
     package static let unknownBundleIDStride = 4
 
     fileprivate struct Queue: Hashable {
@@ -24,11 +24,11 @@ package struct OutboxFairQueue: Sendable {
     }
 
     private struct Rounds {
-        /// The round whose pushes are attempted now. The first one is 1; a released push has 0 and goes first.
+        /// The round whose pushes are attempted now. Rounds start at 1. A released push has round 0 and goes first.
         var current: Int64 = 1
-        /// The last round of each target, by the hash of the target. Entries of past rounds remain until the next clean-up.
+        /// Each target's last round, by the target's hash. Entries from past rounds remain until the next clean-up.
         var last: [Int: Int64] = [:]
-        /// The number of entries in `last` at which those of past rounds are removed.
+        /// How many entries `last` may have before the past rounds are removed.
         var maximumCount = 10_000
     }
 
@@ -44,7 +44,7 @@ package struct OutboxFairQueue: Sendable {
         package init() {}
     }
 
-    /// Returns the round of a push that enters the queue of a route.
+    /// Returns the round for a push that enters a route's queue.
     package func round(for target: Installation, trust: PushTrust, in route: String, after assignment: inout Assignment) -> Int64 {
         let queue = Queue(route: route, trust: trust)
         let key = target.hashValue
@@ -54,14 +54,14 @@ package struct OutboxFairQueue: Sendable {
         return round
     }
 
-    /// Records the round of a push that has moved to the queue with its target's trust.
+    /// Records the round that a push keeps when it moves to the queue with its target's trust.
     package func record(_ round: Int64, of target: Installation, trust: PushTrust, in route: String, in assignment: inout Assignment) {
         let queue = Queue(route: route, trust: trust)
         let key = target.hashValue
         assignment.last[queue, default: [:]][key] = max(round, assignment.last[queue]?[key] ?? rounds[queue]?.last[key] ?? 0)
     }
 
-    /// Adopts the rounds of an assignment whose transaction is durable.
+    /// Adopts the assigned rounds, because their transaction is durable.
     package mutating func commit(_ assignment: Assignment) {
         for (queue, last) in assignment.last {
             var known = rounds.removeValue(forKey: queue) ?? Rounds()
@@ -90,7 +90,7 @@ package struct OutboxFairQueue: Sendable {
 }
 
 extension OutboxFairQueue {
-    /// A number of pushes of one route and trust.
+    /// How many pushes a route has for a trust.
     package struct Counts: Sendable, Equatable {
         package var first: Int
         package var retries: Int
@@ -109,10 +109,10 @@ extension OutboxFairQueue {
         var retries: [PushTrust: Stride] = [:]
     }
 
-    /// Divides the next attempts of a route among the pushes that are due.
+    /// Divides a route's next attempts among the pushes that are due.
     ///
     /// - Parameters:
-    ///   - due: The number of pushes that are due, by trust. More than `limit` of each need not be counted.
+    ///   - due: The number of pushes that are due, by trust. Counts may stop at `limit`.
     ///   - limit: The number of attempts.
     /// - Returns: The number of attempts, by trust. Their sum is `limit` if enough pushes are due.
     package mutating func divide(_ limit: Int, among due: [PushTrust: Counts], in route: String) -> [PushTrust: Counts] {
@@ -130,7 +130,7 @@ extension OutboxFairQueue {
         return divided
     }
 
-    /// Divides attempts between two groups of pushes: while both have enough, the second group gets one attempt in `length`.
+    /// Divides attempts between two groups of pushes: while both have enough, every `length`th attempt goes to the second group.
     private struct Stride {
         let length: Int
         private var credit = 0

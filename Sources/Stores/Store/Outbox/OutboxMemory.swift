@@ -2,7 +2,7 @@ package import Envelope
 package import PushProtocol
 package import Synchronization
 
-/// The state of the outbox that is in memory only.
+/// The outbox's state that is in memory only.
 ///
 /// A failed transaction does not return its reserved slots. Therefore a queue that looks full is counted again before it rejects a push.
 package final class OutboxMemory: Sendable {
@@ -17,7 +17,7 @@ package final class OutboxMemory: Sendable {
     }
 }
 
-/// The outbox memory for one transaction. Rounds take effect when the transaction is durable. Reserved slots take effect at once.
+/// The outbox memory during a transaction. Rounds take effect when the transaction is durable, reserved slots immediately.
 package final class OutboxChanges {
     private let memory: OutboxMemory
     private var assignment = OutboxFairQueue.Assignment()
@@ -28,7 +28,7 @@ package final class OutboxChanges {
 
     package var namedBundleIDs: Set<String> { memory.namedBundleIDs }
 
-    /// Returns the round of a push that enters a route's queue.
+    /// Returns the round for a push that enters a route's queue.
     package func round(for target: Installation, trust: PushTrust, in route: String) -> Int64 {
         memory.fairQueue.withLock { $0.round(for: target, trust: trust, in: route, after: &assignment) }
     }
@@ -37,7 +37,7 @@ package final class OutboxChanges {
         memory.fairQueue.withLock { $0.currentRound(trust: trust, in: route) }
     }
 
-    /// Records the round of a push that has moved to another trust. Later pushes of its target follow it.
+    /// Records the round that a push keeps when its trust changes. Later pushes to the same target follow it.
     package func record(_ round: Int64, of target: Installation, trust: PushTrust, in route: String) {
         memory.fairQueue.withLock { $0.record(round, of: target, trust: trust, in: route, in: &assignment) }
     }

@@ -4,9 +4,9 @@ package import PushProtocol
 import StatusCrypto
 package import Wire
 
-/// Changes of pushes and of the evidence about their device tokens, for one transaction.
+/// Changes to pushes and to the evidence about their device tokens, for a single transaction.
 package struct OutboxUpdate: Sendable {
-    /// A change of an open push. A finished push keeps its outcome.
+    /// A change to an open push. A finished push keeps its outcome.
     package enum PushChange: Sendable {
         /// An attempt begins. The whole update fails if the push is finished (``StoreError/alreadyEnded``) or leased.
         case lease
@@ -23,12 +23,12 @@ package struct OutboxUpdate: Sendable {
     package struct Push: Sendable {
         package var id: Int64
         package var change: PushChange
-        /// The reason of an outcome, a retry or a postponement, for operators; nil if none exists.
+        /// Why the push finishes, is retried or is postponed, for operators. Nil if there is no reason.
         package var reason: PushReason?
-        /// What Apple or Google said to the attempt that has ended, on one short line without tokens; nil if neither did. A postponed push
-        /// keeps the words of its newest attempt.
+        /// What Apple or Google said to the attempt that has ended, on a short line without tokens, or nil if neither did. A postponed push
+        /// keeps the words about its newest attempt.
         package var words: String?
-        /// The refusals of the push; nil if they do not change.
+        /// The push's refusals, or nil if they don't change.
         package var refusals: PushRefusals?
 
         package init(
@@ -44,7 +44,7 @@ package struct OutboxUpdate: Sendable {
         package var isLease: Bool { if case .lease = change { true } else { false } }
     }
 
-    /// The pushes to make due when a suspicion ends: those to an installation that wait after an attempt or for that of another push.
+    /// The pushes to make due when a suspicion ends. They wait to be retried, or for another push to the same installation.
     package struct Release: Sendable {
         package var target: Installation
         package var route: String
@@ -58,8 +58,7 @@ package struct OutboxUpdate: Sendable {
         }
     }
 
-    /// A change of the evidence about a device token. A digest is the SHA-256 of a token and its bundle id
-    /// (``QueuedPush/targetDigest``).
+    /// A change to the evidence about a device token. A digest is the SHA-256 over a token and its bundle id (``QueuedPush/targetDigest``).
     package enum TokenChange: Sendable {
         /// The token was refused on a route. Replaces an earlier suspicion.
         case suspect(Digest32, Suspicion, route: String)
@@ -73,10 +72,10 @@ package struct OutboxUpdate: Sendable {
         case unregister(DeadToken)
     }
 
-    /// The changes of pushes, each of another one.
+    /// The changes to pushes, at most one for each push.
     package var pushes: [Push] = []
     package var tokens: [TokenChange] = []
-    /// The bundle ids for which Apple accepted a push, with the route of the push.
+    /// The bundle ids for which Apple accepted a push, with the push's route.
     package var deliveredBundleIDs: [(route: String, apnTopic: String)] = []
 
     package init() {}
@@ -86,16 +85,16 @@ package struct OutboxUpdate: Sendable {
 ///
 /// A reinstalled app leaves its old registration, so several installations and keys may have the same token. The store unregisters all of
 /// them that have the same bundle id. A client can register another owner's token with another bundle id, and a verdict on that pair does
-/// not concern the device. The tombstones keep the versions, so owners can register again with higher ones. The store keeps a copy of each
-/// registration for ``DeadRegistration/lifetime``.
+/// not concern the device. The tombstones keep the versions, so owners can register again with higher versions. The store keeps a copy of
+/// each registration for ``DeadRegistration/lifetime``.
 package struct DeadToken: Sendable {
     package var token: DeviceToken
     package var type: TokenType
-    /// The bundle id of the attempt; has no meaning for Android.
+    /// The attempt's bundle id. Meaningless for Android.
     package var apnTopic: String
-    /// The registration of the attempt, which is unregistered if its version is still the same; nil if the push had none.
+    /// The registration that was attempted. It is unregistered if its version is still the same. Nil if the push had none.
     package var tried: TargetRegistration?
-    /// The time of the attempt. Other registrations from that time or later stay, because their token may be valid again.
+    /// When the attempt was made. Other registrations from that time or later stay, because their token may be valid again.
     package var attemptedAt: Timestamp
     /// The reason, for `dead-tokens list`.
     package var reason: PushReason
@@ -114,7 +113,7 @@ package struct DeadToken: Sendable {
         self.route = route
     }
 
-    /// The dead token in each spelling under which rows may have it. New rows have the code of the folded one; older rows keep that of the
+    /// The dead token in each spelling under which rows may have it. New rows have the folded token's code, and older rows a code for the
     /// token as it was registered.
     package var spellings: [DeadToken] {
         guard type == .apn else { return [self] }

@@ -8,50 +8,49 @@ package import Wire
 package protocol PushOutbox: Sendable {
     /// Recovers the previous process's outbox. Call this once, before the first lease.
     ///
-    /// Attempts of leased pushes are uncertain, and their retries are due at once. A retry time after `latest` is due at once too, because
-    /// a wrong clock set it. If `routes` differ from the previous process's, open pushes move to the queues of their new routes.
+    /// Attempts of leased pushes are uncertain, and their retries are due immediately. So is a retry with a time after `latest`, because a
+    /// wrong clock set that time. If `routes` differ from the previous process's, open pushes move to the queues of their new routes.
     ///
     /// - Returns: The number of leased pushes.
     func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int
 
-    /// Returns pushes of a route whose next attempt is due, in the order of attempts (``OutboxFairQueue``). Leased pushes are not due. Each
-    /// push has the token that its installation has registered now.
+    /// Returns a route's pushes whose next attempt is due, in the order in which to attempt them (``OutboxFairQueue``). Leased pushes are
+    /// not due. Each push has the token that its installation has registered now.
     ///
     /// - Parameters:
-    ///   - route: The route. The empty string is the queue of pushes that no route serves.
+    ///   - route: The route. The empty string stands for the pushes that no route serves.
     ///   - limit: The maximum number of pushes.
     func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush]
 
-    /// Returns the time at which the next push of a route is due, apart from leased pushes, or nil if none exists. A time in the past means
-    /// that a push is due now.
+    /// Returns when a route's next push is due, apart from leased pushes, or nil if none exists. A time in the past means that a push is
+    /// due now.
     func nextAttempt(route: String) async throws -> Timestamp?
 
-    /// Makes pushes of a route due now that wait for a retry for one of these reasons (``OutboxUpdate/Push/reason``), in rounds as if they
-    /// had just been accepted (``OutboxFairQueue``). A call examines up to ``OutboxLimits/retryNowCount`` open pushes, the oldest first,
-    /// and does not change leased ones.
+    /// Makes a route's pushes due now if they wait for a retry for any of these reasons (``OutboxUpdate/Push/reason``), in rounds as if
+    /// they had just been accepted (``OutboxFairQueue``). A call examines up to ``OutboxLimits/retryNowCount`` open pushes, the oldest
+    /// first, and leaves leased pushes alone.
     ///
     /// - Parameter row: The result of the previous call, or 0 for the first.
     /// - Returns: The last row that was examined, or nil if there are no more.
     func retryNow(route: String, reasons: Set<PushReason>, after row: Int64, at now: Timestamp) async throws -> Int64?
 
-    /// Finishes pushes of a route that were accepted before a time and are not leased, the oldest first.
+    /// Finishes a route's pushes that were accepted before a time and are not leased, the oldest first.
     ///
     /// - Returns: The number of pushes that expired.
     func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int
 
-    /// Writes changes of pushes and device tokens in one transaction.
+    /// Writes changes to pushes and device tokens in a single transaction.
     ///
     /// - Returns: The registrations that were unregistered because their token is dead.
     func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration]
 
-    /// Returns the suspicions against device tokens, and the oldest one of a route. A cancelled task gets the result too, because its
-    /// caller still has to write an outcome.
+    /// Returns the suspicions against device tokens, and when the route's oldest suspicion started. A cancelled task gets the result too,
+    /// because its caller still has to write an outcome.
     ///
     /// - Parameter tokens: The digests of tokens and bundle ids (``QueuedPush/targetDigest``).
     func suspicions(against tokens: [Digest32], in route: String) async throws -> Suspicions
 
-    /// Returns the installations to which a push of a route was delivered since a time, with the time, according to the newest finished
-    /// pushes.
+    /// Returns the installations to which a route has delivered since a time, with the time, according to the newest finished pushes.
     ///
     /// - Parameter limit: The maximum number of installations.
     func recentDevices(route: String, since time: Timestamp, limit: Int) async throws -> [Installation: Timestamp]
@@ -73,22 +72,23 @@ package protocol PushOutbox: Sendable {
 }
 
 package enum OutboxLimits {
-    /// How many open pushes one call of ``PushOutbox/retryNow(route:reasons:after:at:)`` examines, in a few milliseconds of the writer.
+    /// How many open pushes a call to ``PushOutbox/retryNow(route:reasons:after:at:)`` examines, for which the writer needs a few
+    /// milliseconds.
     package static let retryNowCount = 1_000
-    /// How many of the newest rows ``PushOutbox/recentDevices(route:since:limit:)`` reads, which takes about 20 ms at startup.
+    /// How many rows, from the newest, ``PushOutbox/recentDevices(route:since:limit:)`` reads. This takes about 20 ms at startup.
     package static let recentPushCount = 10_000
 }
 
 /// A push's outcome. The raw value is stored.
 package enum PushOutcome: Int64, Sendable, CaseIterable {
     case sent = 1
-    /// The lifetime of the push passed, or the server gave up after too many attempts.
+    /// The push's lifetime passed, or the server gave up after too many attempts.
     case expired = 2
     case deadToken = 3
     case refused = 4
     /// The push was accepted in dry run and is never sent.
     case discarded = 5
-    /// Given up: the installation unregistered, or a gateway has reported the failure of its only attempt, which may have arrived all the
+    /// Given up: the installation unregistered, or a gateway has reported that its only attempt failed, which may have arrived all the
     /// same.
     case withdrawn = 8
 
@@ -108,7 +108,8 @@ package enum PushOutcome: Int64, Sendable, CaseIterable {
 /// An open push's state. The raw value is stored in the column that also holds a ``PushOutcome``.
 package enum OpenPushState: Int64, Sendable, CaseIterable {
     case queued = 0
-    /// An attempt is in flight. One server has a database at a time, so a lease at the start is from a crash.
+    /// An attempt is in flight. Only a push's owner leases it, so a lease that a server finds among its pushes when it starts is from a
+    /// crash.
     case leased = 6
     /// The newest attempt is uncertain (RELIABILITY.md I2). The retry has the same collapse id.
     case unknown = 7
@@ -150,14 +151,14 @@ package struct QueuedPush: Sendable, Equatable {
     package var state: OpenPushState
     /// The number of attempts, without those whose lease was released.
     package var attempts: Int
-    /// The notification of a gateway's push, for which `push` has only a meaningful token, token type and bundle id, or nil for a push of
-    /// 71.
+    /// The notification if a gateway accepted the push. Then only the token, token type and bundle id in `push` are meaningful. Nil for a
+    /// push of 71.
     package var notification: GatewayNotification?
-    /// The registration of the target, or nil if it no longer exists or never did, or if a gateway or an older release accepted the push.
+    /// The target's registration, or nil if it no longer exists or never did, or if a gateway or an older release accepted the push.
     package var registration: TargetRegistration?
     /// Whether the push was accepted for a registration that no longer exists, or now has another token type or bundle id.
     package var isOrphan: Bool
-    /// The deliveries to the token of a push without registration, or nil if there were none.
+    /// The deliveries to the push's token if it is without registration, or nil if there were none.
     package var tokenDeliveries: Deliveries?
     /// The suspicion against the device token, or nil if none exists.
     package var suspicion: Suspicion?
@@ -189,10 +190,10 @@ extension QueuedPush {
     /// The time at which Apple or Google first accepted a push for its token and bundle id, or nil if the target is unproven.
     package var provenAt: Timestamp? { deliveries?.first }
 
-    /// The time at which Apple or Google last accepted one, to the day, or nil if never.
+    /// The time at which Apple or Google last accepted a push for them, to the day, or nil if never.
     package var deliveredAt: Timestamp? { deliveries?.last }
 
-    /// The SHA-256 of the device token and the bundle id, the key of suspicions and deliveries. Any client can register a token with
+    /// The SHA-256 over device token and bundle id, by which suspicions and deliveries are stored. Any client can register a token with
     /// another bundle id, so a verdict concerns the pair only.
     package var targetDigest: Digest32 {
         let topic = push.tokenType == .apn ? push.apnTopic : ""
@@ -201,14 +202,14 @@ extension QueuedPush {
 }
 
 extension DeviceToken {
-    /// The token as it names a device. Apple's tokens are hexadecimal, so the case of their letters has no meaning.
+    /// The token as it names a device. Apple's tokens are hexadecimal, so upper and lower case mean the same.
     package func folded(as type: TokenType) -> DeviceToken { type == .apn ? DeviceToken(text.lowercased()) : self }
 }
 
 /// The assignment of pushes to a route's queue. Routes do not delay each other.
 package struct RouteAssignment: Hashable, Sendable {
     package var tokenType: TokenType
-    /// The bundle id, or empty for all bundle ids of that token type without an assignment of their own.
+    /// The bundle id, or empty for all bundle ids with that token type that aren't assigned separately.
     package var apnTopic: String
     package var route: String
 

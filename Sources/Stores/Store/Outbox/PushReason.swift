@@ -1,7 +1,7 @@
 /// Why an attempt failed, or a push finished. The raw value is stored, shown by `pushctl trace`, and never changes. Texts of Apple and
 /// Google stand for the failure that they begin or occur in.
 package enum PushReason: String, Sendable, CaseIterable {
-    // The server.
+    // Reasons that the server gives itself.
     /// A text of Apple or Google that this program does not know.
     case unknownText = "unknown text"
     case networkError = "network error"
@@ -28,7 +28,7 @@ package enum PushReason: String, Sendable, CaseIterable {
     case forgotten
     case withdrawn
     case restored
-    /// The reason of a registration that was removed, and of no push.
+    /// Only removed registrations have this reason, never a push.
     case unused
 
     // Apple.

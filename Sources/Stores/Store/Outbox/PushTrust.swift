@@ -1,5 +1,5 @@
-/// The evidence that the target of a push exists. The slots and the order of a push depend on it, because untrusted clients can register
-/// any number of targets. The raw value is stored.
+/// How certain it is that a push's target exists. The push's slots and its order depend on it, because untrusted clients can register any
+/// number of targets. The raw value is stored.
 package enum PushTrust: Int64, Sendable, CaseIterable {
     /// Apple or Google has accepted a push for the target before.
     case proven = 0

@@ -1,19 +1,19 @@
 package import Bytes
 package import Envelope
 
-/// The refusals in a row of a device token with its bundle id, since its last delivery (DELIVERY.md, rule 2).
+/// Consecutive refusals for a device token with its bundle id, since its last delivery (DELIVERY.md, rule 2).
 package struct Suspicion: Sendable, Equatable {
-    /// A device that got no push for so long has no row of refusals any more.
+    /// Refusals before such a long pause no longer count as consecutive.
     package static let lifetime = Duration.seconds(48 * 3_600)
 
-    /// The time of the first refusal.
+    /// When the first refusal came.
     package var since: Timestamp
-    /// The time of the newest refusal.
+    /// When the newest refusal came.
     package var refusedAt: Timestamp
     package var refusalCount: Int
-    /// How many of the refusals count.
+    /// How many refusals count.
     package var countedCount: Int
-    /// The time of the first refusal that counts, or nil if none does.
+    /// When the first refusal that counts came, or nil if none does.
     package var firstCountedAt: Timestamp?
     /// Whether Apple or Google had accepted a push for the token before the first refusal.
     package var isProven: Bool
@@ -35,7 +35,7 @@ package struct Suspicion: Sendable, Equatable {
 package struct Suspicions: Sendable, Equatable {
     /// The suspicions against the tokens that were asked for.
     package var byTarget: [Digest32: Suspicion]
-    /// The start of the oldest suspicion of the route against a token that has worked, or nil if none exists.
+    /// The start of the route's oldest suspicion against a token that has worked, or nil if none exists.
     package var oldest: Timestamp?
 
     package init(byTarget: [Digest32: Suspicion] = [:], oldest: Timestamp? = nil) {
@@ -44,9 +44,9 @@ package struct Suspicions: Sendable, Equatable {
     }
 }
 
-/// The refusals in a row of a push, in words about the push itself (DELIVERY.md, rule 1).
+/// A push's consecutive refusals, in words about the push itself (DELIVERY.md, rule 1).
 package struct PushRefusals: Sendable, Equatable {
-    /// The attempt without the ciphertext of a push that Apple or Google rejects as too long. The raw value is stored.
+    /// Whether a push that Apple or Google rejects as too long is attempted without its ciphertext. The raw value is stored.
     package enum Shortening: Int64, Sendable {
         case none = 0
         /// The next attempt leaves the ciphertext out.
@@ -55,9 +55,9 @@ package struct PushRefusals: Sendable, Equatable {
         case refused = 2
     }
 
-    /// The time of the newest refusal, or nil if there was none.
+    /// When the newest refusal came, or nil if there was none.
     package var refusedAt: Timestamp?
-    /// How many of the refusals count.
+    /// How many refusals count.
     package var countedCount: Int
     package var shortening: Shortening
 

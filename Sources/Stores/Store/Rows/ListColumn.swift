@@ -1,6 +1,6 @@
 package import Wire
 
-/// The stored lists of a registration: an encoded registration message that contains only the lists. NULL if all are empty.
+/// A registration's lists as they are stored: an encoded registration message that contains only the lists. NULL if all are empty.
 package enum ListColumn {
     package static func chatLists(of content: PushNotificationRegistration) -> [UInt8]? {
         var lists = PushNotificationRegistration()

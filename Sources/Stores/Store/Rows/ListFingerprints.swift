@@ -1,9 +1,9 @@
 package import Bytes
 import StatusCrypto
 
-/// Sorted fingerprints of a list's entries, 8 bytes each. They suffice to tell whether the list contains a chat or an author.
+/// A list's entries as sorted fingerprints, 8 bytes each. They suffice to tell whether the list contains a chat or an author.
 ///
-/// A secret of the database is their key, so untrusted clients cannot search for two entries with the same fingerprint.
+/// They are keyed with a secret from the database, so untrusted clients can't search for two entries with the same fingerprint.
 package struct ListFingerprints: HoldsSecret, Sendable {
     private static let byteCount = 8
 

@@ -7,7 +7,7 @@ package enum MessageState: Int64, Sendable {
 }
 
 extension Milestone {
-    /// Creates the milestone of a decided message from its stored values.
+    /// Creates a decided message's milestone from its stored values.
     package init(messageState: MessageState, ignoreReason: IgnoreReason?) throws(StoreError) {
         switch (messageState, ignoreReason) {
         case (.silent, _), (.answered, _): self = .processed

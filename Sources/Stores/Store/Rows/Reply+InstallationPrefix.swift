@@ -2,6 +2,6 @@ import Bytes
 import StatusCrypto
 
 extension Reply {
-    /// The prefix of the hashed installation id, as in the rows of registrations, or nil if the reply names no installation.
+    /// The hashed installation id's prefix, as in registrations' rows, or nil if the reply doesn't name an installation.
     package var installationPrefix: Int64? { installationID.map { SHA256.hash($0.utf8Span.span).prefix } }
 }

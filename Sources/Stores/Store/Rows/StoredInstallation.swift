@@ -16,7 +16,7 @@ package struct StoredInstallation: Sendable, Equatable {
     /// The installation's row, which never changes.
     package var row: Int64
     package var version: StoredVersion
-    /// Whether the installation was registered before, or false for the tombstone of an unregistration without an earlier registration.
+    /// Whether the installation was ever registered. Its tombstone may come from an unregistration alone.
     package var wasRegistered: Bool
 
     package init(row: Int64, version: StoredVersion, wasRegistered: Bool = true) {

@@ -4,7 +4,7 @@ package import Wire
 /// A value that every kind of store keeps as the same integer.
 package protocol StoredInteger {
     var storedInteger: Int64 { get }
-    /// - Returns: The value of a stored number, or nil if the number has none.
+    /// - Returns: The value that the stored number stands for, or nil if it doesn't stand for any.
     init?(storedInteger: Int64)
 }
 

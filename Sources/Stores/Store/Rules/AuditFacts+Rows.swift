@@ -1,7 +1,7 @@
 import PushProtocol
 
 extension AuditFacts {
-    /// Adds messages of one state.
+    /// Adds messages that have the same state.
     ///
     /// - Parameters:
     ///   - state: The stored number.
@@ -19,9 +19,9 @@ extension AuditFacts {
         }
     }
 
-    /// Adds pushes of one state.
+    /// Adds pushes that have the same state.
     ///
-    /// - Parameter state: The stored number of an ``OpenPushState`` or a ``PushOutcome``.
+    /// - Parameter state: The stored number, from ``OpenPushState`` or ``PushOutcome``.
     package mutating func addPushes(state: Int64, isOpen: Bool, count: Int64) {
         if isOpen, OpenPushState(rawValue: state) != nil {
             openCount += count

@@ -2,17 +2,18 @@ package import Bytes
 package import Envelope
 import Wire
 
-/// The changes of an update in the order in which every store applies them.
+/// An update's changes in the order in which every store applies them.
 ///
-/// A store may change all rows of one kind with one statement. Changes of pushes concern different pushes, so their order cannot be seen,
-/// except that leases come last: they fail the update. The order of tokens can be seen, because a later change may concern the same token.
+/// A store may change all rows of the same kind with a single statement. Push changes concern different pushes, so their order doesn't
+/// matter, except that leases come last, because they can fail the update. The order of token changes matters, because a later change may
+/// concern the same token.
 package struct ChangeOrder: Sendable {
-    /// A change of tokens, or some that a store may apply together.
+    /// A change to tokens, or several changes that a store may apply together.
     package enum TokenStep: Sendable {
         case clearSuspicions([(token: Digest32, release: OutboxUpdate.Release?)])
         case suspect(Digest32, Suspicion, route: String)
         case deliveredToken(Digest32)
-        /// A spelling of a dead token.
+        /// A dead token in one of its spellings.
         case unregister(DeadToken)
         case delivered([TargetRegistration])
     }
@@ -41,8 +42,8 @@ package struct ChangeOrder: Sendable {
         }
     }
 
-    /// Suspicions are cleared together, before the next new one, which may be against the same token. Deliveries to registrations come
-    /// last: an unregistered one has none.
+    /// Suspicions are cleared together, before the next new suspicion, which may be against the same token. Deliveries to registrations
+    /// come last, because they must not be recorded for a registration that this update unregisters.
     private mutating func addSteps(of changes: [OutboxUpdate.TokenChange]) {
         var cleared: [(token: Digest32, release: OutboxUpdate.Release?)] = []
         var delivered: [TargetRegistration] = []

@@ -8,7 +8,7 @@ package enum DamagedRowKind: String, Sendable {
     case push
 }
 
-/// An observer of the rows that a running store sets aside.
+/// Observes which rows a running store sets aside.
 package struct DamagedRowWatch: Sendable {
     /// More than 16 damaged rows in an hour are a wrong key or a bad disk, and not a few rows.
     private static let hourlyLimit = 16

@@ -4,9 +4,9 @@ package import PushProtocol
 import StatusCrypto
 package import Wire
 
-/// The row of a push that enters the outbox.
+/// The row for a push that enters the outbox.
 package struct NewPush: Sendable {
-    /// The outcome of a push that ends as it enters.
+    /// The outcome if a push ends as it enters.
     package struct End: Equatable, Sendable {
         package let outcome: PushOutcome
         /// The reason, for operators, or nil for an outcome that explains itself.
@@ -17,9 +17,9 @@ package struct NewPush: Sendable {
     package let trust: PushTrust
     /// nil while the push waits.
     package let end: End?
-    /// The round (``OutboxFairQueue``) or the time of the first attempt, or 0 for a push that has ended.
+    /// The round (``OutboxFairQueue``) or the time for the first attempt, or 0 if the push has ended.
     package let next: Int64
-    /// The secrets of a push that waits.
+    /// The secrets, or nil if the push has ended.
     package let secrets: PushSecrets?
 
     /// The stored state: a ``PushOutcome`` or ``OpenPushState/queued``.
@@ -27,10 +27,10 @@ package struct NewPush: Sendable {
     /// The events that the ledger counts.
     package var milestones: [Milestone] { [.accepted] + (end.map { [$0.outcome.milestone] } ?? []) }
 
-    /// Decides about a push of a chat message. Texts that exceed `ProtocolLimits.maximumPushContentByteCount` are left out, because a peer
+    /// Decides about a push for a chat message. Texts that exceed `ProtocolLimits.maximumPushContentByteCount` are left out, because a peer
     /// may send a megabyte.
     ///
-    /// - Parameter reserveSlot: Reserves a slot in the route's queue, and returns whether one was free.
+    /// - Parameter reserveSlot: Reserves a slot in the route's queue, and returns whether that worked.
     package init(
         _ accepted: DecidedBatch.Push, route: String, trust: PushTrust, _ outbox: OutboxChanges, reserveSlot: () throws -> Bool
     ) rethrows {
@@ -53,16 +53,16 @@ package struct NewPush: Sendable {
             deviceToken: push.deviceToken, chatID: PushSecrets.sendable(push.chatID), message: PushSecrets.sendable(push.message))
     }
 
-    /// Decides about a push of a gateway.
+    /// Decides about a gateway's push.
     ///
     /// - Parameters:
     ///   - content: The notification as it is stored. Nil discards it.
-    ///   - reserveSlot: Reserves a slot in the route's queue, and returns whether one was free.
+    ///   - reserveSlot: Reserves a slot in the route's queue, and returns whether that worked.
     /// - Throws: `StoreError.queueFull` without a free slot, which a gateway can report.
     package init(
         _ accepted: AcceptedNotification, content: [UInt8]?, route: String, _ outbox: OutboxChanges, reserveSlot: () throws -> Bool
     ) throws {
-        // The bundle ids of gateways are those of the settings.
+        // Gateways only push to bundle ids from the settings.
         (self.route, trust) = (route, .unproven)
         guard let content else {
             (end, next, secrets) = (End(outcome: .discarded, reason: nil), 0, nil)

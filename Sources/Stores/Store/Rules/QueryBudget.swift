@@ -1,7 +1,7 @@
 import PushProtocol
 
-/// The choice of the registrations whose lists the response to a query contains. Lists beyond it are not read, because untrusted clients can
-/// send any number of queries.
+/// Chooses the registrations whose lists go into the response to a query. Other lists are not read, because untrusted clients can send any
+/// number of queries.
 package struct QueryBudget: Sendable {
     private var byteCount = 0
 
@@ -10,9 +10,9 @@ package struct QueryBudget: Sendable {
     /// Chooses registrations of the next key in their order.
     ///
     /// - Parameters:
-    ///   - registrations: The live registrations of the key with the sizes of their lists.
+    ///   - registrations: The key's live registrations, with the sizes of their lists.
     ///   - credits: The bytes that the key may still be answered with.
-    /// - Returns: The rows to read, or nil if the response has no capacity for another key.
+    /// - Returns: The rows to read, or nil if another key no longer fits into the response.
     package mutating func choose(among registrations: [(row: Int64, byteCount: Int)], credits: Int) -> [Int64]? {
         guard byteCount <= ProtocolLimits.maximumAnswerByteCount else { return nil }
         var allowed = min(credits, ProtocolLimits.maximumAnswerByteCount)

@@ -3,7 +3,7 @@ import PushProtocol
 
 /// The times before which rows are pruned.
 package struct Retention: Sendable {
-    /// Since the last delivery. The default lifetime of an unused registration.
+    /// Counts from the last delivery, and equals an unused registration's default lifetime.
     private static let provenTokenLifetime = Duration.seconds(180 * 86_400)
 
     private let now: Timestamp
@@ -20,8 +20,8 @@ package struct Retention: Sendable {
     package var removedDevices: Timestamp { now.advanced(by: .zero - ProxyDevice.removalMemory) }
 }
 
-/// The number of gateways' devices that may be removed for a dead token. It limits the damage of a wrong gorush environment, in which every
-/// token looks dead.
+/// How many gateway devices may be removed because their tokens are dead. It limits the damage if gorush runs in the wrong environment,
+/// where every token looks dead.
 package struct DeathBudget: Sendable {
     private static let maximumDeathsPerHour = 10
 

@@ -7,7 +7,7 @@ package struct DatabaseSecrets: HoldsSecret, Sendable {
     package let fingerprints: ListFingerprints
     package let sealing: RowSealing
 
-    /// The secrets of a store that has no keys, because it reads only or copies sealed rows.
+    /// The secrets when a store is opened without keys, because it only reads or copies sealed rows.
     package static let locked = DatabaseSecrets()
 
     private init() {
@@ -16,14 +16,14 @@ package struct DatabaseSecrets: HoldsSecret, Sendable {
         sealing = .locked
     }
 
-    /// Opens the stored secret of a database and checks the keys.
+    /// Opens a database's stored secret and checks the keys.
     ///
     /// - Parameters:
     ///   - stored: The secret as each key has sealed it.
     ///   - keys: The sealing keys, or nil without a sealing key file.
     ///   - isReadOnly: Whether the database may be opened without its keys, which locks its sealed values.
     /// - Throws: `StoreError.sealingKeyMissing` if the database is not read-only and `keys` is nil. `sealingKeyUnknown` or
-    ///   `sealingKeyWrong` if a key of the database is not among the keys. `notSetUp` without any secret.
+    ///   `sealingKeyWrong` if a key that the database needs is not among the keys. `notSetUp` without any secret.
     package init(stored: [StoredSecret], identity: FixedBytes<33>, keys: SealingKeys?, isReadOnly: Bool) throws(StoreError) {
         guard !stored.isEmpty else { throw .notSetUp }
         guard let keys else {
@@ -37,7 +37,7 @@ package struct DatabaseSecrets: HoldsSecret, Sendable {
     }
 }
 
-/// The random secret of a database as one key has sealed it. The database stores it once for each key that its values are sealed with.
+/// A database's random secret, as a single key has sealed it. The database stores it once for each key that its values are sealed with.
 package struct StoredSecret: Sendable {
     package let keyID: UInt8
     package let sealed: [UInt8]
@@ -53,7 +53,7 @@ package struct StoredSecret: Sendable {
         self.init(keyID: keys.newest, sealed: keys.seal(secret.bytes, associatedData: place.associatedData))
     }
 
-    /// Opens the secret with each of its keys.
+    /// Opens the secret with each key that has sealed it.
     package static func open(_ stored: [StoredSecret], identity: FixedBytes<33>, keys: SealingKeys) throws(StoreError) -> FixedBytes<32> {
         var secret: FixedBytes<32>?
         for value in stored {
@@ -73,15 +73,15 @@ package struct StoredSecret: Sendable {
 package enum SealingChange: Sendable {
     /// The database is new and stores this secret.
     case start(StoredSecret)
-    /// Re-sealing begins if the newest key is not yet the one that seals. The secret is nil if the newest key has sealed it already.
+    /// Re-sealing begins if the newest key doesn't seal yet. The secret is nil if the newest key has sealed it already.
     case rotate(adding: StoredSecret?)
 
-    /// Decides about the change.
+    /// Decides which change to make.
     ///
     /// - Parameters:
     ///   - stored: The secret as each key has sealed it. Empty in a new database.
     ///   - newSecret: A new database's secret.
-    /// - Throws: `StoreError.sealingKeyUnknown` or `sealingKeyWrong` if a key of the database is not among the keys.
+    /// - Throws: `StoreError.sealingKeyUnknown` or `sealingKeyWrong` if a key that the database needs is not among the keys.
     package init(
         stored: [StoredSecret], identity: FixedBytes<33>, keys: SealingKeys, newSecret: FixedBytes<32>
     ) throws(StoreError) {

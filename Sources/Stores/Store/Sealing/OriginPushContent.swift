@@ -1,4 +1,4 @@
-/// The sealed part of a push of the Nextcloud origin.
+/// The sealed part of a Nextcloud origin push.
 package struct OriginPushContent: Sendable {
     package var subject: String
     package var signature: String
@@ -13,7 +13,7 @@ package struct OriginPushContent: Sendable {
 }
 
 extension RowSealing {
-    /// Returns the sealed part of a push of the Nextcloud origin.
+    /// Opens the sealed part of a Nextcloud origin push.
     package func originPushContent(_ sealed: [UInt8]?, in place: @autoclosure () -> SealedPlace) throws(StoreError) -> OriginPushContent {
         let fields = try open(sealed, count: 2, in: place())
         return OriginPushContent(

@@ -2,12 +2,12 @@ package import Bytes
 import ServerCrypto
 import StatusCrypto
 
-/// The secrets of a device of the Nextcloud push proxy.
+/// The secrets that the Nextcloud push proxy keeps about a device.
 package struct ProxyDeviceSecrets: Sendable {
     /// The user's key, as SubjectPublicKeyInfo.
     package var userKey: [UInt8]
     package var token: DeviceToken
-    /// The token for calls, which has a sealed value of its own, because it can be removed alone.
+    /// The token for calls, which is sealed separately, because it can be removed alone.
     package var voipToken: DeviceToken?
 
     package init(userKey: [UInt8], token: DeviceToken, voipToken: DeviceToken? = nil) {
@@ -16,7 +16,7 @@ package struct ProxyDeviceSecrets: Sendable {
         self.voipToken = voipToken
     }
 
-    /// The fields of the sealed value without the token for calls.
+    /// The sealed value's fields, without the token for calls.
     package var fields: [[UInt8]?] { [userKey, token.field] }
 }
 
@@ -43,7 +43,7 @@ package struct ProxyDeviceColumns: Sendable {
 extension RowSealing {
     /// Returns a device's secrets.
     ///
-    /// - Parameter calls: The sealed token for calls, or nil without one.
+    /// - Parameter calls: The sealed token for calls, or nil if the device has none.
     package func proxyDeviceSecrets(
         _ sealed: [UInt8]?, calls: [UInt8]?, of identifier: Digest64
     ) throws(StoreError) -> ProxyDeviceSecrets {

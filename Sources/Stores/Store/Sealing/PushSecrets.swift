@@ -7,7 +7,7 @@ package struct PushSecrets: Sendable {
     package var chatID: [UInt8]
     /// The encrypted chat message.
     package var message: [UInt8]
-    /// A gateway's notification, in JSON, or nil for a push of a chat message.
+    /// A gateway's notification, in JSON, or nil if the push is for a chat message.
     package var notification: [UInt8]?
 
     package init(deviceToken: DeviceToken = "", chatID: [UInt8] = [], message: [UInt8] = [], notification: [UInt8]? = nil) {
@@ -20,10 +20,10 @@ package struct PushSecrets: Sendable {
     /// The sealed value's fields.
     package var fields: [[UInt8]?] { [deviceToken.field, chatID, message, notification] }
 
-    /// The length of the texts in bytes.
+    /// How long the texts are.
     package var byteCount: Int { message.count + chatID.count + (notification?.count ?? 0) }
 
-    /// Decodes a gateway's notification, or nil for a push of a chat message.
+    /// Decodes a gateway's notification. Returns nil if the push is for a chat message.
     package func gatewayNotification() throws(StoreError) -> GatewayNotification? {
         guard let notification else { return nil }
         guard let decoded = try? JSONDecoder().decode(GatewayNotification.self, from: Data(notification)) else { throw .damaged }

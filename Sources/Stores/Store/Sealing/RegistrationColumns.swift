@@ -3,7 +3,7 @@ package import PushProtocol
 import StatusCrypto
 import Wire
 
-/// The sealed secrets of a registration as the columns of its row keep them.
+/// A registration's sealed secrets, by column.
 package struct RegistrationColumns: Sendable {
     /// Access token and device token.
     package let secrets: [UInt8]

@@ -16,7 +16,7 @@ package struct RegistrationTokens: Sendable {
     /// The sealed value's fields.
     package var fields: [[UInt8]?] { [access.field, device.field] }
 
-    /// The length of the tokens in bytes.
+    /// How long the tokens are.
     package var byteCount: Int { access.field.count + device.field.count }
 }
 

@@ -1,10 +1,10 @@
 package import Bytes
 import StatusCrypto
 
-/// The sealed values of a database's rows.
+/// Seals and opens the values in a database's rows.
 package enum RowSealing: Sendable {
     case sealed(Sealer)
-    /// The tool that reads the database has no key.
+    /// A tool reads the database without a key.
     case locked
 
     /// The sealer.
@@ -17,7 +17,7 @@ package enum RowSealing: Sendable {
         }
     }
 
-    /// Returns the sealed value of a row's secrets.
+    /// Seals a row's secrets into a single value.
     package func seal(_ fields: [[UInt8]?], in place: @autoclosure () -> SealedPlace) throws(StoreError) -> [UInt8] {
         try sealer.seal(fields, in: place())
     }
@@ -30,13 +30,13 @@ package enum RowSealing: Sendable {
         return try sealer.open(sealed, count: count, in: place())
     }
 
-    /// Returns the only field of a sealed value, or nil without a value.
+    /// Opens a value with a single field. Returns nil without a value.
     package func value(_ sealed: [UInt8]?, in place: @autoclosure () -> SealedPlace) throws(StoreError) -> [UInt8]? {
         guard let sealed else { return nil }
         return try open(sealed, count: 1, in: place())[0]
     }
 
-    /// Returns the sealed value of a field, or nil without one.
+    /// Seals a single field. Returns nil without a value.
     package func seal(value: [UInt8]?, in place: @autoclosure () -> SealedPlace) throws(StoreError) -> [UInt8]? {
         guard let value else { return nil }
         return try seal([value], in: place())
@@ -50,7 +50,7 @@ package enum RowSealing: Sendable {
 }
 
 extension SecretText {
-    /// Creates the text of a sealed field.
+    /// Creates the text from a sealed field's bytes.
     package init(field: [UInt8]?) { self.init(String(decoding: field ?? [], as: UTF8.self)) }
 
     /// The bytes for a sealed field.

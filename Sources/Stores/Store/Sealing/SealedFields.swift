@@ -1,6 +1,6 @@
-/// The plaintext of a sealed value with several fields: each field with its length in front (4 bytes, big-endian).
+/// The plaintext that is sealed for several fields: each field with its length in front (4 bytes, big-endian).
 enum SealedFields {
-    /// The length of a field that is nil.
+    /// The length that stands for a nil field.
     private static let absent = UInt32.max
 
     static func join(_ fields: [[UInt8]?]) -> [UInt8] {

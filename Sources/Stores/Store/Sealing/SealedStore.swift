@@ -1,6 +1,6 @@
 /// A store that seals its secrets. After the key was rotated, the store re-seals its older rows step by step.
 package protocol SealedStore: Sendable {
-    /// Re-seals the next rows in a bounded transaction, or does the next step of the clean-up after the last row.
+    /// Re-seals the next rows in a bounded transaction, or does the next clean-up step after the last row.
     ///
     /// The progress survives a crash: the next start continues.
     func resealNext() async throws -> SealingProgress
@@ -9,7 +9,7 @@ package protocol SealedStore: Sendable {
 }
 
 package enum SealingProgress: Equatable, Sendable {
-    /// The fraction of the work that is done.
+    /// How much of the work is done, as a fraction.
     case resealing(Double)
     /// Each secret is sealed with the newest key.
     case sealed

@@ -2,7 +2,7 @@ package import Bytes
 package import ServerCrypto
 import StatusCrypto
 
-/// Seals the secrets of a database's rows, and compares device tokens without reading them.
+/// Seals the secrets in a database's rows, and compares device tokens without reading them.
 ///
 /// The keys come from the sealing key file and change when the operator rotates them. The database's secret is random and stays: the
 /// database stores it sealed. Codes of device tokens depend on that secret, so a rotation does not change them.
@@ -16,12 +16,12 @@ package struct Sealer: HoldsSecret, Sendable {
         codeKey = HKDFSHA256.deriveKey(from: secret.span, info: "pushserver sealing: device tokens")
     }
 
-    /// Seals the fields of one place with the newest key.
+    /// Seals a place's fields with the newest key.
     package func seal(_ fields: [[UInt8]?], in place: SealedPlace) -> [UInt8] {
         keys.seal(SealedFields.join(fields), associatedData: place.associatedData)
     }
 
-    /// Opens the fields of one place.
+    /// Opens a place's fields.
     ///
     /// - Parameter count: The number of fields.
     /// - Throws: `damaged` if the value was sealed in another place, was changed, or has another number of fields.
@@ -38,7 +38,7 @@ package struct Sealer: HoldsSecret, Sendable {
     /// Returns whether the newest key has sealed the value.
     package func isCurrent(_ sealed: [UInt8]) -> Bool { sealed.first == keys.newest }
 
-    /// Returns a device token's code: two tokens are equal if their codes are.
+    /// Returns a device token's code: tokens are equal if their codes are.
     ///
     /// - Returns: The first 16 bytes of an HMAC-SHA256.
     package func code(of token: DeviceToken) -> FixedBytes<16> {
@@ -46,7 +46,7 @@ package struct Sealer: HoldsSecret, Sendable {
         return FixedBytes<16>(code.span.extracting(first: 16)) ?? FixedBytes()
     }
 
-    /// Returns the code of a digest of a device token, which stands for the digest in the database.
+    /// Returns the code that stands for a device token's digest in the database.
     package func code(of digest: Digest32) -> Digest32 {
         codeKey.withExposedBytes { HMACSHA256.authenticationCode(for: digest.span, key: $0) }
     }
