@@ -17,7 +17,7 @@ import Wire
             RecordedMessage(
                 id: id, receivedAt: Timestamp(nanoseconds: 0),
                 envelope: WakuEnvelope(pubsubTopic: "/waku/2/rs/16/32", message: WakuMessage()),
-                addressees: TopicDirectory.Addressees())
+                addressees: TopicDirectory.TopicCandidates())
         }
     }
 

@@ -125,7 +125,7 @@ import Wire
         var payloads: [Int64: WakuEnvelope] = [:]
         var admittedCount: Int64 = 0
         func recorded(_ id: Int64, _ envelope: WakuEnvelope) -> RecordedMessage {
-            RecordedMessage(id: id, receivedAt: Timestamp(nanoseconds: 0), envelope: envelope, addressees: TopicDirectory.Addressees())
+            RecordedMessage(id: id, receivedAt: Timestamp(nanoseconds: 0), envelope: envelope, addressees: TopicDirectory.TopicCandidates())
         }
         func read(_ reason: AdmissionTable.Reason) {
             guard let rows = table.nextRows(reason, maximumCount: 16) else { return }

@@ -51,8 +51,8 @@ import Wire
             // The server needs a second or two to publish this number of bytes.
             await harness.whileTimePasses { await server.engine.waitUntilIdle() }
             let published = harness.replies.all.reduce(0) { $0 + $1.message.payload.count }
-            #expect(published < ProtocolLimits.answerByteCapacity + (512 << 10))
-            #expect(published > ProtocolLimits.answerByteCapacity / 2)
+            #expect(published < ProtocolLimits.responseByteCapacity + (512 << 10))
+            #expect(published > ProtocolLimits.responseByteCapacity / 2)
 
             // After some time, the server replies to it again.
             harness.clock.advance(by: .seconds(20))

@@ -30,7 +30,7 @@ struct BatchProgressTests {
     @Test func `a next part begins when a part is counted, not when one is judged`() {
         var progress = BatchProgress(entryCount: 256, maximumPartCount: 2)
         #expect(progress.begin() == [.judge(0..<64), .judge(64..<128)])
-        let malformed = Array(repeating: Batch.Judgement.malformed, count: 64)
+        let malformed = Array(repeating: Batch.EntryResult.malformed, count: 64)
         #expect(progress.handle(.judged(64..<128, malformed)).isEmpty)
         #expect(
             progress.handle(.judged(0..<64, malformed))
@@ -58,7 +58,7 @@ struct BatchProgressTests {
     @Test func `only accepted entries are written`() {
         var progress = BatchProgress(entryCount: 3, maximumPartCount: 1)
         _ = progress.begin()
-        let judgements: [Batch.Judgement] = [.malformed, .accepted(Self.accepted(1)), .malformed]
+        let judgements: [Batch.EntryResult] = [.malformed, .accepted(Self.accepted(1)), .malformed]
         #expect(progress.handle(.judged(0..<3, judgements)) == [.count(judgements), .write([Self.accepted(1)])])
     }
 }

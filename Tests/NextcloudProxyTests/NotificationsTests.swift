@@ -257,7 +257,7 @@ struct NotificationsTests {
 
     @Test func `first misses are bounded, and the newest are kept`() {
         var misses = UnknownDeviceGrace(grace: .seconds(60))
-        func identifier(_ number: Int) -> UnknownDeviceGrace.Miss {
+        func identifier(_ number: Int) -> UnknownDeviceGrace.UnknownDevice {
             .init(
                 DeviceIdentifier(Digest64(hex: String(repeating: "0", count: 128 - "\(number)".count) + "\(number)") ?? .init()),
                 tokenHash: "")

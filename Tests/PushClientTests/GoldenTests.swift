@@ -65,7 +65,7 @@ struct GoldenTests {
         let alice = try golden.key("alice").publicKey
         var random = SecureRandom()
         let request = try SealedQuery(
-            about: PushClient.PublicKey(alice).hash, of: nil, asker: try golden.key("eph1"), segmenter: Segmenter(), using: &random)
+            about: PushClient.PublicKey(alice).hash, of: nil, requester: try golden.key("eph1"), segmenter: Segmenter(), using: &random)
 
         #expect(request.messageID.bytes == step.in.decoded.messageID.bytes)
         #expect(request.topic.topic.contentTopic == step.in.contentTopic)
@@ -92,7 +92,7 @@ struct GoldenTests {
         let sent = try PushNotificationRequest.decode(step.in.decoded.payload.bytes)
         var random = SecureRandom()
         let request = try SealedPushRequest(
-            PushMessage(kind: .message, messageID: sent.messageID), to: [], asker: try golden.key(step.in.decoded.signer),
+            PushMessage(kind: .message, messageID: sent.messageID), to: [], requester: try golden.key(step.in.decoded.signer),
             server: golden.server, segmenter: Segmenter(), using: &random)
 
         #expect(request.topic.topic.contentTopic == step.in.contentTopic)
@@ -107,7 +107,7 @@ struct GoldenTests {
 extension SealedRequest {
     /// Returns the reply that the client finds among a node's messages.
     fileprivate func answer(in envelope: WakuEnvelope) throws -> Answer? {
-        var reader = MessageReader(.asymmetric(asker))
+        var reader = MessageReader(.asymmetric(requester))
         return reader.read(envelope, now: TestClock.start).flatMap { answer(in: $0) }
     }
 }

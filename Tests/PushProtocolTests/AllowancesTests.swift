@@ -141,7 +141,7 @@ import Wire
     // MARK: Fairness
 
     /// Returns the use of each key in some seconds, if each requests 1,000 a hundred times a second.
-    private func uses(_ keyCount: Int, of shares: inout FairShares<Int>, seconds: Range<Int>) -> [Int] {
+    private func uses(_ keyCount: Int, of shares: inout FairAllocation<Int>, seconds: Range<Int>) -> [Int] {
         var uses = Array(repeating: 0, count: keyCount)
         for tick in seconds.lowerBound * 100..<seconds.upperBound * 100 {
             for key in uses.indices where shares.allows(key, at: time(Double(tick) / 100)) {
@@ -153,14 +153,14 @@ import Wire
     }
 
     @Test func `a single key permanently gets four fifths of the budget`() {
-        var shares = FairShares<Int>(capacity: 80_000, decay: .seconds(8))
+        var shares = FairAllocation<Int>(capacity: 80_000, decay: .seconds(8))
         _ = uses(1, of: &shares, seconds: 0..<100)
         let lasting = uses(1, of: &shares, seconds: 100..<200)[0]
         #expect(750_000...850_000 ~= lasting)
     }
 
     @Test func `keys that query without limit share the budget, and a new key is served at once`() {
-        var shares = FairShares<Int>(capacity: 80_000, decay: .seconds(8))
+        var shares = FairAllocation<Int>(capacity: 80_000, decay: .seconds(8))
         _ = uses(10, of: &shares, seconds: 0..<100)
         let lasting = uses(10, of: &shares, seconds: 100..<200)
         #expect(900_000...1_050_000 ~= lasting.reduce(0, +))
@@ -170,7 +170,7 @@ import Wire
     }
 
     @Test func `a clock that was set back makes no earlier use larger`() {
-        var shares = FairShares<Int>(capacity: 80_000, decay: .seconds(8))
+        var shares = FairAllocation<Int>(capacity: 80_000, decay: .seconds(8))
         shares.use(1_000, by: 1, at: time(1_000))
         #expect(shares.allows(1, at: time(0)) && shares.allows(2, at: time(0)))
         shares.use(80_000, by: 1, at: time(1_000))

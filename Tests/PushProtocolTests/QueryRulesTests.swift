@@ -74,9 +74,9 @@ import Wire
             for key in keys { known[key] = [large] }
             return QueryRules.answer(on: keys, in: known, within: Allowances(), serverPublicKey: serverPublicKey).infos
         }
-        let halves = infos(keys, byteCount: ProtocolLimits.maximumAnswerByteCount / 2 - 1_000)
+        let halves = infos(keys, byteCount: ProtocolLimits.maximumResponseByteCount / 2 - 1_000)
         #expect(halves.map(\.publicKey) == [keys[0].bytes, keys[1].bytes])
-        let wholes = infos(keys, byteCount: ProtocolLimits.maximumAnswerByteCount)
+        let wholes = infos(keys, byteCount: ProtocolLimits.maximumResponseByteCount)
         #expect(wholes.map(\.publicKey) == [keys[0].bytes])
     }
 
@@ -92,7 +92,7 @@ import Wire
         }
         var allowances = Allowances()
         let byteCount = answer(allowances).infos.suffix(2).reduce(0) { $0 + $1.encodedByteCount }
-        #expect(answer(allowances).byteCounts == [large: byteCount - ProtocolLimits.freeAnswerByteCount])
+        #expect(answer(allowances).byteCounts == [large: byteCount - ProtocolLimits.unmeteredResponseByteCount])
         #expect(answer(allowances).infos.count == 14 && !answer(allowances).isCut)
 
         var answerCount = 0
@@ -103,8 +103,8 @@ import Wire
             answerCount += 1
         }
         // The responses are those of one burst, and then all small infos of both keys.
-        let share = Double(ProtocolLimits.answerByteCapacity) * 0.8
-        #expect(answerCount == Int((share / Double(byteCount - ProtocolLimits.freeAnswerByteCount)).rounded(.up)))
+        let share = Double(ProtocolLimits.responseByteCapacity) * 0.8
+        #expect(answerCount == Int((share / Double(byteCount - ProtocolLimits.unmeteredResponseByteCount)).rounded(.up)))
         #expect(answer(allowances).infos.count == 13)
         #expect(answer(allowances).byteCounts.isEmpty)
         allowances.now = allowances.now.advanced(by: .seconds(1))

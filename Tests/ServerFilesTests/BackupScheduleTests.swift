@@ -44,29 +44,29 @@ struct BackupScheduleTests {
         var backups: [BackupName] = []
         for day in Int64(0)..<100 {
             backups.append(Self.backup(day: day))
-            let superfluous = schedule.superfluous(backups)
-            #expect(superfluous.count <= 1)
-            backups.removeAll { superfluous.contains($0) }
+            let expired = schedule.expired(backups)
+            #expect(expired.count <= 1)
+            backups.removeAll { expired.contains($0) }
         }
         // Day 99 is a Tuesday. Day 92 is the newest one of its week that is older than the seven days; 90, 83 and 76 are Sundays.
         #expect(backups == [76, 83, 90, 92, 93, 94, 95, 96, 97, 98, 99].map { Self.backup(day: $0) })
-        #expect(Set(schedule.superfluous((0..<100).map { Self.backup(day: $0) })).count == 89)
+        #expect(Set(schedule.expired((0..<100).map { Self.backup(day: $0) })).count == 89)
     }
 
     @Test func `several backups of a day leave the newest`() {
         let backups = [Self.backup(day: 0, hour: 1), Self.backup(day: 0, hour: 23), Self.backup(day: 1, hour: 0)]
-        #expect(schedule.superfluous(backups.shuffled()) == [backups[0]])
+        #expect(schedule.expired(backups.shuffled()) == [backups[0]])
     }
 
     @Test func `days without a backup do not count, so that a stopped server keeps its backups`() {
         let backups = (Int64(0)..<7).map { Self.backup(day: $0) } + [Self.backup(day: 365)]
-        #expect(schedule.superfluous(backups).isEmpty)
+        #expect(schedule.expired(backups).isEmpty)
     }
 
     @Test func `the newest backup always stays`() {
         let least = BackupSchedule(interval: .seconds(60), dayCount: 1, weekCount: 0)
-        #expect(least.superfluous([Self.backup(day: 0), Self.backup(day: 1)]) == [Self.backup(day: 0)])
-        #expect(least.superfluous([]).isEmpty)
+        #expect(least.expired([Self.backup(day: 0), Self.backup(day: 1)]) == [Self.backup(day: 0)])
+        #expect(least.expired([]).isEmpty)
     }
 
     // MARK: Due times

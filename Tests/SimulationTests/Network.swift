@@ -40,7 +40,7 @@ struct Network {
     /// The keys of the stored rows: for each hash one row, and one of a twin.
     private var archived: Set<ArchiveKey> = []
     /// Messages that are in the node's store, and not yet in its cache.
-    private var underWay: [WakuEnvelope] = []
+    private var inFlight: [WakuEnvelope] = []
     /// The server's replies, with the rows of their requests.
     private(set) var replies: [PublishedReply] = []
 
@@ -71,7 +71,7 @@ struct Network {
     /// Adds a message to the node's store at once, and to its cache later.
     private mutating func enter(_ message: WakuMessage) {
         let envelope = WakuEnvelope(pubsubTopic: Self.pubsubTopic, message: message)
-        underWay.append(envelope)
+        inFlight.append(envelope)
         archive(envelope)
     }
 
@@ -81,9 +81,9 @@ struct Network {
 
     /// Moves some messages into the node's cache, in any order, some of them twice.
     mutating func travel(using random: inout SplitMix64) {
-        underWay.shuffle(using: &random)
-        for _ in 0..<Int.random(in: 0...underWay.count, using: &random) {
-            let envelope = underWay.removeLast()
+        inFlight.shuffle(using: &random)
+        for _ in 0..<Int.random(in: 0...inFlight.count, using: &random) {
+            let envelope = inFlight.removeLast()
             guard isSubscribed, !faults.isAway else { continue }
             cache.append(envelope)
             if Int.random(in: 0..<8, using: &random) == 0 { cache.append(envelope) }

@@ -84,7 +84,7 @@ extension Server {
         _ look: Look, of index: Int, at now: Timestamp, _ steadily: Duration, using random: inout SplitMix64
     ) async -> DeliveryStep {
         let elapsed = steadily - startedSteadily
-        guard routes[index].requestRoom(at: elapsed) >= look.requestCount else {
+        guard routes[index].requestCapacity(at: elapsed) >= look.requestCount else {
             routes[index].handle(.woken, at: elapsed)
             return .busy
         }

@@ -81,7 +81,7 @@ public struct PushServer: Sendable {
         let request = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)
             return try SealedQuery(
-                about: owner.keyHash, of: key.publicKey, asker: ephemeral, segmenter: node.segmenter, using: &random)
+                about: owner.keyHash, of: key.publicKey, requester: ephemeral, segmenter: node.segmenter, using: &random)
         }
         let reply = try await node.exchange.ask(request, timeout: timeout)
         return QueryResult(reply.response, about: owner, by: reply.server, to: identity?.privateKey)
@@ -96,7 +96,7 @@ public struct PushServer: Sendable {
         let request = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)
             return try SealedPushRequest(
-                message, to: devices, asker: ephemeral, server: key.publicKey, segmenter: node.segmenter, using: &random)
+                message, to: devices, requester: ephemeral, server: key.publicKey, segmenter: node.segmenter, using: &random)
         }
         return try await node.exchange.ask(request, timeout: timeout).reports.map(DeviceReport.init)
     }

@@ -36,7 +36,7 @@ package struct BackendError: Error, Sendable {
 /// 401.
 package struct HTTPBackend: Backend, HoldsSecret {
     private static let timeout = Duration.seconds(10)
-    private static let maximumAnswerByteCount = 64 << 10
+    private static let maximumResponseByteCount = 64 << 10
     /// How long a user id may be. Nextcloud's own maximum is 64 characters.
     private static let maximumUserByteCount = 255
 
@@ -51,7 +51,7 @@ package struct HTTPBackend: Backend, HoldsSecret {
     package func session(authorization: String) async throws(BackendError) -> Session? {
         let request = HTTPRequest(
             method: .get, url: url, headers: [("Authorization", authorization), ("Accept", "application/json")], timeout: Self.timeout,
-            maximumResponseBodyByteCount: Self.maximumAnswerByteCount)
+            maximumResponseBodyByteCount: Self.maximumResponseByteCount)
         guard let response = try? await http.send(request) else { throw BackendError() }
         if response.status == 401 { return nil }
         guard response.status == 200, let session = Self.session(in: response.body) else { throw BackendError() }

@@ -14,7 +14,7 @@ package final class ProxyDelivery: Service {
     private static let batchCount = 500
     package static let defaultTimeout = Duration.seconds(30)
     /// If a whole batch is unknown, the response takes 50 KB.
-    private static let maximumAnswerByteCount = 1 << 20
+    private static let maximumResponseByteCount = 1 << 20
     private static let backOff = BackOff(first: .seconds(2), longest: .seconds(60))
     /// The time for which a proxy's 429 is shown.
     package static let warningTime = Duration.seconds(3_600)
@@ -128,7 +128,7 @@ package final class ProxyDelivery: Service {
     private func post(_ pushes: [WaitingOriginPush], to proxy: String) async throws(Failure) -> Set<String> {
         var request = HTTPRequest(
             method: .post, url: proxy + "/notifications", headers: [("Content-Type", "application/x-www-form-urlencoded")],
-            body: Self.body(pushes), timeout: timeout, maximumResponseBodyByteCount: Self.maximumAnswerByteCount)
+            body: Self.body(pushes), timeout: timeout, maximumResponseBodyByteCount: Self.maximumResponseByteCount)
         request.onlyPublicAddresses = !allowsLocalProxies
         let response: HTTPResponse?
         do {

@@ -6,7 +6,7 @@ import Store
 /// Judges a request's entries, each independently (GATEWAY_PROTOCOLS.md §2.4).
 struct Batch: Sendable {
     /// The verdict on an entry.
-    enum Judgement: Sendable, Equatable {
+    enum EntryResult: Sendable, Equatable {
         /// The entry is no notification, or its user has not signed it.
         case malformed
         /// The device is not registered, or not with that token.
@@ -14,7 +14,7 @@ struct Batch: Sendable {
         /// - Parameters:
         ///   - text: The identifier as the server wrote it.
         ///   - isCertain: Whether the device was removed, so it is not a new device whose registration is yet to arrive.
-        case unknown(UnknownDeviceGrace.Miss, text: String, isCertain: Bool)
+        case unknown(UnknownDeviceGrace.UnknownDevice, text: String, isCertain: Bool)
         case accepted(AcceptedNotification)
 
         var accepted: AcceptedNotification? {
@@ -30,12 +30,12 @@ struct Batch: Sendable {
     var identifiers: Set<DeviceIdentifier> { Set(entries.compactMap { $0?.identifier }) }
 
     /// Judges the entries in their order.
-    func judge(known: [DeviceIdentifier: ProxyDevice], removed: Set<DeviceIdentifier>) -> [Judgement] {
+    func judge(known: [DeviceIdentifier: ProxyDevice], removed: Set<DeviceIdentifier>) -> [EntryResult] {
         entries.map { entry in
             guard let entry else { return .malformed }
             let identifier = entry.identifier
             // Only an unknown device costs the hash.
-            var miss: UnknownDeviceGrace.Miss { .init(identifier, tokenHash: entry.pushTokenHash) }
+            var miss: UnknownDeviceGrace.UnknownDevice { .init(identifier, tokenHash: entry.pushTokenHash) }
             guard let device = known[identifier] else {
                 return .unknown(miss, text: entry.identifierText, isCertain: removed.contains(identifier))
             }
@@ -64,7 +64,7 @@ struct BatchResult: Sendable {
     /// - Parameters:
     ///   - judgements: The verdicts on the next entries.
     ///   - reports: Returns whether a device that was never seen is listed as unknown.
-    mutating func add(_ judgements: [Batch.Judgement], reports: (UnknownDeviceGrace.Miss) -> Bool) {
+    mutating func add(_ judgements: [Batch.EntryResult], reports: (UnknownDeviceGrace.UnknownDevice) -> Bool) {
         for judgement in judgements {
             switch judgement {
             case .accepted: continue

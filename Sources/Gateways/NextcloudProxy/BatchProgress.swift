@@ -5,7 +5,7 @@ import Store
 struct BatchProgress: Sendable {
     enum Event: Sendable {
         /// A part, identified by its entries' range, is judged.
-        case judged(Range<Int>, [Batch.Judgement])
+        case judged(Range<Int>, [Batch.EntryResult])
         /// The last `write` is complete.
         case written
     }
@@ -13,7 +13,7 @@ struct BatchProgress: Sendable {
     enum Action: Sendable, Equatable {
         case judge(Range<Int>)
         /// Count the next entries, in order.
-        case count([Batch.Judgement])
+        case count([Batch.EntryResult])
         case write([AcceptedNotification])
     }
 
@@ -26,10 +26,10 @@ struct BatchProgress: Sendable {
     /// The maximum number of parts that are begun and not counted.
     private let maximumPartCount: Int
     /// The number of entries whose part is begun, and of those that are counted.
-    private var begunCount = 0
+    private var startedCount = 0
     private var countedCount = 0
     /// The judged parts that wait for earlier parts, by their first entry.
-    private var waiting: [Int: [Batch.Judgement]] = [:]
+    private var waiting: [Int: [Batch.EntryResult]] = [:]
     private var accepted: [AcceptedNotification] = []
     private var isWriting = false
 
@@ -59,9 +59,9 @@ struct BatchProgress: Sendable {
 
     private mutating func judge() -> [Action] {
         var actions: [Action] = []
-        while begunCount < min(entryCount, countedCount + maximumPartCount * Self.partCount) {
-            let part = begunCount..<min(entryCount, begunCount + Self.partCount)
-            begunCount = part.upperBound
+        while startedCount < min(entryCount, countedCount + maximumPartCount * Self.partCount) {
+            let part = startedCount..<min(entryCount, startedCount + Self.partCount)
+            startedCount = part.upperBound
             actions.append(.judge(part))
         }
         return actions

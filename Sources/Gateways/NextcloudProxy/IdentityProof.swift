@@ -15,7 +15,7 @@ package protocol IdentityProof: Sendable {
 package struct HTTPIdentityProof: IdentityProof {
     private static let timeout = Duration.seconds(5)
     /// A key of 8,192 bits takes 2 KB.
-    private static let maximumAnswerByteCount = 64 << 10
+    private static let maximumResponseByteCount = 64 << 10
 
     private let http: HTTPClient
     private let trustedHosts: Set<String>
@@ -37,7 +37,7 @@ package struct HTTPIdentityProof: IdentityProof {
         guard isTrusted || !account.isPlainHTTP else { return nil }
         var request = HTTPRequest(
             method: .get, url: account.keyURL, headers: [("OCS-APIRequest", "true"), ("Accept", "application/json")],
-            timeout: Self.timeout, connectTimeout: Self.timeout, maximumResponseBodyByteCount: Self.maximumAnswerByteCount)
+            timeout: Self.timeout, connectTimeout: Self.timeout, maximumResponseBodyByteCount: Self.maximumResponseByteCount)
         request.onlyPublicAddresses = !isTrusted
         return request
     }

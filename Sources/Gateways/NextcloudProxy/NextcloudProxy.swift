@@ -280,7 +280,7 @@ package final class NextcloudProxy: Gateway {
         }
     }
 
-    private func judge(_ texts: ArraySlice<String>, at now: Timestamp) async throws -> [Batch.Judgement] {
+    private func judge(_ texts: ArraySlice<String>, at now: Timestamp) async throws -> [Batch.EntryResult] {
         try await judging.acquire()
         defer { judging.release() }
         let batch = Batch(texts)

@@ -12,7 +12,7 @@ struct UnknownDeviceGrace: Sendable {
 
     /// A device under a notification's token hash. Only the device and its server know the hash, so misses that a client invents for an
     /// identifier do not use up its owner's grace.
-    struct Miss: Hashable, Sendable {
+    struct UnknownDevice: Hashable, Sendable {
         let identifier: DeviceIdentifier
         private let tokenHashDigest: Digest32
 
@@ -24,7 +24,7 @@ struct UnknownDeviceGrace: Sendable {
     }
 
     private let grace: Duration
-    private var since: [Miss: Duration] = [:]
+    private var since: [UnknownDevice: Duration] = [:]
 
     init(grace: Duration) {
         self.grace = grace
@@ -33,7 +33,7 @@ struct UnknownDeviceGrace: Sendable {
     /// Records that a device was not found.
     ///
     /// - Returns: Whether the grace is over, so that the device is reported as unknown.
-    mutating func miss(_ miss: Miss, at now: Duration) -> Bool {
+    mutating func miss(_ miss: UnknownDevice, at now: Duration) -> Bool {
         guard grace > .zero else { return true }
         if let first = since[miss] { return now - first >= grace }
         if since.count >= Self.maximumCount { forgetOldest() }
@@ -43,7 +43,7 @@ struct UnknownDeviceGrace: Sendable {
 
     /// Forgets a device's misses, because it is registered now.
     mutating func forget(_ device: ProxyDevice) {
-        since[Miss(device.identifier, tokenHash: device.pushTokenHash.description)] = nil
+        since[UnknownDevice(device.identifier, tokenHash: device.pushTokenHash.description)] = nil
     }
 
     private mutating func forgetOldest() {

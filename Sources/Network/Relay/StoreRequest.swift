@@ -20,8 +20,8 @@ struct StoreRequest: Equatable {
         let parameters = try Self.parameters(text)
         peerAddress = parameters["peeraddr"]
         includesData = try Self.bool(parameters["includedata"])
-        query.pubsubTopic = try parameters["pubsubtopic"].map(Self.decodeAgain)
-        query.contentTopics = try parameters["contenttopics"].map(Self.decodeAgain)?.split(separator: ",").map(String.init) ?? []
+        query.pubsubTopic = try parameters["pubsubtopic"].map(Self.percentDecodeTwice)
+        query.contentTopics = try parameters["contenttopics"].map(Self.percentDecodeTwice)?.split(separator: ",").map(String.init) ?? []
         query.startTime = try Self.time(parameters["starttime"])
         query.endTime = try Self.time(parameters["endtime"])
         query.hashes = try (parameters["hashes"] ?? "").split(separator: ",").map(Self.hash)
@@ -57,7 +57,7 @@ struct StoreRequest: Equatable {
     }
 
     /// Decodes a topic twice, as nwaku does: as a query value, and again in the handler.
-    private static func decodeAgain(_ text: String) throws(RelayRefusal) -> String {
+    private static func percentDecodeTwice(_ text: String) throws(RelayRefusal) -> String {
         guard let decoded = PercentEncoding.decode(text) else { throw RelayRefusal(400) }
         return decoded
     }

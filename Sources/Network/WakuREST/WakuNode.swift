@@ -22,7 +22,7 @@ package struct WakuNode: HoldsSecret, Sendable {
     static let maximumBatchValueCount = 16 * maximumBatchCount
     /// A listing is kept in memory, so its payloads are limited to four full pages.
     static let maximumListingByteCount = 4 * maximumBatchByteCount
-    static let maximumAnswerByteCount = 64 << 10
+    static let maximumResponseByteCount = 64 << 10
 
     /// The node's name among several: its URL without scheme and user, because a password must not reach the log.
     package let name: String
@@ -139,7 +139,7 @@ package struct WakuNode: HoldsSecret, Sendable {
 
     private func send(
         _ method: HTTPRequest.Method, _ path: String, body: String? = nil, timeout: Duration? = nil,
-        maximumByteCount: Int = Self.maximumAnswerByteCount
+        maximumByteCount: Int = Self.maximumResponseByteCount
     ) async throws(NodeError) -> [UInt8] {
         let request = HTTPRequest(
             method: method, url: url + path, headers: headers + (body == nil ? [] : [("Content-Type", "application/json")]),

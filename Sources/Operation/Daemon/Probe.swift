@@ -16,7 +16,7 @@ package struct Probe: Sendable {
     private var failureCount = 0
 
     package init(_ settings: Settings) async {
-        if case .postgresql = settings.files.database { askDatabase(settings) }
+        if case .postgresql = settings.files.database { checkDatabase(settings) }
         if settings.transportKind == .waku {
             let client = HTTPClient(configuration: .init(certificateAuthorityFile: settings.wakuCertificateAuthorityFile))
             defer { client.shutdown() }
@@ -30,7 +30,7 @@ package struct Probe: Sendable {
         if failureCount > 0 { throw ProbeError() }
     }
 
-    private mutating func askDatabase(_ settings: Settings) {
+    private mutating func checkDatabase(_ settings: Settings) {
         let name = "database \(settings.files.database.name)"
         do {
             let owner = try settings.files.database.owner()

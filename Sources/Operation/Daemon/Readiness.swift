@@ -87,12 +87,12 @@ final class Readiness: Service {
             let body = self.body
             let change = state.update(healthIssues, isListening: body != nil)
             // The file is written before the log line, because whoever reads the line expects the file.
-            if change == .ready || change == .readyAtLast, let body { try readyFile?.write(body) }
+            if change == .ready || change == .readyAfterDelay, let body { try readyFile?.write(body) }
             switch change {
             case .ready: logger.notice("ready")
             case .notReady: logger.warning("not ready", metadata: ["reasons": "\(healthIssues.joined(separator: "; "))"])
             // The level is the same as for "not ready", so that a filter shows both.
-            case .readyAtLast: logger.warning("ready")
+            case .readyAfterDelay: logger.warning("ready")
             case .readyAgain: logger.warning("ready again")
             case nil: break
             }
@@ -122,15 +122,15 @@ struct ReadinessState {
         /// Not ready, or not ready for other reasons than before.
         case notReady
         /// Ready for the first time, after ``notReady``.
-        case readyAtLast
+        case readyAfterDelay
         case readyAgain
     }
 
     /// Startup may take so many polls (2 s) before it is reported as not ready. A normal startup takes a few.
-    private static let startLookCount = 40
+    private static let startCheckCount = 40
 
     private var hasBeenReady = false
-    private var lookCount = 0
+    private var checkCount = 0
     private var healthIssues: [String] = []
     /// The issues that were reported last.
     private var reported: [String] = []
@@ -138,7 +138,7 @@ struct ReadinessState {
     /// The time until the next poll: 50 ms during a normal start, then 1 s.
     var interval: Duration { isStarting ? .milliseconds(50) : .seconds(1) }
 
-    private var isStarting: Bool { !hasBeenReady && lookCount <= Self.startLookCount }
+    private var isStarting: Bool { !hasBeenReady && checkCount <= Self.startCheckCount }
 
     /// Takes a poll's result.
     ///
@@ -148,12 +148,12 @@ struct ReadinessState {
     /// - Returns: The change to report, or nil if none exists.
     mutating func update(_ healthIssues: [String], isListening: Bool) -> Change? {
         self.healthIssues = healthIssues
-        lookCount += 1
+        checkCount += 1
         if !hasBeenReady {
             guard !healthIssues.isEmpty || !isListening else {
                 hasBeenReady = true
                 defer { reported = [] }
-                return reported.isEmpty ? .ready : .readyAtLast
+                return reported.isEmpty ? .ready : .readyAfterDelay
             }
             guard !isStarting, !healthIssues.isEmpty else { return nil }
         }

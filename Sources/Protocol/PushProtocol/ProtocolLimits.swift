@@ -45,18 +45,18 @@ package enum ProtocolLimits {
     package static let maximumKeysPerQuery = 100
     /// As long as an unsegmented message's payload can be (PROTOCOL.md §5.1), because a query of a few kilobytes must not return gigabytes.
     /// Responses omit infos beyond the limit, and clients can query those keys alone.
-    package static let maximumAnswerByteCount = 786_432
+    package static let maximumResponseByteCount = 786_432
     /// Response bytes that each queried key has for free, enough for twelve installations without large lists. Untrusted clients cannot use
     /// them up, so every query finds such installations.
-    package static let freeAnswerByteCount = 4_096
+    package static let unmeteredResponseByteCount = 4_096
     /// Response bytes beyond the free bytes, for all queried keys together: 80 clients may query a key with 2,000 contacts in the same
     /// moment.
-    package static let answerByteCapacity = 8 << 20
-    /// The used part of `answerByteCapacity` falls to 1/e in this time, so that responses take at most 1 MiB a second.
-    package static let answerByteDecay = Duration.seconds(8)
+    package static let responseByteCapacity = 8 << 20
+    /// The used part of `responseByteCapacity` falls to 1/e in this time, so that responses take at most 1 MiB a second.
+    package static let responseByteDecay = Duration.seconds(8)
     /// Anyone can publish a recorded query again, so equal responses to the same query (Status message id) keep this distance. A client
     /// that lost a response sends the same bytes again after 3 s. A response that differs from the last response is not limited.
-    package static let equalAnswerInterval = Duration.seconds(2)
+    package static let equalResponseInterval = Duration.seconds(2)
     /// Replies up to this length are published before longer replies, and are echoed. The response to a query for an owner with a few
     /// devices takes 2 KB. A report on a thousand pushes takes 64 KB, and its echo would cost more than it helps late subscribers.
     package static let maximumShortReplyByteCount = 4_096

@@ -16,7 +16,7 @@ package enum QueryRules {
     /// The infos about the queried keys.
     package struct Answer: Sendable, Equatable {
         package fileprivate(set) var infos: [PushNotificationQueryInfo] = []
-        /// The bytes charged to each key: those above `ProtocolLimits.freeAnswerByteCount`.
+        /// The bytes charged to each key: those above `ProtocolLimits.unmeteredResponseByteCount`.
         package fileprivate(set) var byteCounts: [Digest64: Int] = [:]
         /// Whether infos are missing because their key's bucket is empty.
         package fileprivate(set) var isCut = false
@@ -34,25 +34,25 @@ package enum QueryRules {
     ) -> Answer {
         var answer = Answer()
         var byteCount = 0
-        for keyHash in keyHashes where byteCount <= ProtocolLimits.maximumAnswerByteCount {
+        for keyHash in keyHashes where byteCount <= ProtocolLimits.maximumResponseByteCount {
             let known = registrations[keyHash, default: []]
                 .sorted { $0.installationID.utf8.lexicographicallyPrecedes($1.installationID.utf8) }
             let allowed = allowances.answerByteCount(of: keyHash)
-            var toldByteCount = 0
+            var sentByteCount = 0
             for registration in known {
                 let info = info(for: registration, keyHash: keyHash, serverPublicKey: serverPublicKey)
                 let infoByteCount = info.encodedByteCount
-                guard toldByteCount + infoByteCount <= allowed else {
+                guard sentByteCount + infoByteCount <= allowed else {
                     answer.isCut = true
                     continue
                 }
                 byteCount += infoByteCount
-                guard answer.infos.isEmpty || byteCount <= ProtocolLimits.maximumAnswerByteCount else { break }
+                guard answer.infos.isEmpty || byteCount <= ProtocolLimits.maximumResponseByteCount else { break }
                 answer.infos.append(info)
-                toldByteCount += infoByteCount
+                sentByteCount += infoByteCount
             }
-            if toldByteCount > ProtocolLimits.freeAnswerByteCount {
-                answer.byteCounts[keyHash] = toldByteCount - ProtocolLimits.freeAnswerByteCount
+            if sentByteCount > ProtocolLimits.unmeteredResponseByteCount {
+                answer.byteCounts[keyHash] = sentByteCount - ProtocolLimits.unmeteredResponseByteCount
             }
         }
         return answer

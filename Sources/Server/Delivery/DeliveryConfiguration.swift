@@ -97,7 +97,7 @@ package struct DeliveryConfiguration: Sendable {
     package var timeout = Duration.seconds(60)
     /// A probe's timeout. gorush responds to probes without Apple or Google.
     package var probeTimeout = Duration.seconds(5)
-    /// The maximum number of a route's requests in flight. ``CongestionWindow`` decides how many of them are used.
+    /// How many requests a route may have in flight. ``CongestionWindow`` decides how many of them are used.
     package var maximumRequestsInFlight = 256
     /// The maximum number of notifications in a request. gorush may have a lower limit.
     package var maximumNotificationsPerRequest = 100

@@ -168,7 +168,7 @@ package final class Engine: Service, EnvelopeReceiver {
     package func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
         try await context.storeHealth.observingFailure { try await lookUp { Set(envelopes.lazy.map(\.message.contentTopic)) } }
         countUnreadable(envelopes)
-        let wanted = envelopes.compactMap { envelope -> (envelope: WakuEnvelope, addressees: TopicDirectory.Addressees)? in
+        let wanted = envelopes.compactMap { envelope -> (envelope: WakuEnvelope, addressees: TopicDirectory.TopicCandidates)? in
             let message = envelope.message
             guard envelope.isReadable, message.payload.count <= Self.maximumPayloadByteCount else { return nil }
             return directory.addressees(of: message.contentTopic).map { (envelope, $0) }

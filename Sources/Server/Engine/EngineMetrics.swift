@@ -67,7 +67,7 @@ enum MessageOutcome: String, MetricLabels {
     case registrationInternalError = "registration internal_error"
     case queryReplied = "query replied"
     case queryUnknown = "query unknown"
-    /// A query whose sender got the same response less than 2 s ago (`ProtocolLimits.equalAnswerInterval`).
+    /// A query whose sender got the same response less than 2 s ago (`ProtocolLimits.equalResponseInterval`).
     case queryRepeated = "query repeated"
     /// The budget of response bytes is used up for the queried keys.
     case queryLimited = "query limited"

@@ -13,7 +13,7 @@ struct RecordedMessage: Sendable, Identifiable {
     var receivedAt: Timestamp
     var envelope: WakuEnvelope
     /// Its topic's owners when the message arrived.
-    var addressees: TopicDirectory.Addressees
+    var addressees: TopicDirectory.TopicCandidates
     /// Whether the message arrived live or was backfilled. The journal does not store it.
     var origin = EnvelopeOrigin.live
     /// Whether the message was re-read from the journal.

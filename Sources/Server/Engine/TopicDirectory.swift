@@ -37,7 +37,7 @@ package final class TopicDirectory: Sendable {
     }
 
     /// The keys that a message on a topic may be encrypted with.
-    struct Addressees: Sendable {
+    struct TopicCandidates: Sendable {
         /// Whether it may be the server key, because the topic is the server's personal or partitioned topic.
         var isIdentity = false
         /// The registrations whose query topic this may be.
@@ -45,11 +45,11 @@ package final class TopicDirectory: Sendable {
     }
 
     /// - Returns: nil for a topic that the server does not subscribe to.
-    func addressees(of contentTopic: String) -> Addressees? {
+    func addressees(of contentTopic: String) -> TopicCandidates? {
         guard let topic = Topic(contentTopic: contentTopic) else { return nil }
         let isIdentity = own.contains(topic)
         let subscribers = table.withLock { $0.subscribers(of: topic.rawValue) }
-        return isIdentity || !subscribers.isEmpty ? Addressees(isIdentity: isIdentity, subscribers: subscribers) : nil
+        return isIdentity || !subscribers.isEmpty ? TopicCandidates(isIdentity: isIdentity, subscribers: subscribers) : nil
     }
 
     package func add(registration: Int64, topics: QueryTopics) {

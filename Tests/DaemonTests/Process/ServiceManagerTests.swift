@@ -95,10 +95,10 @@ struct ServiceManagerTests {
         struct Failure: Error {}
         let isHanging = Condition(false)
         let fails = Condition(false)
-        let begunCount = Condition(0)
+        let startedCount = Condition(0)
 
         @Sendable func write() async throws {
-            begunCount.change { $0 += 1 }
+            startedCount.change { $0 += 1 }
             await isHanging.wait { !$0 }
             if fails.value { throw Failure() }
         }
@@ -118,7 +118,7 @@ struct ServiceManagerTests {
         await socket.wait(count: 2)
         writer.isHanging.change { $0 = true }
         clock.advance(by: .seconds(10))
-        await writer.begunCount.wait { $0 == 3 }
+        await writer.startedCount.wait { $0 == 3 }
         clock.advance(by: .seconds(10))
         #expect(socket.all == ["WATCHDOG=1", "WATCHDOG=1"])
         writer.isHanging.change { $0 = false }
@@ -150,7 +150,7 @@ struct ServiceManagerTests {
         #expect(state.update(["no node"], isListening: true) == nil)
         #expect(state.update(["no gorush"], isListening: true) == .notReady)
         #expect(state.update([], isListening: false) == nil)
-        #expect(state.update([], isListening: true) == .readyAtLast)
+        #expect(state.update([], isListening: true) == .readyAfterDelay)
         #expect(state.status(warnings: ["a dry run"]) == "ready; a dry run")
         #expect(state.update([], isListening: true) == nil)
         #expect(state.update(["no node"], isListening: true) == .notReady)

@@ -18,11 +18,11 @@ import Testing
 
     @Test func `the profile is not current before the first probe and after a broken connection`() {
         var profile = profile()
-        #expect(!profile.wasAsked && !profile.isCurrent)
+        #expect(!profile.wasProbed && !profile.isCurrent)
         profile.probed(.silent)
-        #expect(profile.wasAsked && profile.isCurrent)
+        #expect(profile.wasProbed && profile.isCurrent)
         profile.connectionBroke()
-        #expect(profile.wasAsked && !profile.isCurrent)
+        #expect(profile.wasProbed && !profile.isCurrent)
         profile.probed(.unreachable(.init()))
         #expect(profile.isCurrent && profile.issue == "gorush is not reachable")
         profile.worked()

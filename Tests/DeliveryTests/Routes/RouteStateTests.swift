@@ -138,10 +138,10 @@ import Testing
             #expect(route.next(at: now) == .probe)
             route.handle(.probed(.silent), at: now)
             let attempt = now + BackOff.route.bound(afterFailures: failures)
-            #expect(route.requestRoom(at: attempt - .milliseconds(1)) == 0 && route.requestRoom(at: attempt) == 1)
+            #expect(route.requestCapacity(at: attempt - .milliseconds(1)) == 0 && route.requestCapacity(at: attempt) == 1)
             route.handle(.posting([1]), at: attempt)
             // The response to this request decides.
-            #expect(route.requestRoom(at: attempt + .seconds(20)) == 0)
+            #expect(route.requestCapacity(at: attempt + .seconds(20)) == 0)
             route.handle(answered(Self.failing), at: attempt)
             route.handle(.ended(1), at: attempt)
             #expect(RouteStatus(route, at: attempt).healthIssues == ["gone"])
@@ -155,7 +155,7 @@ import Testing
         route.handle(answered(.healthy), at: .seconds(4))
         route.handle(.ended(1), at: .seconds(4))
         #expect(RouteStatus(route, at: .seconds(4)).healthIssues == [])
-        #expect(route.requestRoom(at: .seconds(4)) == 16)
+        #expect(route.requestCapacity(at: .seconds(4)) == 16)
     }
 
     @Test func `the success of a request posted before a failure does not end the outage`() {
@@ -171,15 +171,15 @@ import Testing
     @Test func `the route posts no push before the time that gorush named`() {
         var route = started()
         route.handle(.answered(.failing(issue: "busy", retryAfter: .seconds(20)), [], jitter: 0), at: .zero)
-        #expect(route.requestRoom(at: .seconds(19)) == 0 && route.requestRoom(at: .seconds(20)) == 1)
+        #expect(route.requestCapacity(at: .seconds(19)) == 0 && route.requestCapacity(at: .seconds(20)) == 1)
     }
 
     @Test func `pushes that were read while the route failed are not posted`() {
         var route = started()
         #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
-        #expect(route.requestRoom(at: .zero) == 32)
+        #expect(route.requestCapacity(at: .zero) == 32)
         route.handle(answered(Self.failing), at: .zero)
-        #expect(route.requestRoom(at: .zero) == 0)
+        #expect(route.requestCapacity(at: .zero) == 0)
     }
 
     @Test func `while gorush works and the route fails, one push at a time is attempted, and invented tokens delay no other`() {
@@ -200,9 +200,9 @@ import Testing
         #expect(route.candidates(among: due, at: start).isEmpty)
         #expect(route.candidates(among: due + [failed(3, "").push], at: start).map(\.id) == [3])
         #expect(route.candidates(among: due, at: start + .milliseconds(500)).map(\.id) == [1, 2, 9])
-        #expect(route.requestRoom(at: start) == 1)
+        #expect(route.requestCapacity(at: start) == 1)
         route.handle(.posting([1]), at: .seconds(61))
-        #expect(route.requestRoom(at: .seconds(99)) == 0)
+        #expect(route.requestCapacity(at: .seconds(99)) == 0)
         route.handle(answered(.healthy, [failed(3, "BadDeviceToken", isProven: false)]), at: .seconds(61))
         route.handle(.ended(1), at: .seconds(61))
         #expect(route.candidates(among: due, at: .seconds(61)).isEmpty)
@@ -212,7 +212,7 @@ import Testing
         route.handle(.posting([1]), at: .seconds(61))
         route.handle(answered(.healthy, [attempt(4, .sent)]), at: .seconds(62))
         route.handle(.ended(1), at: .seconds(62))
-        #expect(RouteStatus(route, at: .seconds(62)).healthIssues == [] && route.requestRoom(at: .seconds(62)) == 32)
+        #expect(RouteStatus(route, at: .seconds(62)).healthIssues == [] && route.requestCapacity(at: .seconds(62)) == 32)
         let report = report(route, at: .seconds(62))
         #expect(report.issues == [] && report.deliveryCount == 1 && report.failureCount == 3 && report.lastDelivery == World.start)
         route.unrecordedOutcomes = []

@@ -94,24 +94,24 @@ import Testing
         var random = SplitMix64(seed: seed)
         var budget = UnprovenBundleIDBudget()
         var now = Duration.zero
-        var underWay: [QueuedPush] = []
+        var inFlight: [QueuedPush] = []
         var (taken, refused) = (0, 0)
         let pushes = queued((0..<500).map { iosPush($0, topic: "invented") })
         for push in pushes {
             now += .seconds(Int.random(in: 0...4, using: &random))
             if budget.take(push, at: now) {
-                underWay.append(push)
+                inFlight.append(push)
                 taken += 1
             }
-            if Bool.random(using: &random), !underWay.isEmpty {
+            if Bool.random(using: &random), !inFlight.isEmpty {
                 let isRefused = Bool.random(using: &random)
                 if isRefused { refused += 1 }
-                budget.ended(underWay.remove(at: Int.random(in: 0..<underWay.count, using: &random)), isRefused: isRefused)
+                budget.ended(inFlight.remove(at: Int.random(in: 0..<inFlight.count, using: &random)), isRefused: isRefused)
             }
             // Those that are in flight or were refused.
-            #expect(refused + underWay.count <= UnprovenBundleIDBudget.burst + Int(now / UnprovenBundleIDBudget.interval))
+            #expect(refused + inFlight.count <= UnprovenBundleIDBudget.burst + Int(now / UnprovenBundleIDBudget.interval))
         }
-        for push in underWay { budget.ended(push, isRefused: false) }
+        for push in inFlight { budget.ended(push, isRefused: false) }
         now += UnprovenBundleIDBudget.interval * UnprovenBundleIDBudget.burst
         #expect(pushes.prefix(30).count { budget.take($0, at: now) } == UnprovenBundleIDBudget.burst)
     }

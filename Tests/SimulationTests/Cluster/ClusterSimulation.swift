@@ -46,7 +46,7 @@ struct ClusterSimulation {
     var gorushLosesAnswers = false
 
     /// Envelopes on their way to nodes, which may lose or delay them.
-    private var underWay: [(member: Int, envelope: WakuEnvelope)] = []
+    private var inFlight: [(member: Int, envelope: WakuEnvelope)] = []
     /// The messages by the hash of their envelope.
     var testMessages: [Digest32: Int] = [:]
     /// The number of envelopes of each message.
@@ -197,7 +197,7 @@ struct ClusterSimulation {
             let envelope = WakuEnvelope(pubsubTopic: Network.pubsubTopic, message: message)
             testMessages[envelope.hash] = number
             let first = pick(0..<members.count)
-            for member in members.indices where member == first || chance(2) { underWay.append((member, envelope)) }
+            for member in members.indices where member == first || chance(2) { inFlight.append((member, envelope)) }
         }
     }
 
@@ -205,9 +205,9 @@ struct ClusterSimulation {
     func number(of envelope: WakuEnvelope) -> Int { testMessages[envelope.hash] ?? -1 }
 
     private mutating func arrive(all: Bool = false) {
-        underWay.shuffle(using: &random)
-        for _ in 0..<(all ? underWay.count : pick(0..<underWay.count + 1)) {
-            let (member, envelope) = underWay.removeLast()
+        inFlight.shuffle(using: &random)
+        for _ in 0..<(all ? inFlight.count : pick(0..<inFlight.count + 1)) {
+            let (member, envelope) = inFlight.removeLast()
             members[member].node.append(envelope)
             note("\(number(of: envelope)) at \(members[member].name)")
         }
@@ -246,7 +246,7 @@ struct ClusterSimulation {
 
     /// Deletes the copies of a message that are left in the network, in nodes and in processes.
     mutating func deleteCopies(of hashes: Set<Digest32>) {
-        underWay.removeAll { hashes.contains($0.envelope.hash) }
+        inFlight.removeAll { hashes.contains($0.envelope.hash) }
         for index in members.indices {
             members[index].node.removeAll { hashes.contains($0.hash) }
             members[index].process?.batch.removeAll { hashes.contains($0.hash) }

@@ -184,8 +184,8 @@ struct DecisionTests {
             }
             let all = [1, 2, 3].map { installation($0).installationID }
             #expect(try await installations(spending: 0) == all)
-            #expect(try await installations(spending: ProtocolLimits.answerByteCapacity / 2) == all)
-            #expect(try await installations(spending: ProtocolLimits.answerByteCapacity) == [all[1]])
+            #expect(try await installations(spending: ProtocolLimits.responseByteCapacity / 2) == all)
+            #expect(try await installations(spending: ProtocolLimits.responseByteCapacity) == [all[1]])
         }
     }
 }

@@ -218,11 +218,11 @@ package struct Exchange: Sendable {
         for request: Request, timeout: Duration, clock: some Clock<Duration>, take: (Request.Answer) -> Bool,
         while isWanted: () -> Bool = { true }
     ) async throws -> PushClientError? {
-        let answerTopic = TopicName.partitioned(request.asker.publicKey).topic
+        let replyTopic = TopicName.partitioned(request.requester.publicKey).topic
         let start = wallClock.now().advanced(by: .zero - Self.clockTolerance)
         let elapsed = Self.stopwatch(limitClock)
         func remaining(_ limit: Duration) -> Duration { min(limit, max(.zero, timeout + Self.maximumOverhead - elapsed())) }
-        var reader = MessageReader(.asymmetric(request.asker))
+        var reader = MessageReader(.asymmetric(request.requester))
         func goesOn(_ envelopes: [WakuEnvelope]) -> Bool {
             for envelope in envelopes {
                 guard let message = reader.read(envelope, now: wallClock.now()), let answer = request.answer(in: message) else { continue }
@@ -233,8 +233,8 @@ package struct Exchange: Sendable {
 
         // The subscription precedes the request, so that a node that cannot receive fails before the request has an effect. If the history
         // contains a reply to an earlier copy, the request need not be published again.
-        let inbox = try await subscribe(to: [answerTopic])
-        let earlier = try await historyIfAvailable(of: [answerTopic], since: start, atMost: remaining(limits.history))
+        let inbox = try await subscribe(to: [replyTopic])
+        let earlier = try await historyIfAvailable(of: [replyTopic], since: start, atMost: remaining(limits.history))
         guard goesOn(earlier ?? []) else { return nil }
         let failure = try await publishRequest(request.payloads, on: request.topic, atMost: remaining(limits.publishing))
         let deadline = clock.now.advanced(by: remaining(timeout))
@@ -242,7 +242,7 @@ package struct Exchange: Sendable {
         while goesOn(try self.take(from: inbox)), isWanted() {
             guard clock.now < deadline else {
                 // A subscription may have missed the reply, for example while the node had no connection.
-                let missed = try await historyIfAvailable(of: [answerTopic], since: start, atMost: remaining(limits.history))
+                let missed = try await historyIfAvailable(of: [replyTopic], since: start, atMost: remaining(limits.history))
                 _ = goesOn(missed ?? [])
                 break
             }

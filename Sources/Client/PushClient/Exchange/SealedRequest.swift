@@ -8,7 +8,7 @@ package protocol SealedRequest: Sendable {
     associatedtype Answer: Sendable
 
     /// The client's private key. Replies are encrypted to it and arrive on its partitioned topic (PROTOCOL.md §5.4).
-    var asker: PrivateKey { get }
+    var requester: PrivateKey { get }
     /// The request's topic.
     var topic: TopicName { get }
     /// The request's RFC 26 payloads, several if it was cut into segments.

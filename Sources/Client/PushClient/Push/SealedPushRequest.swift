@@ -5,22 +5,22 @@ package import Wire
 
 /// A sealed push request (PROTOCOL.md §9).
 package struct SealedPushRequest: SealedRequest {
-    package let asker: PrivateKey
+    package let requester: PrivateKey
     package let topic: TopicName
     package let payloads: [[UInt8]]
     private let messageID: [UInt8]
     private let server: StatusCrypto.PublicKey
 
-    /// - Parameter asker: An ephemeral key, so that the signature doesn't show the sender.
+    /// - Parameter requester: An ephemeral key, so that the signature doesn't show the sender.
     package init(
-        _ message: PushMessage, to devices: [PushDevice], asker: PrivateKey, server: StatusCrypto.PublicKey, segmenter: Segmenter,
+        _ message: PushMessage, to devices: [PushDevice], requester: PrivateKey, server: StatusCrypto.PublicKey, segmenter: Segmenter,
         using random: inout some RandomNumberGenerator
     ) throws(RFC26.DataTooLong) {
         var request = PushNotificationRequest()
         request.messageID = message.messageID
         request.requests = devices.map { PushNotification(message, to: $0) }
-        let sealing = Sealing(segmenter: segmenter, signer: asker)
-        self.asker = asker
+        let sealing = Sealing(segmenter: segmenter, signer: requester)
+        self.requester = requester
         self.server = server
         topic = .partitioned(server)
         payloads = try sealing.encrypt(sealing.sign(request.encoded(), type: .pushNotificationRequest), to: server, using: &random)

@@ -11,7 +11,7 @@ package struct SealedQuery: SealedRequest {
         package let response: PushNotificationQueryResponse
     }
 
-    package let asker: PrivateKey
+    package let requester: PrivateKey
     package let topic: TopicName
     package let payloads: [[UInt8]]
     /// The query's Status message id, which each response repeats.
@@ -21,21 +21,21 @@ package struct SealedQuery: SealedRequest {
     /// - Parameters:
     ///   - server: The only server whose response counts, or nil for any server. The response's grants are verified elsewhere.
     ///   - form: The form of the query topic. Reference servers listen only on the plain form.
-    ///   - asker: An ephemeral key, so that the server doesn't learn who asks.
+    ///   - requester: An ephemeral key, so that the server doesn't learn who asks.
     package init(
-        about owner: KeyHash, of server: StatusCrypto.PublicKey?, form: TopicName.QueryForm = .plain, asker: PrivateKey,
+        about owner: KeyHash, of server: StatusCrypto.PublicKey?, form: TopicName.QueryForm = .plain, requester: PrivateKey,
         segmenter: Segmenter,
         using random: inout some RandomNumberGenerator
     ) throws(RFC26.DataTooLong) {
         var query = PushNotificationQuery()
         query.publicKeys = [owner.bytes.bytes]
-        let sealing = Sealing(segmenter: segmenter, signer: asker)
+        let sealing = Sealing(segmenter: segmenter, signer: requester)
         let data = sealing.sign(query.encoded(), type: .pushNotificationQuery)
-        self.asker = asker
+        self.requester = requester
         self.server = server
         topic = .query(owner.bytes, form)
         payloads = try sealing.encrypt(data, for: topic, using: &random)
-        messageID = ApplicationMetadata.messageID(sender: asker.publicKey, data)
+        messageID = ApplicationMetadata.messageID(sender: requester.publicKey, data)
     }
 
     package func answer(in message: OpenedMessage) -> Reply? {

@@ -202,19 +202,19 @@ public actor RegisteringClient {
 
     /// Runs until the task is cancelled: retries servers that did not reply, and advertises from time to time.
     public func run() async {
-        var troubleCount = 0
+        var failureCount = 0
         while !Task.isCancelled {
             do {
                 let idleServers = plan.due(at: node.now).filter { server in busyServers.read { !$0.contains(server) } }
                 try await write(to: idleServers)
                 try await advertiseIfDue()
-                troubleCount = 0
+                failureCount = 0
             } catch {
                 guard let failure = error as? PushClientError else { continue }
                 report(.failing(failure))
-                troubleCount += 1
+                failureCount += 1
             }
-            await waitForWork(atLeast: troubleCount == 0 ? .zero : BackOff.registering.delay(afterFailures: troubleCount, using: &random))
+            await waitForWork(atLeast: failureCount == 0 ? .zero : BackOff.registering.delay(afterFailures: failureCount, using: &random))
         }
     }
 
@@ -232,7 +232,7 @@ public actor RegisteringClient {
     private func write(to servers: [PublicKey]) async throws {
         let failure = await withTaskGroup(returning: (any Error)?.self) { group in
             for server in servers {
-                group.addTask { await self.writeAsLongAsDue(to: server) }
+                group.addTask { await self.sendWhileDue(to: server) }
             }
             var failure: (any Error)?
             for await result in group { failure = failure ?? result }
@@ -242,7 +242,7 @@ public actor RegisteringClient {
     }
 
     /// - Returns: The error that prevents an attempt, if any.
-    private func writeAsLongAsDue(to server: PublicKey) async -> (any Error)? {
+    private func sendWhileDue(to server: PublicKey) async -> (any Error)? {
         // Another call's request may be in progress. If it fails, it was the server's only attempt. If it was about an earlier device, this
         // call sends the current device.
         guard await busyServers.wait(for: { $0.insert(server).inserted ? () : nil }) != nil else { return CancellationError() }

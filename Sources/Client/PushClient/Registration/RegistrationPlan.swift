@@ -45,7 +45,7 @@ extension RegistrationPlan {
     ) {
         let renewsToken = accessToken.isEmpty || Self.renewsToken(from: self.device, to: device)
         if renewsToken { accessToken = UniversallyUniqueID.random(using: &random) }
-        let isChanged = renewsToken || self.device?.asTold != device.asTold
+        let isChanged = renewsToken || self.device?.asSent != device.asSent
         if isChanged { generation &+= 1 }
         self.device = device
 
@@ -53,7 +53,7 @@ extension RegistrationPlan {
             entries[index].startOver()
             entries[index].isWanted = servers.contains(entries[index].server)
         }
-        forgetUntold()
+        discardUnsent()
         for server in servers where !entries.contains(where: { $0.server == server }) {
             entries.append(ServerEntry(server: server, isWanted: true))
         }
@@ -64,7 +64,7 @@ extension RegistrationPlan {
         guard let index = index(of: server) else { return }
         entries[index].startOver()
         entries[index].isWanted = false
-        forgetUntold()
+        discardUnsent()
     }
 
     /// Requests another message to the server, even if it has confirmed the same. A server without known state gets an unregistration.
@@ -74,7 +74,7 @@ extension RegistrationPlan {
     }
 
     /// Removes servers without any request: they have nothing to unregister.
-    private mutating func forgetUntold() {
+    private mutating func discardUnsent() {
         entries.removeAll { !$0.isWanted && !$0.isTold }
     }
 
@@ -88,7 +88,7 @@ extension RegistrationPlan {
 
 extension Device {
     /// The device without contacts unless it is for contacts only: version 0.1.0 saved them in any case.
-    fileprivate var asTold: Device {
+    fileprivate var asSent: Device {
         var device = self
         device.audience = audience
         return device

@@ -6,7 +6,7 @@ package import Wire
 /// A sealed registration (PROTOCOL.md §7): an RFC 26 payload to the server, around the signed metadata message, around AES-GCM under the
 /// shared key.
 package struct SealedRegistration: SealedRequest {
-    package let asker: PrivateKey
+    package let requester: PrivateKey
     package let topic: TopicName
     package let payloads: [[UInt8]]
     /// The SHAKE-256 of the encrypted registration, which the response repeats.
@@ -21,7 +21,7 @@ package struct SealedRegistration: SealedRequest {
         let encrypted = AESGCM.sealCombined(
             registration.encoded().span, key: client.sharedSecret(with: server), nonce: random.fixedBytes())
         let sealing = Sealing(segmenter: segmenter, signer: client)
-        asker = client
+        requester = client
         // Reference clients send registrations to the personal topic.
         topic = .personal(server)
         payloads = try sealing.encrypt(sealing.sign(encrypted, type: .pushNotificationRegistration), to: server, using: &random)

@@ -46,7 +46,7 @@ struct DeviceDelivery: Sendable {
     }
 
     mutating func next(at time: Duration) -> Action? {
-        if case .waiting(let start) = phase { losePatience(since: start, at: time) }
+        if case .waiting(let start) = phase { stopWaiting(since: start, at: time) }
         switch phase {
         case .due(let moment) where moment <= time:
             guard let route = routes.first else { return nil }
@@ -62,10 +62,10 @@ struct DeviceDelivery: Sendable {
         }
     }
 
-    private mutating func losePatience(since start: Duration, at time: Duration) {
+    private mutating func stopWaiting(since start: Duration, at time: Duration) {
         if routes.count > 1 {
-            if time >= start + PushDelivery.patience { takeNextRoute(at: time) }
-        } else if time >= start + PushDelivery.lastPatience {
+            if time >= start + PushDelivery.replyWait { takeNextRoute(at: time) }
+        } else if time >= start + PushDelivery.longestReplyWait {
             phase = .over(lastRejection.map { .rejected($0) } ?? .noReply)
         }
     }

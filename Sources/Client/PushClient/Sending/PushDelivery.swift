@@ -7,9 +7,9 @@ import StatusCrypto
 /// after a server has accepted (71/STATUS-PUSH-NOTIFICATION-SERVER, "only one notification MUST be sent").
 package struct PushDelivery: Sendable {
     /// "A client SHOULD wait at least 3 seconds, after which the request MAY be retried against a different server."
-    package static let patience = Duration.seconds(3)
+    package static let replyWait = Duration.seconds(3)
     /// The time to wait for the last server: its late response is still useful.
-    package static let lastPatience = Duration.seconds(10)
+    package static let longestReplyWait = Duration.seconds(10)
     /// How often to retry after a server's internal error, if there is no other server. That server has already retried for about 2 s
     /// itself.
     package static let maximumRetryCount = 2

@@ -10,7 +10,7 @@ extension SendingClient {
         for owner in owners { followed[.contactCode(owner.publicKey)] = AdvertisedDevices(of: owner) }
         var subscription = Subscription(to: Array(followed.keys), since: Advertisement.start(at: node.now))
         // The topics with messages that were not processed yet.
-        var news: Set<TopicName> = []
+        var changedTopics: Set<TopicName> = []
         // The last reported error, which is reported once.
         var trouble: PushClientError?
         while !Task.isCancelled {
@@ -18,11 +18,11 @@ extension SendingClient {
                 for arrival in try await subscription.next(from: node) {
                     let before = followed[arrival.topic]
                     followed[arrival.topic]?.take(arrival.message, sentAt: arrival.sentAt, to: identity?.privateKey)
-                    if followed[arrival.topic] != before { news.insert(arrival.topic) }
+                    if followed[arrival.topic] != before { changedTopics.insert(arrival.topic) }
                 }
-                for topic in news {
+                for topic in changedTopics {
                     if let advertised = followed[topic] { try await learn(advertised) }
-                    news.remove(topic)
+                    changedTopics.remove(topic)
                 }
                 if let failure = subscription.historyFailure {
                     if failure != trouble { report(.failing(failure)) }

@@ -107,7 +107,7 @@ public actor SendingClient {
             let request = try node.sealing { random throws(RFC26.DataTooLong) in
                 let ephemeral = PrivateKey.generate(using: &random)
                 return try SealedQuery(
-                    about: owner.hash, of: nil, form: form, asker: ephemeral, segmenter: node.segmenter, using: &random)
+                    about: owner.hash, of: nil, form: form, requester: ephemeral, segmenter: node.segmenter, using: &random)
             }
             // Servers that do not know the owner reply with an empty list, or not at all (PROTOCOL.md §8).
             let replies = try await node.exchange.collect(request, for: queryTimeout) { !$0.response.info.isEmpty }
@@ -236,16 +236,16 @@ public actor SendingClient {
         var delivery = delivery
         var random = node.makeRandom()
         // A single ephemeral key for all servers: the message id links the requests anyway.
-        let asker = PrivateKey.generate(using: &random)
-        let answerTopic = TopicName.partitioned(asker.publicKey).topic
+        let requester = PrivateKey.generate(using: &random)
+        let replyTopic = TopicName.partitioned(requester.publicKey).topic
         let start = node.now.advanced(by: .zero - Exchange.clockTolerance)
         let elapsed = node.exchange.stopwatch()
-        var reader = MessageReader(.asymmetric(asker))
+        var reader = MessageReader(.asymmetric(requester))
         var requests: [PublicKey: SealedPushRequest] = [:]
         var rhythm = PollRhythm()
         var hasPublished = false
         // The subscription precedes the requests, so that a node that cannot receive fails before a request has an effect.
-        var subscription: Inbox? = try await node.exchange.subscribe(to: [answerTopic])
+        var subscription: Inbox? = try await node.exchange.subscribe(to: [replyTopic])
 
         while true {
             let actions = delivery.next(at: elapsed())
@@ -254,7 +254,7 @@ public actor SendingClient {
             for case .request(let server, let devices) in actions {
                 let request = try node.sealing { random throws(RFC26.DataTooLong) in
                     try SealedPushRequest(
-                        message, to: devices, asker: asker, server: server.publicKey, segmenter: node.segmenter, using: &random)
+                        message, to: devices, requester: requester, server: server.publicKey, segmenter: node.segmenter, using: &random)
                 }
                 requests[server] = request
                 newRequests.append(request)
@@ -274,9 +274,9 @@ public actor SendingClient {
                     envelopes = try node.exchange.take(from: inbox)
                     subscription = inbox
                 } else {
-                    let inbox = try await node.exchange.subscribe(to: [answerTopic])
+                    let inbox = try await node.exchange.subscribe(to: [replyTopic])
                     subscription = inbox
-                    envelopes = try await node.exchange.history(of: [answerTopic], since: start)
+                    envelopes = try await node.exchange.history(of: [replyTopic], since: start)
                 }
             }
             for envelope in envelopes {

@@ -23,7 +23,7 @@ struct BodyReader: Sendable {
             return try await withThrowingTaskGroup(of: [UInt8].self) { group in
                 group.addTask { try await collect(body, limit, pace) }
                 group.addTask {
-                    await waitUntilTooSlow(pace)
+                    await waitForStall(pace)
                     throw GatewayRequest.BodyError.incomplete
                 }
                 defer { group.cancelAll() }
@@ -54,7 +54,7 @@ struct BodyReader: Sendable {
         return bytes
     }
 
-    private func waitUntilTooSlow(_ pace: Monitor<BodyPace>) async {
+    private func waitForStall(_ pace: Monitor<BodyPace>) async {
         // A wait that finds a deadline immediately does not notice a cancellation.
         while !Task.isCancelled, let deadline = await pace.wait(for: { $0.deadline }) {
             // The deadline becomes earlier when the body becomes long.

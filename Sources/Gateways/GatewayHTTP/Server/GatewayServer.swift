@@ -62,19 +62,19 @@ package struct GatewayServer: Service {
     ///
     /// - Throws: An error if the address cannot be bound.
     package func run() async throws {
-        let front = Front(configuration.clientAddress, gateways, clock, logger)
+        let handler = RequestHandler(configuration.clientAddress, gateways, clock, logger)
         let listener = HTTPListener(
             host: configuration.host, port: configuration.port, maximumConnectionCount: configuration.maximumConnectionCount,
             idleTimeout: Self.idleTimeout, channelHandlers: [ConnectionEnd()],
             responder: CallbackResponder<GatewayContext> { request, context in
-                await front.respond(to: request, on: context.channel)
+                await handler.respond(to: request, on: context.channel)
             },
             logger: logger, onListening: onListening)
         try await listener.run()
     }
 
     /// Passes requests to the gateways.
-    private final class Front: Sendable {
+    private final class RequestHandler: Sendable {
         private let clientAddress: ClientAddress
         private let gateways: [any Gateway]
         private let reader: BodyReader

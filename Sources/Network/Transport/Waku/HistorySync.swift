@@ -70,7 +70,7 @@ struct HistorySync {
     /// may be a few seconds off ours, and messages need time to reach it (WAKU_REST.md §3).
     static let margin = Duration.seconds(60)
     /// The age at which a comparison ends: younger messages may still be in transit (WAKU_REST.md §3).
-    static let settledAge = Duration.seconds(20)
+    static let comparisonDelay = Duration.seconds(20)
     /// The longest window. A long gap is backfilled in several windows, so that a restart repeats only the last.
     static let maximumWindow = Duration.seconds(3_600)
     /// The longest window whose hashes are listed first. In a short window most messages are known, and hashes identify the rest. In a
@@ -86,7 +86,7 @@ struct HistorySync {
     static let minimumListingTime = Duration.seconds(600)
     /// The period before now that is read without a checkpoint, or with a checkpoint in the future (the clock was changed): the lifetime of
     /// push requests and queries.
-    static let firstLookBack = Duration.seconds(24 * 3_600)
+    static let initialBackfill = Duration.seconds(24 * 3_600)
     /// The maximum number of hashes in a single request, as in the reference clients (WAKU_REST.md §3).
     static let maximumHashCount = 50
     /// How long the receiver takes at most to decide the registrations in a full intake of 4,096 messages. It is then interested in their
@@ -103,7 +103,7 @@ struct HistorySync {
     static let comparisonsBeforeReview = 10
 
     /// A message on a topic without interest at the time of reading.
-    private struct Foreign {
+    private struct UnregisteredMessage {
         var topic: Topic
         var hash: String
     }
@@ -150,7 +150,7 @@ struct HistorySync {
     /// The start of the period before the checkpoint that is still to be compared, or nil if there is none.
     private var lookBackStart: Timestamp?
     private var nextLookBack: Timestamp?
-    private var foreign: [Foreign] = []
+    private var foreign: [UnregisteredMessage] = []
     private var pageSize = Self.maximumPageSize
     private var failureCount = 0
     /// How often the window could not be listed because the store's pages lead nowhere, and the last reason.
@@ -252,11 +252,11 @@ struct HistorySync {
             let end = min(checkpoint, lookBackStart.advanced(by: Self.lookBackWindow))
             return begin(.lookingBack, over: lookBackStart...end, at: now)
         }
-        let start = checkpoint.flatMap { $0 <= now ? $0 : nil } ?? now.advanced(by: .zero - Self.firstLookBack)
+        let start = checkpoint.flatMap { $0 <= now ? $0 : nil } ?? now.advanced(by: .zero - Self.initialBackfill)
         if openGapCount > 0 { reviewStart = min(reviewStart ?? start, start) }
         closingGapCount += openGapCount
         openGapCount = 0
-        let end = closingGapCount > 0 ? now : now.advanced(by: .zero - Self.settledAge)
+        let end = closingGapCount > 0 ? now : now.advanced(by: .zero - Self.comparisonDelay)
         guard start <= end else { return next(.wait, after: Self.interval) }
         let windowEnd = min(end, start.advanced(by: Self.maximumWindow))
         begin(windowEnd == end ? .reachingPresent : .catchingUp, over: start...windowEnd, at: now)
@@ -269,7 +269,7 @@ struct HistorySync {
         query.startTime = kind == .lookingBack ? window.lowerBound : window.lowerBound.advanced(by: .zero - Self.margin)
         query.endTime = window.upperBound
         query.includesData = kind != .lookingBack && window.length > Self.maximumHashWindow - Self.margin
-        let settled = min(window.upperBound, now.advanced(by: .zero - Self.settledAge))
+        let settled = min(window.upperBound, now.advanced(by: .zero - Self.comparisonDelay))
         pass = Pass(
             kind: kind, window: window, settled: settled, listing: StoreListing(query), deadline: Self.deadline(of: window, at: now))
         proceed()
@@ -385,7 +385,7 @@ struct HistorySync {
             if isWanted {
                 if let envelope { wanted.append(envelope) }
             } else if foreign.count < Self.maximumForeignCount, let topic = Topic(contentTopic: contentTopic) {
-                foreign.append(Foreign(topic: topic, hash: row.hash))
+                foreign.append(UnregisteredMessage(topic: topic, hash: row.hash))
             }
         }
         if !wanted.isEmpty { pass?.hasOffered = true }

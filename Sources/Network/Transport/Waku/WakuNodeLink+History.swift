@@ -60,7 +60,7 @@ extension WakuNodeLink {
         if own == nil { checkpoint = try await checkpoints.checkpoint(of: topic) }
         let now = base.wallClock.now()
         if let former = checkpoint, try await checkpoints.checkpoint(of: Self.markOfBothVersions(of: source)) == nil {
-            let start = min(former, now.advanced(by: .zero - HistorySync.firstLookBack))
+            let start = min(former, now.advanced(by: .zero - HistorySync.initialBackfill))
             try await checkpoints.saveCheckpoint(start, of: name)
             checkpoint = start
         }

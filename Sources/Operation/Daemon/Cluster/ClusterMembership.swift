@@ -7,7 +7,7 @@ import Store
 /// It starts before the parts that do this work, and stops after them, so that their rows stay this server's until they have ended.
 struct ClusterMembership: Service {
     /// How many failed polls in a row (3 s in total) it takes to treat the node as lost. Clients do not wait longer for a reply.
-    private static let patience = 6
+    private static let maximumLossCount = 6
 
     let cluster: any ClusterStore
     /// Whether a node works, so that the server can receive messages and publish replies.
@@ -28,7 +28,7 @@ struct ClusterMembership: Service {
             while (try? await clock.sleep(for: ClusterLimits.interval)) != nil {
                 lossCount = isReceiving() ? 0 : lossCount + 1
                 do {
-                    resume(try await cluster.takePart(isReceiving: lossCount < Self.patience))
+                    resume(try await cluster.takePart(isReceiving: lossCount < Self.maximumLossCount))
                     if isFailing { logger.notice("the lease of this server is renewed again") }
                     isFailing = false
                 } catch StoreError.nameTaken(let name) {

@@ -67,12 +67,12 @@ struct WallClockJudge {
     /// The accepted difference between wall clock and monotonic clock, or nil before the first reading.
     private var offset: Duration?
     /// The difference during an ignored jump, and the monotonic time when it was first seen, or nil if there is no such jump.
-    private var doubt: (offset: Duration, since: Duration)?
+    private var pendingJump: (offset: Duration, since: Duration)?
 
     /// How large the jump is that is being ignored, or nil if there is none.
     var jump: Duration? {
-        guard let doubt, let offset else { return nil }
-        return doubt.offset - offset
+        guard let pendingJump, let offset else { return nil }
+        return pendingJump.offset - offset
     }
 
     /// - Parameter elapsed: The monotonic time since the start.
@@ -81,16 +81,16 @@ struct WallClockJudge {
         let current = Duration.nanoseconds(time.nanoseconds) - elapsed
         guard let believed = offset, current - believed > Self.tolerance else {
             offset = current
-            defer { doubt = nil }
-            return (time, doubt == nil ? nil : .returned)
+            defer { pendingJump = nil }
+            return (time, pendingJump == nil ? nil : .returned)
         }
-        guard let doubt, abs(current - doubt.offset) <= Self.tolerance else {
-            self.doubt = (current, elapsed)
+        guard let pendingJump, abs(current - pendingJump.offset) <= Self.tolerance else {
+            self.pendingJump = (current, elapsed)
             return (Self.time(believed + elapsed), .jumped(current - believed))
         }
-        guard elapsed - doubt.since >= Self.confirmationTime else { return (Self.time(believed + elapsed), nil) }
+        guard elapsed - pendingJump.since >= Self.confirmationTime else { return (Self.time(believed + elapsed), nil) }
         offset = current
-        self.doubt = nil
+        self.pendingJump = nil
         return (time, .believed)
     }
 

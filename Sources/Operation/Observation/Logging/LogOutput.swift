@@ -67,7 +67,7 @@ final class LogOutput: Sendable {
         let deadline = ContinuousClock.now + (state.isReaderStalled ? .zero : Self.maximumWait)
         var count = 0
         while count < bytes.count {
-            let written = putSome(bytes[count...])
+            let written = writeChunk(bytes[count...])
             if written > 0 {
                 count += written
             } else if errno == EAGAIN {
@@ -84,7 +84,7 @@ final class LogOutput: Sendable {
     /// Writes as much as the descriptor takes immediately.
     ///
     /// - Returns: The number of bytes, or -1 and `errno` if it doesn't take any.
-    private func putSome(_ bytes: ArraySlice<UInt8>) -> Int {
+    private func writeChunk(_ bytes: ArraySlice<UInt8>) -> Int {
         unsafe bytes.withUnsafeBytes { buffer in
             if isSocket {
                 return unsafe send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))

@@ -1,7 +1,7 @@
 /// Reply times, counted in a histogram's buckets.
 package struct ReplyTimes: Sendable, Equatable {
     /// Clients wait this long for a reply.
-    private static let patience = 3.0
+    private static let clientTimeoutSeconds = 3.0
 
     /// The buckets' upper bounds in seconds, ascending.
     package var bounds: [Double] = []
@@ -19,7 +19,7 @@ package struct ReplyTimes: Sendable, Equatable {
     }
 
     var summary: StatusSnapshot.Replies {
-        let late = zip(bounds + [.infinity], counts).reduce(0) { $1.0 > Self.patience ? $0 + $1.1 : $0 }
+        let late = zip(bounds + [.infinity], counts).reduce(0) { $1.0 > Self.clientTimeoutSeconds ? $0 + $1.1 : $0 }
         return .init(
             count: counts.reduce(0, +), lateCount: late, p50Milliseconds: percentile(50), p99Milliseconds: percentile(99))
     }

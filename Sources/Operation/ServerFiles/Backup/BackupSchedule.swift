@@ -37,7 +37,7 @@ package struct BackupSchedule: Sendable, Equatable {
     }
 
     /// Returns the backups to remove.
-    package func superfluous(_ backups: [BackupName]) -> [BackupName] {
+    package func expired(_ backups: [BackupName]) -> [BackupName] {
         let newestFirst = backups.sorted { $0.time > $1.time }
         let days = Self.firsts(of: newestFirst, count: dayCount) { $0 }
         let oldestDay = days.last.map { Self.day(of: $0) }

@@ -20,7 +20,7 @@ package struct DatabaseBackup: Sendable {
 
     /// Removes the plain copies that killed processes left next to a database. A backup that runs meanwhile fails.
     package static func removeLeftovers(besideDatabase path: String) {
-        TemporaryName.removeLeftovers(beside: plainPlace(path))
+        TemporaryName.removeLeftovers(beside: plainPath(path))
     }
 
     /// Writes a backup. A file appears at the path only when it is complete and durable. Cancelling the task interrupts the work.
@@ -49,7 +49,7 @@ package struct DatabaseBackup: Sendable {
                 byteCount: byteCount, place: Self.folder(of: place), plainCopy: isEncrypted ? Self.folder(of: database) : nil)
             if isEncrypted {
                 let plain = try await actingAsOwner {
-                    let plain = try NewFile(for: Self.plainPlace(database))
+                    let plain = try NewFile(for: Self.plainPath(database))
                     defer { plain.remove() }
                     try await copying(plain.path, byteCount) { try await copier.copy(to: plain.path) }
                     return try plain.open(O_RDONLY)
@@ -85,7 +85,7 @@ package struct DatabaseBackup: Sendable {
         }
     }
 
-    private static func plainPlace(_ database: String) -> String { database + ".copy" }
+    private static func plainPath(_ database: String) -> String { database + ".copy" }
 
     private static func folder(of path: String) -> String {
         URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)

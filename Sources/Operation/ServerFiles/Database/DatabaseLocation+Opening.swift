@@ -76,7 +76,7 @@ extension DatabaseLocation {
         }
     }
 
-    /// Lifts the mark of a moved database.
+    /// Lifts the mark on a moved database.
     ///
     /// - Returns: The place to which it was moved, or nil without a mark.
     package func liftMark() throws(StoreError) -> String? {

@@ -31,13 +31,13 @@ extension Settings {
             guard let route = route(named: name, beside: delivery.endpoint, notifications, &reader) else { continue }
             delivery.routes.append(route)
         }
-        noteRivals(among: delivery.routes, &reader)
+        noteConflictingRoutes(among: delivery.routes, &reader)
         checkEnvironments(of: delivery, &reader)
         return url == nil ? nil : delivery
     }
 
     /// Reports two routes for the same pushes, because only one of them would get any.
-    private static func noteRivals(among routes: [DeliveryConfiguration.Route], _ reader: inout SettingsReader) {
+    private static func noteConflictingRoutes(among routes: [DeliveryConfiguration.Route], _ reader: inout SettingsReader) {
         var takers: [String: String] = [:]
         for route in routes {
             let wanted =
@@ -47,8 +47,8 @@ extension Settings {
                 case .platform(.android): ["platform android"]
                 }
             for pushes in Set(wanted).sorted() {
-                if let rival = takers.updateValue(route.name, forKey: pushes) {
-                    reader.report("gorush.routes.\(route.name)", "\(pushes) is already assigned to gorush.routes.\(rival)")
+                if let conflicting = takers.updateValue(route.name, forKey: pushes) {
+                    reader.report("gorush.routes.\(route.name)", "\(pushes) is already assigned to gorush.routes.\(conflicting)")
                 }
             }
         }

@@ -8,7 +8,7 @@ struct GatewayOptions: ParsableArguments {
     private static let defaultURL = "http://127.0.0.1:8070"
     /// The gateway responds to a softphone's push after up to 25 s (GATEWAY_PROTOCOLS.md, decision 4).
     private static let timeout = Duration.seconds(40)
-    private static let maximumAnswerByteCount = 4 << 20
+    private static let maximumResponseByteCount = 4 << 20
 
     @Option(help: ArgumentHelp("The gateways' address (else PUSHCTL_GATEWAY, else \(defaultURL)).", valueName: "url"))
     var gateway: String?
@@ -28,7 +28,7 @@ struct GatewayOptions: ParsableArguments {
         while url.hasSuffix("/") { url.removeLast() }
         let request = HTTPRequest(
             method: method, url: url + path, headers: headers + [("Content-Type", body.type)], body: Array(body.text.utf8),
-            timeout: Self.timeout, maximumResponseBodyByteCount: Self.maximumAnswerByteCount)
+            timeout: Self.timeout, maximumResponseBodyByteCount: Self.maximumResponseByteCount)
         do {
             let response = try await HTTPClient().send(request)
             return (response.status, String(decoding: response.body, as: UTF8.self))

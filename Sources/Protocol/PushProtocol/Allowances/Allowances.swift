@@ -26,7 +26,8 @@ package struct Allowances: Sendable {
     private var registrationBytes = CreditBuckets<Digest64>(
         capacity: ProtocolLimits.registrationByteCapacity, interval: ProtocolLimits.registrationByteInterval)
     /// The bytes of large responses, by queried key.
-    private var answerBytes = FairShares<Digest64>(capacity: ProtocolLimits.answerByteCapacity, decay: ProtocolLimits.answerByteDecay)
+    private var responseBytes = FairAllocation<Digest64>(
+        capacity: ProtocolLimits.responseByteCapacity, decay: ProtocolLimits.responseByteDecay)
     private var queries = RecentQueries()
 
     package init(now: Timestamp = Timestamp(nanoseconds: 0)) {
@@ -47,7 +48,7 @@ package struct Allowances: Sendable {
             registrationBytes.spend(byteCount * serverCount, of: keyHash, at: now)
         case .response(let message, let query, let digest, let byteCounts):
             queries.record(message, query: query, digest: digest, at: now)
-            for (keyHash, byteCount) in byteCounts { answerBytes.use(byteCount * serverCount, by: keyHash, at: now) }
+            for (keyHash, byteCount) in byteCounts { responseBytes.use(byteCount * serverCount, by: keyHash, at: now) }
         }
     }
 
@@ -72,9 +73,9 @@ package struct Allowances: Sendable {
     }
 
     /// Returns the number of bytes that a response may contain about a key now: `Int.max` for no limit, or
-    /// `ProtocolLimits.freeAnswerByteCount`.
+    /// `ProtocolLimits.unmeteredResponseByteCount`.
     package func answerByteCount(of keyHash: Digest64) -> Int {
-        answerBytes.allows(keyHash, at: now) ? .max : ProtocolLimits.freeAnswerByteCount
+        responseBytes.allows(keyHash, at: now) ? .max : ProtocolLimits.unmeteredResponseByteCount
     }
 
     /// Returns whether a query may get a response.
@@ -95,7 +96,7 @@ package struct Allowances: Sendable {
         restricted.serverCount = serverCount
         restricted.registrations = registrations.restricted(to: registeringKeys)
         restricted.pushes = pushes.restricted(to: targets)
-        restricted.answerBytes = answerBytes.restricted(to: queriedKeys)
+        restricted.responseBytes = responseBytes.restricted(to: queriedKeys)
         restricted.queries = queries.restricted(to: queryIDs)
         return restricted
     }

@@ -11,7 +11,7 @@ package struct RecentQueries: Sendable {
         var digest: Int
         var time: Timestamp
 
-        func isRecent(at now: Timestamp) -> Bool { time.advanced(by: ProtocolLimits.equalAnswerInterval) > now }
+        func isRecent(at now: Timestamp) -> Bool { time.advanced(by: ProtocolLimits.equalResponseInterval) > now }
     }
 
     private var responses: [Digest32: Response] = [:]
@@ -20,7 +20,7 @@ package struct RecentQueries: Sendable {
     package init() {}
 
     /// Returns whether a query may get a response. The equal response to another row with the same query is allowed only after
-    /// `ProtocolLimits.equalAnswerInterval`.
+    /// `ProtocolLimits.equalResponseInterval`.
     ///
     /// - Parameters:
     ///   - message: The query's row.
@@ -53,7 +53,7 @@ package struct RecentQueries: Sendable {
 
     /// Drops older queries, once in an interval. Stored responses are at most two intervals old.
     private mutating func sweep(at now: Timestamp) {
-        guard sweptAt.advanced(by: ProtocolLimits.equalAnswerInterval) <= now else { return }
+        guard sweptAt.advanced(by: ProtocolLimits.equalResponseInterval) <= now else { return }
         responses = responses.filter { $0.value.isRecent(at: now) }
         sweptAt = now
     }

@@ -7,7 +7,7 @@ struct GorushClient: HoldsSecret, Sendable {
     /// How many connections are tried for a request. The second connection helps if gorush has restarted or the first is too old.
     private static let connectionTryCount = 3
     /// A hundred failures, from a full batch with a token each, take about 50 KB. A longer response counts as `GorushResponse.unknown`.
-    private static let maximumAnswerByteCount = 1 << 20
+    private static let maximumResponseByteCount = 1 << 20
 
     private let http: HTTPClient
     /// The URL without a trailing slash: gorush serves neither `//api/push` nor `/api/push/` (GORUSH.md §1).
@@ -68,7 +68,7 @@ struct GorushClient: HoldsSecret, Sendable {
     private func push(_ body: [UInt8], in lane: GorushLanes.Lane?, timeout: Duration) -> HTTPRequest {
         var request = HTTPRequest(
             method: .post, url: baseURL + "/api/push", headers: headers + [("Content-Type", "application/json")], body: body,
-            timeout: timeout, maximumResponseBodyByteCount: Self.maximumAnswerByteCount)
+            timeout: timeout, maximumResponseBodyByteCount: Self.maximumResponseByteCount)
         request.needsKeptConnection = lane != nil
         request.use(lane)
         return request

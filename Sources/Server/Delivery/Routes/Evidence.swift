@@ -116,7 +116,7 @@ struct Evidence: Sendable {
         return hadOutage || (isFirst && !topic.isEmpty)
     }
 
-    /// - Parameter kind: nil for attempts without words of Apple or Google.
+    /// - Parameter kind: Nil for attempts to which Apple and Google said nothing.
     private mutating func failed(_ attempt: PushAttempt, _ words: String, _ kind: FailureKind?, at now: Duration) {
         let push = attempt.push
         failureCount += 1

@@ -11,7 +11,7 @@ struct GorushProfile: Sendable {
     /// Why gorush could not be used at the last probe, or nil if it could.
     private(set) var issue: String?
     /// Whether a probe of gorush has ended, with or without a response.
-    private(set) var wasAsked = false
+    private(set) var wasProbed = false
     /// Whether a probe has ended since the start and since a connection last broke. Otherwise gorush may have another configuration.
     private(set) var isCurrent = false
     /// Whether the route has ever had a push: an unused platform may be disabled.
@@ -29,7 +29,7 @@ struct GorushProfile: Sendable {
     // MARK: Events
 
     mutating func probed(_ probe: GorushClient.Probe) {
-        (wasAsked, isCurrent) = (true, true)
+        (wasProbed, isCurrent) = (true, true)
         issue =
             switch probe {
             case .unreachable(let reason): reason.issue

@@ -164,7 +164,7 @@ final class Route: Sendable {
         }
         let (elapsed, steadyNow) = (time.elapsed(), time.now)
         // If a request failed during this read, its released pushes are in `due`. The route does not post them now.
-        guard state.withLock({ $0.requestRoom(at: elapsed) >= requestCount }) else { return handle(.woken) }
+        guard state.withLock({ $0.requestCapacity(at: elapsed) >= requestCount }) else { return handle(.woken) }
         let now = dependencies.wallClock.now()
         var random = dependencies.random
         let (candidates, pause) = state.withLock { state in

@@ -8,7 +8,7 @@ import Wire
 /// A route as a value: events go in (``handle(_:at:)``), actions come out (``next(at:)``).
 ///
 /// Four values decide: ``Schedule`` when to act, ``CongestionWindow`` how much may be in flight, ``GorushProfile`` what gorush is set up for,
-/// and ``Evidence`` whether the route delivers. Times are those of a monotonic clock since the start of the delivery.
+/// and ``Evidence`` whether the route delivers. Times are monotonic and count from the delivery's start.
 struct RouteState: Sendable {
     enum Event: Sendable, Equatable {
         /// The queue may have new pushes.
@@ -25,7 +25,7 @@ struct RouteState: Sendable {
         case storeFailed(String)
         /// gorush responded or did not, with these outcomes. The jitter, from 0 to 1, varies the delay before the next request.
         case answered(RouteHealth, [PushAttempt], jitter: Double)
-        /// gorush accepts at most that number of notifications in a request; the attempts never began.
+        /// gorush accepts at most that number of notifications in a request. The attempts never began.
         case limited(Int, [PushAttempt])
         /// Not posted, because this server's lease has expired.
         case notPosted([PushAttempt])
@@ -72,7 +72,7 @@ struct RouteState: Sendable {
     private(set) var timeouts = TimeoutPolicy()
     /// The attempts whose outcomes are not recorded yet.
     var unrecordedOutcomes: [PushAttempt] = []
-    /// Why gorush accepted no request; nil if it did.
+    /// Why gorush didn't accept a request, or nil if it did.
     private(set) var issue: String?
     private(set) var storeIssue: String?
 
@@ -102,7 +102,7 @@ struct RouteState: Sendable {
         if schedule.mustProbe(at: now) { return .probe }
         let pause = [schedule.pause(at: now), evidence.nextChange(after: now)].compactMap(\.self).min() ?? now
         // gorush's configuration decides about the very first request.
-        guard profile.wasAsked else { return .wait(until: pause) }
+        guard profile.wasProbed else { return .wait(until: pause) }
         if let rest = schedule.storeRest(at: now) { return .wait(until: min(pause, rest)) }
         if let row = schedule.rowToRetryNow(at: now) {
             // Pending outcomes with the same reason are recorded first, so that their pushes become due, too.
@@ -111,7 +111,7 @@ struct RouteState: Sendable {
         if schedule.mustExpire(at: now) { return .expire }
         guard profile.configurationFault == nil, profile.isCurrent else { return rest(until: pause) }
         guard schedule.mayRead(at: now) else { return rest(until: pause) }
-        let requests = requestRoom(at: now)
+        let requests = requestCapacity(at: now)
         guard requests > 0 else {
             // When the breaker's delay ends, there is no event, unlike when a request ends.
             guard let attempt = breaker.nextAttempt, attempt > now else { return rest(until: pause) }
@@ -126,7 +126,7 @@ struct RouteState: Sendable {
     private func rest(until end: Duration) -> Action { unrecordedOutcomes.isEmpty ? .wait(until: end) : .recordOutcomes }
 
     /// Returns the number of requests that may be posted now. A failing route posts a single request at a time.
-    func requestRoom(at now: Duration) -> Int {
+    func requestCapacity(at now: Duration) -> Int {
         let limit = evidence.fails(at: now) ? max(0, 1 - congestion.requestsInFlight) : .max
         return min(congestion.capacity(batch: batchCount, profile: profile), breaker.permits(at: now), limit)
     }
@@ -233,7 +233,7 @@ struct RouteState: Sendable {
             storeIssue = nil
             schedule.nothingDue(until: until, at: now)
             if until != nil { profile.used() }
-            // No push is left, so those that expired between two attempts have no timeouts any more.
+            // No push is left, so the timeouts of pushes that expired between two attempts can be forgotten.
             if until == nil, congestion.requestsInFlight == 0, unrecordedOutcomes.isEmpty { timeouts = TimeoutPolicy() }
             // No push is left that could show whether the route works again.
             if breaker.state != .closed { schedule.probe(by: now + Schedule.searchInterval) }

@@ -22,8 +22,8 @@ struct RouteStatus: Sendable, Equatable {
     init(_ state: RouteState, at now: Duration) {
         conditions = state.gorushIssues(at: now) + state.providerIssues(at: now)
         storeIssue = state.storeIssue
-        hasProbed = state.profile.wasAsked
-        mayPost = state.profile.wasAsked && state.profile.configurationFault == nil
+        hasProbed = state.profile.wasProbed
+        mayPost = state.profile.wasProbed && state.profile.configurationFault == nil
         warningConditions = state.warnings(at: now)
         isFailing = state.evidence.fails(at: now)
         refusesCredentials = state.evidence.failure.rejectsGorush(at: now)

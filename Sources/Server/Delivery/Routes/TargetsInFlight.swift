@@ -21,8 +21,8 @@ struct TargetsInFlight: Sendable {
 
     /// Records that an attempt has ended.
     ///
-    /// - Returns: Whether a push was delivered to the device since the attempt was posted, and whether one was refused while attempts were
-    ///   in flight.
+    /// - Returns: Whether a push was delivered to the device since the attempt was posted, and whether a push was refused while attempts
+    ///   were in flight.
     mutating func end(_ attempt: PushAttempt) -> (isOvertaken: Bool, wasRefused: Bool) {
         let target = attempt.push.targetDigest
         guard var ended = attempts[target] else { return (false, false) }

@@ -13,7 +13,7 @@ struct UnprovenBundleIDBudget: Sendable {
 
     /// The time at which the budget is full again.
     private var fullAt = Duration.zero
-    private var underWay: Set<Int64> = []
+    private var inFlight: Set<Int64> = []
 
     /// Spends an attempt for a push.
     ///
@@ -22,12 +22,12 @@ struct UnprovenBundleIDBudget: Sendable {
         let end = max(fullAt, now) + Self.interval
         guard end - now <= Self.interval * Self.burst else { return false }
         fullAt = end
-        underWay.insert(push.id)
+        inFlight.insert(push.id)
         return true
     }
 
     /// Returns an attempt to the budget, unless it was refused.
     mutating func ended(_ push: QueuedPush, isRefused: Bool) {
-        if underWay.remove(push.id) != nil, !isRefused { fullAt -= Self.interval }
+        if inFlight.remove(push.id) != nil, !isRefused { fullAt -= Self.interval }
     }
 }

@@ -14,8 +14,8 @@ package struct QueryBudget: Sendable {
     ///   - credits: The bytes that the key may still be answered with.
     /// - Returns: The rows to read, or nil if another key no longer fits into the response.
     package mutating func choose(among registrations: [(row: Int64, byteCount: Int)], credits: Int) -> [Int64]? {
-        guard byteCount <= ProtocolLimits.maximumAnswerByteCount else { return nil }
-        var allowed = min(credits, ProtocolLimits.maximumAnswerByteCount)
+        guard byteCount <= ProtocolLimits.maximumResponseByteCount else { return nil }
+        var allowed = min(credits, ProtocolLimits.maximumResponseByteCount)
         return registrations.compactMap { row, size in
             guard size <= allowed else { return nil }
             allowed -= size

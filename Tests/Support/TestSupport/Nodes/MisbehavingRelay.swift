@@ -62,7 +62,7 @@ final class FaultyMember: BusListener {
     private struct State {
         var member: RelayMember
         /// The messages on their way to the node, in the order of their publication.
-        var underWay: [(arrival: Timestamp, envelope: WakuEnvelope)] = []
+        var inFlight: [(arrival: Timestamp, envelope: WakuEnvelope)] = []
         var arrivalCount = 0
         var takenCount = 0
     }
@@ -95,7 +95,7 @@ final class FaultyMember: BusListener {
     func receive(_ envelope: WakuEnvelope) {
         let delay = control.faults.delay
         guard delay > .zero else { return arrive(envelope) }
-        state.withLock { $0.underWay.append((clock.now().advanced(by: delay), envelope)) }
+        state.withLock { $0.inFlight.append((clock.now().advanced(by: delay), envelope)) }
     }
 
     private func arrive(_ envelope: WakuEnvelope) {
@@ -123,8 +123,8 @@ final class FaultyMember: BusListener {
         if request.target.hasPrefix("/faults") { return obey(request) }
         let now = clock.now()
         let arrived = state.withLock { state in
-            defer { state.underWay.removeAll { $0.arrival <= now } }
-            return state.underWay.filter { $0.arrival <= now }
+            defer { state.inFlight.removeAll { $0.arrival <= now } }
+            return state.inFlight.filter { $0.arrival <= now }
         }
         for (_, envelope) in arrived { arrive(envelope) }
 

@@ -5,7 +5,7 @@ import Platform
 ///
 /// A key may use more while its use is below four times the free amount (the dynamic threshold of shared buffers). Therefore a single key
 /// gets four fifths of the budget, and several keys get equal fractions. A part stays free for a key without use. Times are monotonic.
-package struct FairShares<Key: Hashable & Sendable>: Sendable {
+package struct FairAllocation<Key: Hashable & Sendable>: Sendable {
     /// The number of keys below which no sweep takes place. A sweep drops keys with little use.
     static var smallCount: Int { 1_024 }
     /// The amount below which a sweep drops a key.
