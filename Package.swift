@@ -256,21 +256,24 @@ let package = Package(
             [
                 "Engine", "Delivery", "Transport", "SQLiteStore", "PostgreSQLStore", "StoreSQL", "Store", "HTTPClient", "PushProtocol",
                 "Envelope", "ServerCrypto", "StatusCrypto", "JSON", "Bytes", "Wire", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP",
-                "WakuREST", "Relay", "TestSupport", "CSecp256k1", "CLibCrypto", logging,
+                "WakuREST", "Relay", "TestServers", "TestSupport", "CSecp256k1", "CLibCrypto", logging,
             ]),
 
-        // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
+        // Clock, waiting, processes, vectors, keys: shared by all tests.
         library(
             "TestSupport", in: "Tests/Support",
+            ["CFaultyVFS", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Tasks", "Bytes", logging]),
+        // Nodes, the stub of gorush and clients of gateways: for tests over HTTP, and the demo.
+        library(
+            "TestServers", in: "Tests/Support",
             [
-                "CFaultyVFS", "GatewayHTTP", "ServerCrypto", "StatusCrypto", "Bytes", "JSON", "Relay", "Transport", "WakuREST",
-                "HTTPClient", "Tasks",
-                "Envelope", "Wire", "HTTPServing", hummingbird, logging, serviceLifecycle,
+                "TestSupport", "GatewayHTTP", "Relay", "Transport", "WakuREST", "Envelope", "Wire", "HTTPServing", "HTTPClient", "JSON",
+                "Tasks", "Bytes", hummingbird, logging, serviceLifecycle,
             ]),
         executable(
             "misbehavingrelay", in: "Tests/Support",
-            ["TestSupport", "Relay", "Transport", "Envelope", logging, serviceLifecycle, unixSignals]),
-        executable("stubgorush", in: "Tests/Support", ["TestSupport", logging, serviceLifecycle, unixSignals]),
+            ["TestServers", "TestSupport", "Relay", "Transport", "Envelope", logging, serviceLifecycle, unixSignals]),
+        executable("stubgorush", in: "Tests/Support", ["TestServers", "TestSupport", logging, serviceLifecycle, unixSignals]),
         // A disk that fails on purpose, under SQLite.
         .target(
             name: "CFaultyVFS", dependencies: [sqlite], path: "Tests/Support/CFaultyVFS", cSettings: [.treatAllWarnings(as: .error)],
@@ -301,20 +304,18 @@ let package = Package(
 
         tests("Tasks", ["Tasks", "Workers"]),
         tests("JSON", ["JSON", "Bytes"]),
-        tests("GatewayHTTP", ["GatewayHTTP", "HTTPClient"]),
+        tests("GatewayHTTP", ["TestServers", "GatewayHTTP", "HTTPClient"]),
         tests(
             "NextcloudProxy",
             [
-                "NextcloudProxy", "GatewayHTTP", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "JSON", "HTTPClient", "Envelope",
-                logging, serviceLifecycle,
+                "TestServers", "NextcloudProxy", "GatewayHTTP", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "JSON", "HTTPClient",
+                "Envelope", logging, serviceLifecycle,
             ]),
         tests(
             "NextcloudOrigin",
             [
-                "NextcloudOrigin", "NextcloudProxy", "GatewayHTTP", "Store", "StoreSQL", "Bytes", "ServerCrypto", "StatusCrypto",
-                "HTTPClient",
-                "SQLiteStore", "Envelope",
-                logging, serviceLifecycle,
+                "TestServers", "NextcloudOrigin", "NextcloudProxy", "GatewayHTTP", "Store", "StoreSQL", "Bytes", "ServerCrypto",
+                "StatusCrypto", "HTTPClient", "SQLiteStore", "Envelope", logging, serviceLifecycle,
             ]),
         tests(
             "Redaction",
@@ -322,52 +323,54 @@ let package = Package(
                 "Settings", "Delivery", "Engine", "SQLiteStore", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP", "Store",
                 "PushClient", "WakuREST", "PushProtocol", "HTTPClient", "Bytes", "StatusCrypto", "Envelope", "Wire", logging,
             ]),
-        tests("SoftphonePNM", ["Bytes", "SoftphonePNM", "GatewayHTTP", "Store", "HTTPClient", "Envelope", logging, serviceLifecycle]),
+        tests(
+            "SoftphonePNM",
+            ["TestServers", "SoftphonePNM", "GatewayHTTP", "Store", "HTTPClient", "Envelope", "Bytes", logging, serviceLifecycle]),
         tests("Wire", ["Wire", "Bytes", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["ServerCrypto", "StatusCrypto", "Bytes"]),
         tests("ServerFiles", ["ServerFiles", "SQLiteStore", "Store", "Envelope", "StatusCrypto", "Bytes", grdb, logging]),
         tests("Envelope", ["Envelope", "Bytes", "StatusCrypto", "Wire"]),
         tests("PushProtocol", ["PushProtocol", "Bytes", "StatusCrypto", "Wire"]),
-        tests("HTTPClient", ["HTTPClient"]),
+        tests("HTTPClient", ["TestServers", "HTTPClient"]),
         tests(
             "Store",
             [
                 "SQLiteStore", "PostgreSQLStore", "StoreSQL", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "PushProtocol", "Envelope",
                 "Wire", grdb, sqlite, logging,
             ]),
-        tests("WakuREST", ["WakuREST", "JSON", "Relay", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire"]),
+        tests("WakuREST", ["TestServers", "WakuREST", "JSON", "Relay", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire"]),
         tests(
             "Transport",
             [
-                "Transport", "WakuREST", "JSON", "Relay", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire", logging,
-                serviceLifecycle,
+                "TestServers", "Transport", "WakuREST", "JSON", "Relay", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire",
+                logging, serviceLifecycle,
             ]),
-        tests("Relay", ["Relay", "WakuREST", "Transport", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire"]),
+        tests("Relay", ["TestServers", "Relay", "WakuREST", "Transport", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire"]),
         tests(
             "Delivery",
             [
-                "Settings", "GatewayDelivery", "Delivery", "SoftphonePNM", "Tasks", "JSON", "Engine", "Transport", "SQLiteStore", "Store",
-                "PushProtocol",
-                "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
+                "TestServers", "Settings", "GatewayDelivery", "Delivery", "SoftphonePNM", "Tasks", "JSON", "Engine", "Transport",
+                "SQLiteStore", "Store", "PushProtocol", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire", grdb, logging,
+                serviceLifecycle, yams,
             ]),
         tests(
             "Engine",
             [
-                "Engine", "Transport", "WakuREST", "HTTPClient", "SQLiteStore", "PostgreSQLStore", "Store", "PushProtocol", "Envelope",
-                "Bytes", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
+                "TestServers", "Engine", "Transport", "WakuREST", "HTTPClient", "SQLiteStore", "PostgreSQLStore", "Store", "PushProtocol",
+                "Envelope", "Bytes", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
             ]),
         tests("PushPayload", ["PushPayload", "PushClient", "StatusCrypto", "Bytes"]),
         tests(
             "PushClient",
             [
-                "PushClient", "PushClientREST", "PushClientFileState", "PushClientTesting", "PushPayload", "Messenger", "Tutorial",
-                "pushctl", "pushserver", "Relay", "WakuREST", "Transport", "HTTPClient", "PostgreSQLStore", "PushProtocol", "Tasks",
-                "Envelope", "ServerFiles", "Bytes", "StatusCrypto", "Wire", logging, serviceLifecycle,
+                "TestServers", "PushClient", "PushClientREST", "PushClientFileState", "PushClientTesting", "PushPayload", "Messenger",
+                "Tutorial", "pushctl", "pushserver", "Relay", "WakuREST", "Transport", "HTTPClient", "PostgreSQLStore", "PushProtocol",
+                "Tasks", "Envelope", "ServerFiles", "Bytes", "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),
         tests(
             "Simulation",
             [
-                "Delivery", "Engine", "Transport", "WakuREST", "JSON", "Tasks", "SQLiteStore", "PostgreSQLStore", "Store",
+                "TestServers", "Delivery", "Engine", "Transport", "WakuREST", "JSON", "Tasks", "SQLiteStore", "PostgreSQLStore", "Store",
                 "PushProtocol", "Envelope", "Bytes", "StatusCrypto", "Wire", logging,
             ]),
         tests("Bench", ["Bench"]),
@@ -375,14 +378,14 @@ let package = Package(
         tests(
             "Conformance",
             [
-                "Conformance", "pushserver", "pushctl", "Relay", "Transport", "WakuREST", "HTTPClient", "JSON", "Tasks", "ServerFiles",
-                "PushProtocol", "Envelope", "Bytes", "StatusCrypto", "Wire", logging,
+                "TestServers", "Conformance", "pushserver", "pushctl", "Relay", "Transport", "WakuREST", "HTTPClient", "JSON", "Tasks",
+                "ServerFiles", "PushProtocol", "Envelope", "Bytes", "StatusCrypto", "Wire", logging,
             ],
             exclude: ["Specification"]),
         tests(
             "Daemon",
             [
-                "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "Settings", "Observation",
+                "TestServers", "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "Settings", "Observation",
                 "ServerFiles", "WakuREST", "Transport", "HTTPClient", "SQLiteStore", "PostgreSQLStore", "Store", "PushProtocol",
                 "MetricDeclarations",
                 "Envelope", "GatewayHTTP", "ServerCrypto", "StatusCrypto", "Wire", "Bytes", grdb, logging, serviceLifecycle, yams,
@@ -398,5 +401,15 @@ if let names = Context.environment["TESTS"]?.split(separator: ",").map({ "\($0)T
     for name in names where !known.contains(name) {
         fatalError("TESTS: there are no \(name); there are \(known.sorted().joined(separator: ", "))")
     }
-    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+    var needed: Set<String> = []
+    var found = names
+    while let name = found.popLast() {
+        guard needed.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
+        for case .byNameItem(let dependency, _) in target.dependencies { found.append(dependency) }
+    }
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll { product in
+        let targets = (product as? Product.Library)?.targets ?? (product as? Product.Executable)?.targets ?? []
+        return !needed.isSuperset(of: targets)
+    }
 }

@@ -9,6 +9,7 @@ import ServerCrypto
 import StatusCrypto
 import Store
 import StoreSQL
+import TestServers
 import TestSupport
 
 /// A batch of notifications as a busy Nextcloud server posts it, through HTTP into the database, compared with the bare RSA verifications.

@@ -8,6 +8,7 @@ import ServerCrypto
 import StatusCrypto
 import Store
 import StoreSQL
+import TestServers
 import TestSupport
 
 /// The delay of calls from the Nextcloud origin to a responding push proxy, while other proxies never respond (docs/LIMITS.md).

@@ -2,6 +2,7 @@ import Envelope
 import Foundation
 import Relay
 import Synchronization
+import TestServers
 import TestSupport
 
 /// A stand-in for a Waku node that only carries messages: it delivers given messages and counts the published ones. Compared with the

@@ -3,6 +3,7 @@ import Conformance
 import Envelope
 import Relay
 import StatusCrypto
+import TestServers
 import TestSupport
 import Transport
 

@@ -1,5 +1,6 @@
 import Conformance
 import Foundation
+import TestServers
 import TestSupport
 import Testing
 

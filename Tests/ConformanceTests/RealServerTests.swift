@@ -2,6 +2,7 @@ import Bytes
 import Conformance
 import Foundation
 import StatusCrypto
+import TestServers
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import Envelope
 import Foundation
 import PushProtocol
 import Store
+import TestServers
 import TestSupport
 import Testing
 import Wire

@@ -3,6 +3,7 @@ import Foundation
 import PushProtocol
 import Store
 import Synchronization
+import TestServers
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Bytes
 import SoftphonePNM
 import Store
+import TestServers
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import HTTPClient
 import PushProtocol
 import StatusCrypto
 import Store
+import TestServers
 import TestSupport
 
 @testable import Delivery

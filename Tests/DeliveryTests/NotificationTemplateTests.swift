@@ -2,6 +2,7 @@ import Foundation
 import PushProtocol
 import Settings
 import Store
+import TestServers
 import TestSupport
 import Testing
 

@@ -7,6 +7,7 @@ import SQLiteStore
 import ServiceLifecycle
 import StatusCrypto
 import Store
+import TestServers
 import TestSupport
 import Testing
 import Transport

@@ -3,6 +3,7 @@ import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
+import TestServers
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import Foundation
 import PushProtocol
 import StatusCrypto
 import Store
+import TestServers
 import TestSupport
 import Testing
 

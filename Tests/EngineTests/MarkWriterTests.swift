@@ -2,6 +2,7 @@ import Bytes
 import Envelope
 import Logging
 import Store
+import TestServers
 import TestSupport
 import Testing
 import Wire

@@ -5,6 +5,7 @@ import PushProtocol
 import StatusCrypto
 import Store
 import Tasks
+import TestServers
 import TestSupport
 import Testing
 import Wire

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPClient
+import TestServers
 import TestSupport
 import Testing
 

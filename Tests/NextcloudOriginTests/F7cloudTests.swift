@@ -8,6 +8,7 @@ import SQLiteStore
 import ServerCrypto
 import StatusCrypto
 import Store
+import TestServers
 import TestSupport
 import Testing
 

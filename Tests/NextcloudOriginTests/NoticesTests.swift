@@ -8,6 +8,7 @@ import ServerCrypto
 import StatusCrypto
 import Store
 import StoreSQL
+import TestServers
 import TestSupport
 import Testing
 

@@ -7,6 +7,7 @@ import Logging
 import SQLiteStore
 import ServerCrypto
 import StatusCrypto
+import TestServers
 import TestSupport
 import Testing
 

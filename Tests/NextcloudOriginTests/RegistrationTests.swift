@@ -6,6 +6,7 @@ import ServerCrypto
 import StatusCrypto
 import Store
 import StoreSQL
+import TestServers
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Bytes
 import HTTPClient
+import TestServers
 import TestSupport
 import Testing
 

@@ -5,6 +5,7 @@ import HTTPClient
 import StatusCrypto
 import Store
 import Tasks
+import TestServers
 import TestSupport
 import Testing
 

@@ -6,6 +6,7 @@ import HTTPClient
 import ServerCrypto
 import StatusCrypto
 import Store
+import TestServers
 import TestSupport
 import Testing
 

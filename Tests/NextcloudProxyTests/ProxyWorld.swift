@@ -8,6 +8,7 @@ import ServerCrypto
 import StatusCrypto
 import Store
 import Synchronization
+import TestServers
 import TestSupport
 
 @testable import NextcloudProxy

@@ -1,4 +1,5 @@
 import HTTPClient
+import TestServers
 import TestSupport
 import Testing
 

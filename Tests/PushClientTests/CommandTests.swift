@@ -4,6 +4,7 @@ import PushClient
 import PushClientTesting
 import PushProtocol
 import StatusCrypto
+import TestServers
 import TestSupport
 import Testing
 import Wire

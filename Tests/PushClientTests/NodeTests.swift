@@ -7,6 +7,7 @@ import PushClientREST
 import PushClientTesting
 import StatusCrypto
 import Synchronization
+import TestServers
 import TestSupport
 import Testing
 import WakuREST

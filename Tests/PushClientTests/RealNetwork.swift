@@ -5,6 +5,7 @@ import ServerFiles
 import ServiceLifecycle
 import StatusCrypto
 import Synchronization
+import TestServers
 import TestSupport
 import Testing
 import Transport

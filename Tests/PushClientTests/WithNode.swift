@@ -3,6 +3,7 @@ import Foundation
 import PushClientTesting
 import Relay
 import Synchronization
+import TestServers
 import TestSupport
 import Transport
 

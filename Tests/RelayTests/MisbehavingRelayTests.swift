@@ -1,6 +1,7 @@
 import Envelope
 import Foundation
 import Relay
+import TestServers
 import TestSupport
 import Testing
 import WakuREST

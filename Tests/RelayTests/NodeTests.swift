@@ -1,6 +1,7 @@
 import Envelope
 import Foundation
 import HTTPClient
+import TestServers
 import TestSupport
 import Testing
 

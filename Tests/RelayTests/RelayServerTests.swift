@@ -1,6 +1,7 @@
 import Envelope
 import Relay
 import Synchronization
+import TestServers
 import TestSupport
 import Testing
 import Transport

@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import Foundation
+import TestServers
 import TestSupport
 import Testing
 import Wire

@@ -5,6 +5,7 @@ import HTTPClient
 import Logging
 import Store
 import Synchronization
+import TestServers
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Envelope
 import Synchronization
+import TestServers
 import TestSupport
 import Testing
 import Transport

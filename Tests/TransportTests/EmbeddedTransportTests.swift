@@ -1,5 +1,6 @@
 import Envelope
 import ServiceLifecycle
+import TestServers
 import TestSupport
 import Testing
 import Transport

@@ -3,6 +3,7 @@ import Envelope
 import Foundation
 import HTTPClient
 import Relay
+import TestServers
 import TestSupport
 import Testing
 import Transport

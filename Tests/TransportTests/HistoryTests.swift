@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import Synchronization
+import TestServers
 import TestSupport
 import Testing
 import WakuREST

@@ -3,6 +3,7 @@ import Envelope
 import JSON
 import StatusCrypto
 import Synchronization
+import TestServers
 import TestSupport
 import Wire
 

@@ -1,5 +1,6 @@
 import Envelope
 import Relay
+import TestServers
 import TestSupport
 import Testing
 import WakuREST

@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import StatusCrypto
+import TestServers
 import TestSupport
 import Testing
 import WakuREST

@@ -1,5 +1,6 @@
 import Bytes
 import Envelope
+import TestServers
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Envelope
 import HTTPClient
 import Relay
+import TestServers
 import TestSupport
 import Testing
 import Transport

@@ -1,5 +1,6 @@
 import Bytes
 import StatusCrypto
+import TestServers
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import Envelope
 import HTTPClient
 import Relay
 import ServiceLifecycle
+import TestServers
 import TestSupport
 import Testing
 import Transport

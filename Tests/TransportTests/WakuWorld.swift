@@ -2,6 +2,7 @@ import Envelope
 import HTTPClient
 import Relay
 import Synchronization
+import TestServers
 import TestSupport
 import WakuREST
 import Wire

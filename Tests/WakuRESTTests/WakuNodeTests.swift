@@ -2,6 +2,7 @@ import Bytes
 import Envelope
 import HTTPClient
 import Relay
+import TestServers
 import TestSupport
 import Testing
 import WakuREST

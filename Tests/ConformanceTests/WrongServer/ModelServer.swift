@@ -6,6 +6,7 @@ import PushProtocol
 import StatusCrypto
 import Synchronization
 import Tasks
+import TestServers
 import TestSupport
 import Transport
 import Wire

@@ -2,6 +2,7 @@ import Bytes
 import Envelope
 import Foundation
 import MetricDeclarations
+import TestServers
 import TestSupport
 import Testing
 import Transport

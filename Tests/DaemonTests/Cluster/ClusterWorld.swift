@@ -3,6 +3,7 @@ import Envelope
 import Foundation
 import ServerFiles
 import StatusCrypto
+import TestServers
 import TestSupport
 import Testing
 import Transport

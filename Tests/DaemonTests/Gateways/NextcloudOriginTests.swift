@@ -4,6 +4,7 @@ import GatewayHTTP
 import HTTPClient
 import ServerCrypto
 import StatusCrypto
+import TestServers
 import TestSupport
 import Testing
 

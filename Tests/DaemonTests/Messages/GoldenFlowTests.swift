@@ -2,6 +2,7 @@ import Bytes
 import Envelope
 import Foundation
 import StatusCrypto
+import TestServers
 import TestSupport
 import Testing
 import Wire

@@ -5,6 +5,7 @@ import SQLiteStore
 import ServerFiles
 import StatusCrypto
 import Store
+import TestServers
 import TestSupport
 import Testing
 import WakuREST

@@ -2,6 +2,7 @@ import Bytes
 import Foundation
 import HTTPClient
 import StatusCrypto
+import TestServers
 import TestSupport
 import Testing
 import Wire

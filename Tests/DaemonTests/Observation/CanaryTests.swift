@@ -1,6 +1,7 @@
 import Envelope
 import Foundation
 import Store
+import TestServers
 import TestSupport
 import Testing
 import Transport

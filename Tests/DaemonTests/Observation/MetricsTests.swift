@@ -7,6 +7,7 @@ import SQLiteStore
 import ServerFiles
 import StatusCrypto
 import Store
+import TestServers
 import TestSupport
 import Testing
 

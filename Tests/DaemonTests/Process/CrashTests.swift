@@ -3,6 +3,7 @@ import Envelope
 import Foundation
 import StatusCrypto
 import Synchronization
+import TestServers
 import TestSupport
 import Testing
 import Wire

@@ -1,5 +1,6 @@
 import Foundation
 import ServiceLifecycle
+import TestServers
 import TestSupport
 import Testing
 

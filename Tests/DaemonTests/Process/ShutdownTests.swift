@@ -4,6 +4,7 @@ import GRDB
 import ServerFiles
 import StatusCrypto
 import Store
+import TestServers
 import TestSupport
 import Testing
 import WakuREST

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Observation
+import TestServers
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import Foundation
 import HTTPClient
 import PushProtocol
 import StatusCrypto
+import TestServers
 import TestSupport
 import Testing
 

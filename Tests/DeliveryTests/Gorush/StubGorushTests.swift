@@ -1,6 +1,7 @@
 import Foundation
 import HTTPClient
 import ServiceLifecycle
+import TestServers
 import TestSupport
 import Testing
 

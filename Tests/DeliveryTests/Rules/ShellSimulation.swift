@@ -3,6 +3,7 @@ import Envelope
 import PushProtocol
 import Store
 import Synchronization
+import TestServers
 import TestSupport
 import Testing
 import Wire

@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import Relay
 import ServiceLifecycle
+import TestServers
 import TestSupport
 import Transport
 import UnixSignals

@@ -2,6 +2,7 @@ import Bytes
 import Foundation
 import GRDB
 import StatusCrypto
+import TestServers
 import TestSupport
 import Testing
 import Wire

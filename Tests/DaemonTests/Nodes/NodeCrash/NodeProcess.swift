@@ -3,6 +3,7 @@ import Envelope
 import Foundation
 import HTTPClient
 import StatusCrypto
+import TestServers
 import TestSupport
 import WakuREST
 

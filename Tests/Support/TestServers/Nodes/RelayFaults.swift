@@ -1,4 +1,5 @@
 package import Envelope
+import TestSupport
 
 /// The faults of a relay, which are deterministic: a fault of some messages affects every n-th one.
 package struct RelayFaults: Codable, Sendable, Equatable {

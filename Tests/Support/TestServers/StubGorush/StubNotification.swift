@@ -1,4 +1,5 @@
 package import Foundation
+package import TestSupport
 
 /// A notification that the stub accepted, as it was posted.
 package struct StubNotification: Sendable, Equatable, Decodable {

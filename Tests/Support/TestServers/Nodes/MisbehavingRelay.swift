@@ -6,6 +6,7 @@ package import Logging
 package import Relay
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 package import Transport
 import WakuREST
 import Wire

@@ -2,6 +2,7 @@ import Foundation
 package import GatewayHTTP
 package import HTTPClient
 package import Logging
+package import TestSupport
 
 /// A peer of gateways that listen on a loopback port.
 package struct GatewayClient: Sendable {

@@ -1,4 +1,5 @@
 package import Envelope
+import TestSupport
 import Transport
 
 /// A member of the bus that records the envelopes that it receives.

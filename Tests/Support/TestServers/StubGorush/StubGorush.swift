@@ -4,6 +4,7 @@ import Hummingbird
 import NIOCore
 import ServiceLifecycle
 import Synchronization
+package import TestSupport
 
 /// A stub of gorush that delivers nothing: a real HTTP server that responds like gorush v1.22.0 (GORUSH.md). The stub records its requests
 /// and has faults that tests choose. The stub is stricter in one respect: it rejects bytes after the JSON.

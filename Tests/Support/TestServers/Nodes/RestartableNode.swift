@@ -1,6 +1,7 @@
 package import Envelope
 import Relay
 import ServiceLifecycle
+import TestSupport
 package import Transport
 
 /// A node at a fixed address that a test can kill and start again. Only its store survives.

@@ -4,6 +4,7 @@ package import HTTPClient
 package import Relay
 import ServiceLifecycle
 import Tasks
+import TestSupport
 package import Transport
 package import WakuREST
 

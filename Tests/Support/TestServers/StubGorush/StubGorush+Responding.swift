@@ -4,6 +4,7 @@ import Hummingbird
 import NIOCore
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 
 /// A request and its connection, for the misbehaviour that needs it.
 struct StubGorushContext: RequestContext {
