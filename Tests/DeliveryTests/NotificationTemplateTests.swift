@@ -158,14 +158,14 @@ import Testing
     }
 
     @Test func `two chats of one request are two notifications on a device, and a retry adds none`() {
-        func identifier(_ chat: [UInt8], message: Int64 = 1) -> String {
+        func identifier(_ chat: [UInt8], request: Int64 = 1) -> String {
             var push = queued([iosPush(1)])[0]
             push.push.chatID = chat
-            push.message = message
+            push.request = request
             return BatchPlanner.collapseIdentifier(of: push)
         }
         #expect(identifier([1]) == identifier([1]))
-        #expect(Set([identifier([1]), identifier([2]), identifier([1], message: 2), identifier([])]).count == 4)
+        #expect(Set([identifier([1]), identifier([2]), identifier([1], request: 2), identifier([])]).count == 4)
     }
 
     @Test(

@@ -68,7 +68,7 @@ import Wire
             let stored = Registration(keyHash: FixedBytes(), content: registration, plaintextDigest: FixedBytes())
             let gatewayNotification = GatewayNotification(
                 platform: .ios, token: DeviceToken(secret), kind: .alert, priority: .high, data: ["subject": secret])
-            var queued = QueuedPush(id: 1, message: 1, push: push, acceptedAt: Timestamp(nanoseconds: 1))
+            var queued = QueuedPush(id: 1, request: 1, push: push, acceptedAt: Timestamp(nanoseconds: 1))
             queued.notification = gatewayNotification
             let dead = DeadToken(
                 token: DeviceToken(secret), type: .apn, apnTopic: "topic", attemptedAt: Timestamp(nanoseconds: 1),

@@ -195,7 +195,7 @@ import Wire
 
 /// Returns pushes in the outbox, numbered in order.
 func queued(_ pushes: [AcceptedPush]) -> [QueuedPush] {
-    pushes.enumerated().map { QueuedPush(id: Int64($0), message: 1, push: $1, acceptedAt: World.start) }
+    pushes.enumerated().map { QueuedPush(id: Int64($0), request: 1, push: $1, acceptedAt: World.start) }
 }
 
 extension GorushNotification.Content {

@@ -361,7 +361,7 @@ import Testing
 
     private func unknown(_ number: Int64) -> PushAttempt {
         PushAttempt(
-            push: QueuedPush(id: number, message: 1, push: androidPush(Int(number)), acceptedAt: World.start),
+            push: QueuedPush(id: number, request: 1, push: androidPush(Int(number)), acceptedAt: World.start),
             outcome: .unknown(reason: .noResponse), at: World.start)
     }
 }

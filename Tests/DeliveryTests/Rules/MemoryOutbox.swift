@@ -38,7 +38,7 @@ actor MemoryOutbox: PushOutbox {
     /// - Parameter provenAt: The time of a first delivery to the device; nil if there was none.
     func accept(_ push: AcceptedPush, at now: Timestamp, provenAt: Timestamp?) -> Int64 {
         lastRow += 1
-        var queued = QueuedPush(id: lastRow, message: lastRow, push: push, acceptedAt: now)
+        var queued = QueuedPush(id: lastRow, request: lastRow, push: push, acceptedAt: now)
         if let provenAt, deliveries[queued.targetDigest] == nil {
             deliveries[queued.targetDigest] = Deliveries(first: provenAt, last: provenAt)
         }

@@ -280,7 +280,7 @@ struct RouteSimulation {
     var remains: [String] {
         var remains: [String] = []
         let all = pushes.values.map { push in
-            QueuedPush(id: push.id, message: push.id, push: Self.push(push.device, number: 0), acceptedAt: World.start)
+            QueuedPush(id: push.id, request: push.id, push: Self.push(push.device, number: 0), acceptedAt: World.start)
         }
         if state.congestion.requestsInFlight != 0 || state.congestion.notificationsInFlight != 0 { remains.append("permits") }
         if !state.unrecordedOutcomes.isEmpty { remains.append("outcomes") }

@@ -115,7 +115,7 @@
                     identifier: FixedBytes(repeating: UInt8(number)),
                     notification: GorushNotification(
                         identifier: "\(number)", tokens: [token], platform: .ios, data: .plain([:])),
-                    pushes: [QueuedPush(id: Int64(number), message: 1, push: push, acceptedAt: Timestamp(nanoseconds: 1))])
+                    pushes: [QueuedPush(id: Int64(number), request: 1, push: push, acceptedAt: Timestamp(nanoseconds: 1))])
             }
         }
     }

@@ -55,7 +55,7 @@ struct DeadTokenTests {
         var (lower, upper) = (push(), push())
         lower.deviceToken = "0123456789abcdef0a"
         upper.deviceToken = "0123456789ABCDEF0A"
-        func digest(_ push: AcceptedPush) -> Digest32 { QueuedPush(id: 1, message: 1, push: push, acceptedAt: start).targetDigest }
+        func digest(_ push: AcceptedPush) -> Digest32 { QueuedPush(id: 1, request: 1, push: push, acceptedAt: start).targetDigest }
         #expect(digest(lower) == digest(upper))
         (lower.tokenType, upper.tokenType) = (.firebase, .firebase)
         #expect(digest(lower) != digest(upper))

@@ -16,7 +16,7 @@ struct OutboxTests {
         } after: { store in
             _ = try await store.takeOverOutbox(routes: [], latest: start)
             let due = try await store.duePushes(route: "", at: start, limit: 9)
-            #expect(due == [QueuedPush(id: 1, message: 42, push: push(), acceptedAt: start, attempts: 0)])
+            #expect(due == [QueuedPush(id: 1, request: 42, push: push(), acceptedAt: start, attempts: 0)])
         }
     }
 

@@ -57,7 +57,7 @@ struct CommitTests {
             #expect(outcomes.succeeded.sorted() == (1...100).filter { $0 % 10 != 0 })
             #expect(outcomes.errors.compactMap { $0 as? StoreError } == Array(repeating: .damaged, count: 10))
             let due = try await store.duePushes(route: "", at: start, limit: 200)
-            #expect(Set(due.map(\.message)) == Set(outcomes.succeeded.map(Int64.init)))
+            #expect(Set(due.map(\.request)) == Set(outcomes.succeeded.map(Int64.init)))
         }
     }
 

@@ -93,7 +93,7 @@ struct BatchPlanner: Sendable {
         live.removeAll { $0.notification != nil }
         for index in live.indices where live[index].refusals.shortening == .next { live[index].push.message = [] }
         // Grouped by request, because only devices of the same request share a notification (PROTOCOL.md §10).
-        for (_, pushes) in Dictionary(grouping: live, by: \.message).sorted(by: { $0.key < $1.key }) {
+        for (_, pushes) in Dictionary(grouping: live, by: \.request).sorted(by: { $0.key < $1.key }) {
             for group in GorushGroup.make(from: pushes, format: dataFormat, templates: templates, oneTokenEach: batch == nil) {
                 items.append(item(group, identifier: NotificationID(at: now, using: &random), at: now))
             }
@@ -135,6 +135,6 @@ struct BatchPlanner: Sendable {
     /// Returns an identifier that is the same at every attempt, also after a crash and in every batch, and differs between requests,
     /// servers and chats. It is a digest over the request's row, the acceptance time and the chat.
     static func collapseIdentifier(of push: QueuedPush) -> String {
-        ShortDigest.of(Array("\(push.message) \(push.acceptedAt.nanoseconds) ".utf8) + push.push.chatID)
+        ShortDigest.of(Array("\(push.request) \(push.acceptedAt.nanoseconds) ".utf8) + push.push.chatID)
     }
 }

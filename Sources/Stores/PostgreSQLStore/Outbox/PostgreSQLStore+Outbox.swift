@@ -308,7 +308,7 @@ extension Transaction {
 extension RowCursor {
     /// Reads the columns after the id.
     fileprivate mutating func nextQueuedPush(_ id: Int64, _ sealing: RowSealing) throws -> QueuedPush {
-        let message: Int64 = try next()
+        let request: Int64 = try next()
         let (target, key): (Installation, Digest32) = (try nextInstallation(), try next())
         let (tokenType, apnTopic): (TokenType, String) = (try next(), try next())
         let type: PushNotificationType = try next()
@@ -318,7 +318,7 @@ extension RowCursor {
         let secrets = try sealing.pushSecrets(next(), in: .push(to: target, deduplicationKey: key))
         let registered = try nextTarget(of: target, sealing)
         var queued = QueuedPush(
-            id: id, message: message,
+            id: id, request: request,
             push: AcceptedPush(
                 target: target, deduplicationKey: key, tokenType: tokenType, deviceToken: registered?.token ?? secrets.deviceToken,
                 apnTopic: apnTopic, type: type, chatID: secrets.chatID, message: secrets.message),

@@ -253,7 +253,7 @@ extension RowCursor {
         """
 
     mutating func nextQueuedPush(_ sealing: RowSealing) throws -> QueuedPush {
-        let (id, message): (Int64, Int64) = (try next(), try next())
+        let (id, request): (Int64, Int64) = (try next(), try next())
         let (target, key): (Installation, Digest32) = (try nextInstallation(), try next())
         let (tokenType, apnTopic): (TokenType, String) = (try next(), try next())
         let type: PushNotificationType = try next()
@@ -263,7 +263,7 @@ extension RowCursor {
         let secrets = try sealing.pushSecrets(next(), in: .push(to: target, deduplicationKey: key))
         let registered = try nextTarget(of: target, sealing)
         var queued = QueuedPush(
-            id: id, message: message,
+            id: id, request: request,
             push: AcceptedPush(
                 target: target, deduplicationKey: key, tokenType: tokenType, deviceToken: registered?.token ?? secrets.deviceToken,
                 apnTopic: apnTopic, type: type, chatID: secrets.chatID, message: secrets.message),

@@ -145,7 +145,7 @@ package struct TargetRegistration: Sendable, Equatable {
 package struct QueuedPush: Sendable, Equatable {
     package var id: Int64
     /// The push request's row.
-    package var message: Int64
+    package var request: Int64
     package var push: AcceptedPush
     package var acceptedAt: Timestamp
     package var state: OpenPushState
@@ -165,12 +165,12 @@ package struct QueuedPush: Sendable, Equatable {
     package var refusals: PushRefusals
 
     package init(
-        id: Int64, message: Int64, push: AcceptedPush, acceptedAt: Timestamp, state: OpenPushState = .queued, attempts: Int = 0,
+        id: Int64, request: Int64, push: AcceptedPush, acceptedAt: Timestamp, state: OpenPushState = .queued, attempts: Int = 0,
         notification: GatewayNotification? = nil, registration: TargetRegistration? = nil, isOrphan: Bool = false,
         tokenDeliveries: Deliveries? = nil, suspicion: Suspicion? = nil, refusals: PushRefusals = PushRefusals()
     ) {
         self.id = id
-        self.message = message
+        self.request = request
         self.push = push
         self.acceptedAt = acceptedAt
         self.state = state
