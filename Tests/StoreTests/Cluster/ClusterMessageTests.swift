@@ -53,6 +53,8 @@ import Testing
             #expect(taken.unreplied == [rows[0]])
             #expect(taken.haveMembersChanged)
             #expect(try await cluster.one.undecided(rows).isEmpty)
+            #expect(try await cluster.one.unreplied(rows).isEmpty)
+            #expect(try await cluster.two.unreplied(rows).map(\.id) == [rows[0]])
             await #expect(throws: StoreError.alreadyDecided) { try await cluster.one.decide([rows[1]], as: .silent) }
             try await cluster.two.decide([rows[1]], as: .silent)
 
@@ -142,6 +144,28 @@ import Testing
             try await cluster.one.pass(rows, ofMessage: message)
             #expect(try await cluster.two.takePart().undecided == rows)
             await #expect(throws: StoreError.alreadyDecided) { try await cluster.one.decide(rows, as: .silent) }
+        }
+    }
+
+    @Test func `a segment that another server has taken stays with it`() async throws {
+        try await Cluster.with { cluster in
+            let message = cluster.hashes(of: cluster.two, count: 1)[0]
+            let row = try await cluster.one.record([(cluster.hashes(of: cluster.one, count: 1)[0], envelope())], at: start)
+            let rows = row.compactMap(\.self)
+            #expect(try await cluster.fenceOne().undecided == rows)
+            try await cluster.one.pass(rows, ofMessage: message)
+            #expect(try await cluster.two.takePart().undecided == [])
+            try await cluster.two.decide(rows, as: .silent)
+        }
+    }
+
+    @Test func `a server that starts does not read what another has set aside`() async throws {
+        try await Cluster.with { cluster in
+            let row = try await cluster.one.record([(cluster.hashes(of: cluster.one, count: 1)[0], envelope())], at: start)
+            try await cluster.run("UPDATE message SET envelope = '\\xff'")
+            #expect(try await cluster.one.undecided(row.compactMap(\.self)).isEmpty)
+            #expect(try await cluster.two.unfinishedRows().undecided == [])
+            #expect(try await cluster.one.auditFacts().setAsideCount == 1)
         }
     }
 

@@ -6,6 +6,7 @@ import Store
 import StoreSQL
 import TestSupport
 import Testing
+import Wire
 
 /// Pushes of several servers on one database.
 @Suite(.safetyNet) struct ClusterOutboxTests {
@@ -31,6 +32,23 @@ import Testing
             let facts = try await cluster.two.auditFacts()
             #expect(facts.counts[.uncertain] == 1)
             #expect(Audit(facts).balances)
+        }
+    }
+
+    @Test func `a server that starts leaves the pushes of another as they are`() async throws {
+        try await Cluster.with { cluster in
+            let later = start.advanced(by: .seconds(60))
+            try await cluster.one.enqueue((1...3).map { push($0) })
+            try await cluster.one.lease([1])
+            try await cluster.one.attempt([2], until: later)
+            try await cluster.run("UPDATE push SET secrets = '\\x01ff' WHERE id = 3")
+            #expect(try await cluster.one.duePushes(route: "", at: start, limit: 9).isEmpty)
+            let routes: Set = [RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios")]
+            #expect(try await cluster.two.takeOverOutbox(routes: routes, latest: start) == 0)
+            #expect(try await cluster.one.nextAttempt(route: "") == later)
+            #expect(try await cluster.one.duePushes(route: "", at: later, limit: 9).map(\.id) == [2])
+            let facts = try await cluster.one.auditFacts()
+            #expect(facts.setAsideCount == 1 && facts.counts[.uncertain] == nil && Audit(facts).balances)
         }
     }
 
@@ -102,6 +120,18 @@ import Testing
             #expect(try await dueCounts() == [2, 0])
             _ = try await cluster.two.retryNow(route: "", reasons: [.badDeviceToken], after: 0, at: start)
             #expect(try await dueCounts() == [2, 2])
+        }
+    }
+
+    @Test func `a push waits for an attempt by its own server only`() async throws {
+        try await Cluster.with { cluster in
+            let later = start.advanced(by: .seconds(60))
+            try await cluster.one.enqueue([push()])
+            try await cluster.one.attempt([1], until: later)
+            #expect(try await cluster.one.nextAttempt(route: "") == later)
+            #expect(try await cluster.two.nextAttempt(route: "") == nil)
+            #expect(try await cluster.one.duePushes(route: "", at: later, limit: 9).map(\.push) == [push()])
+            #expect(try await cluster.two.duePushes(route: "", at: later, limit: 9).isEmpty)
         }
     }
 

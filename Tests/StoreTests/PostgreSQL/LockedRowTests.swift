@@ -220,4 +220,20 @@ import Testing
         #expect(try await store.prune(at: late).deadTokenCount == 1)
         await store.close()
     }
+
+    @Test func `a message and a push that another session holds are not pruned, and the others are`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.openPostgreSQL()
+        for number in 1...4 { _ = try await store.record(number) }
+        try await store.decide([1, 2, 3], as: .silent)
+        try await store.enqueue((1...4).map { push($0) })
+        try await store.change([1, 2, 3], to: .finish(.sent))
+        let late = start.advanced(by: .seconds(365 * 86_400))
+        try await withLock(on: "message, push WHERE message.id = 2 AND push.id = 2", in: folder) {
+            let pruned = try await store.prune(at: late)
+            #expect(pruned == Pruned(messageCount: 2, pushCount: 2))
+        }
+        #expect(try await store.prune(at: late) == Pruned(messageCount: 1, pushCount: 1))
+        await store.close()
+    }
 }
