@@ -115,6 +115,15 @@ struct DeciderTests {
         #expect(answer.info.map(\.version) == [2])
     }
 
+    @Test func `a message that finds a locked row waits with the others about its installations`() {
+        let phone = Installation(keyHash: keyHash, installationID: "phone")
+        let tablet = Installation(keyHash: keyHash, installationID: "tablet")
+        #expect(registration(1, version: 1).subjects == [.message(1), .installation(phone)])
+        #expect(
+            push(2, installations: ["tablet", "phone"]).subjects == [.message(2), .installation(tablet), .installation(phone)])
+        #expect(message(3, .query([keyHash])).subjects == [.message(3)])
+    }
+
     @Test func `a repeated request in the same batch gets the same response and no second push`() {
         let both = [registration(1, version: 1), push(2), push(2)]
         let (batch, outcomes) = decide(both)

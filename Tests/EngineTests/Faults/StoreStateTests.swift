@@ -155,6 +155,15 @@ import Testing
         #expect(failureCount == 1 && !state.isAway)
     }
 
+    @Test func `a message that failed before the store was away waits, however long`() {
+        var state = StoreState()
+        _ = state.failed(StoreError.damaged)
+        let failures = state.failures(nil, triedAt: .zero)
+        _ = state.failed(StoreError.unreachable(""))
+        let verdicts = [Duration.zero, .seconds(2), .seconds(3_600)].map { state.verdict(on: failures, at: $0) }
+        #expect(verdicts.allSatisfy { $0 == .wait })
+    }
+
     @Test func `a row that another session holds says nothing about the store`() {
         var state = StoreState()
         _ = state.failed(StoreError.rowLocked(by: nil))
