@@ -1,4 +1,5 @@
 import Bytes
+import PushProtocol
 import Store
 import Tasks
 import TestSupport
@@ -29,14 +30,16 @@ import Testing
                 _ = try await store.update(update, at: World.start)
             }
 
+            let failure = Failure(kind: .transient, reason: .serviceUnavailable, words: "come back later")
             let attempts: [PushAttempt] = [
                 .init(push: due[0], outcome: .sent, at: World.start),
-                .init(push: due[1], outcome: .failed(Failure(kind: .transient, reason: .serviceUnavailable)), at: World.start),
+                .init(push: due[1], outcome: .failed(failure), at: World.start),
             ]
             let recorded = try await store.recordOutcomes(attempts, leasing: plan(Array(due[2...])), in: context, jitter: { 0 })
             #expect(recorded.isLeased == !hasEnded)
             let retry = PushDecision.Disposition.retry(after: BackOff.push.delay(afterFailures: 1, jitter: 0), isUnknown: false)
             #expect(recorded.decisions.map(\.disposition) == [.finish(.sent), retry])
+            #expect(try await store.progress(ofPush: due[1].push.deduplicationKey)?.words == failure.words)
             #expect(try await store.auditFacts().rowCounts[.sent] == 1)
             #expect(try await world.count("attempts = 1 AND state = \(OpenPushState.queued.rawValue)") == 1)
             #expect(try await world.count("state = \(OpenPushState.leased.rawValue)") == (hasEnded ? 0 : 2))

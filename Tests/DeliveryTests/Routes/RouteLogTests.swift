@@ -57,4 +57,15 @@ import Testing
         told.handle(answered(.healthy, [attempt(1, .sent)]), at: 700)
         if RouteStatus(told.route, at: .seconds(700)).conditions.isEmpty { #expect(told.lines.last == .deliveredAgain) }
     }
+
+    @Test func `an issue that ends while no push waits is told to have ended at the next delivery`() {
+        var told = Told(route: retrying())
+        told.handle(.nothingDue(until: nil), at: 4)
+        #expect(told.lines == [.notDelivered(reason: "gone")])
+        told.handle(.probed(.silent), at: 40)
+        #expect(RouteStatus(told.route, at: .seconds(40)).conditions.isEmpty)
+        #expect(told.lines == [.notDelivered(reason: "gone")])
+        told.handle(answered(.healthy, [attempt(1, .sent)]), at: 700)
+        #expect(told.lines == [.notDelivered(reason: "gone"), .deliveredAgain])
+    }
 }
