@@ -23,4 +23,11 @@ struct KnownDevicesTests {
             learnedAt: Timestamp(nanoseconds: 0), after: nil)
         #expect(known.devices == [device("phone", version: 2), device("tablet", version: 1)])
     }
+
+    @Test func `what was learnt later than now is looked up again, because a clock was wrong`() {
+        let known = KnownDevices(
+            [device("phone", version: 1)], lastActiveFirst: [], learnedAt: Timestamp(nanoseconds: 1), after: nil)
+        #expect(known.isFresh(at: Timestamp(nanoseconds: 1)) && !known.mayBeRefreshed(at: Timestamp(nanoseconds: 1)))
+        #expect(!known.isFresh(at: Timestamp(nanoseconds: 0)) && known.mayBeRefreshed(at: Timestamp(nanoseconds: 0)))
+    }
 }

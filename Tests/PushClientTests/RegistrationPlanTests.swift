@@ -22,6 +22,11 @@ struct RegistrationPlanTests {
     /// Orders a registration, and seals its request.
     private mutating func order(_ device: Device) throws -> SealedRegistration {
         plan.register(device, with: [server], using: &random)
+        return try request()
+    }
+
+    /// Seals the next request.
+    private mutating func request() throws -> SealedRegistration {
         let noted = try plan.noteRequest(to: server, of: alice, through: network.node, using: &random)
         guard case .sealed(_, let sealed)? = noted else { throw Unsealed() }
         return sealed
@@ -55,6 +60,17 @@ struct RegistrationPlanTests {
         plan.register(device, with: [server], using: &random)
         #expect(answer(request, error: error) != nil)
         #expect(plan.due(at: network.node.now) == [])
+    }
+
+    @Test mutating func `each device is tried with four versions`() throws {
+        for number in 1...2 {
+            var device = device
+            device.deviceToken = "token \(number)"
+            var events = [answer(try order(device), error: 2)]
+            for _ in 2...4 { events.append(answer(try request(), error: 2)) }
+            #expect(events.map { $0 != nil } == [false, false, false, true])
+            #expect(plan.due(at: network.node.now) == [])
+        }
     }
 
     @Test mutating func `a clock that was set back delays a retry by no more than the longest delay`() throws {
