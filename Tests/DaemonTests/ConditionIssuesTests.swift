@@ -2,6 +2,7 @@ import Bytes
 import Store
 import Testing
 
+@testable import Delivery
 @testable import Observation
 
 /// The reasons why a server is not ready: one for each cause.
@@ -38,6 +39,21 @@ import Testing
         let issues = Condition.issues(
             node: [recording], store: ["the store could not be written"], cluster: Cluster(lease: .zero), routes: [outbox])
         #expect(issues == [.store("the store could not be written")])
+    }
+
+    @Test func `routes with the same issue of the same gorush have one, which names them`() {
+        func report(_ name: String, _ url: String) -> RouteReport {
+            let state = RouteState(
+                route: .init(name: name, pushes: .platform(.ios)), configuration: DeliveryConfiguration(endpoint: .init(url: url)),
+                routesOfEndpoint: 1)
+            return RouteReport(state, name: name, platform: .ios, gorushURL: url, at: .zero)
+        }
+        let issues = Condition.issues(of: [report("a", "http://one"), report("b", "http://two"), report("c", "http://one")])
+        #expect(
+            issues == [
+                .gorush("delivery a, c: gorush has not responded yet (http://one)"),
+                .gorush("delivery b: gorush has not responded yet (http://two)"),
+            ])
     }
 
     @Test func `issues with other causes stay beside that of the database`() {

@@ -10,15 +10,15 @@ import Testing
     private mutating func observe(_ size: Int?, at now: Duration) -> Bool { watch.observe(size, at: now) }
 
     @Test mutating func `a log over 256 MiB is reported immediately`() {
-        #expect(!observe(WALWatch.largestByteCount, at: .zero))
-        #expect(observe(WALWatch.largestByteCount + 1, at: .zero))
+        #expect(!observe(256 << 20, at: .zero))
+        #expect(observe(256 << 20 | 1, at: .zero))
     }
 
     @Test mutating func `a log that has not started again for an hour is reported`() {
-        let size = WALWatch.usualByteCount + 1
+        let size = 64 << 20 | 1
         #expect(!observe(size, at: .seconds(10)))
-        #expect(!observe(size, at: .seconds(10) + WALWatch.longestAge))
-        #expect(observe(size, at: .seconds(11) + WALWatch.longestAge))
+        #expect(!observe(size, at: .seconds(3_610)))
+        #expect(observe(size, at: .seconds(3_611)))
     }
 
     @Test(arguments: [nil, 0, WALWatch.usualByteCount])

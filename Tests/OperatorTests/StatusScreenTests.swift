@@ -63,6 +63,14 @@ struct StatusScreenTests {
         #expect(text(snapshot, width: 80).contains("newest backup 5 h ago"))
     }
 
+    @Test(
+        arguments: [
+            (nil, "unknown"), (0, "0"), (-999, "-999"), (1_000, "1 000"), (.min, "-9 223 372 036 854 775 808"),
+        ] as [(Int?, String)])
+    func `any number that a server sends has a text`(value: Int?, text: String) {
+        #expect(StatusText.count(value) == text.replacing(" ", with: "\u{202F}"))
+    }
+
     @Test func `a server that is well at 80 columns`() {
         #expect(
             text(Self.well, width: 80) == """

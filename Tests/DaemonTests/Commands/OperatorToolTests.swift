@@ -335,6 +335,23 @@ struct OperatorToolTests {
         #expect(try Data(contentsOf: URL(filePath: other.path("push.sqlite"))).isEmpty)
     }
 
+    @Test(arguments: [
+        "VIEW v AS SELECT 1", "TRIGGER v AFTER DELETE ON message BEGIN SELECT 1; END", "TABLE t (a INTEGER, v AS (a + 1))",
+    ])
+    func `a backup with SQL that a reader would run is not restored`(object: String) async throws {
+        let folder = try TemporaryFolder()
+        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+        let backup = try DatabaseQueue(path: folder.path("push.sqlite"))
+        try await backup.write { try $0.execute(sql: "CREATE \(object)") }
+        try backup.close()
+        let ended = try await ChildProcess.run(
+            "pushctl", ["restore", folder.path("push.sqlite"), "--database", folder.path("new.sqlite")],
+            environment: ["PUSHSERVER_IDENTITY_KEY_FILE": folder.path("identity.key")])
+        #expect(ended.exitCode == 78 && ended.error.contains(" v, and no database of pushserver has one"), "\(ended.error)")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path(""))
+        #expect(!files.contains { $0.hasPrefix("new.sqlite") }, "\(files)")
+    }
+
     @Test func `the doctor reads from the admin endpoints whether accepted pushes are delivered`() async throws {
         try await withServerWorld(gorush: .init(isProduction: false)) { world async throws in
             let key = world.server.addresses.publicKey

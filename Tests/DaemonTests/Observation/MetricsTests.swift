@@ -55,6 +55,12 @@ import Testing
         }
     }
 
+    @Test func `a bucket of a histogram contains its bound`() {
+        let histogram = PrometheusHistogram(labels: PrometheusLabels([]), bounds: [1, 2])
+        for value in [0.5, 1, 1.5, 2, 2.5] { histogram.record(value) }
+        #expect(histogram.counts == [2, 2, 1])
+    }
+
     @Test(arguments: TestDatabase.allCases)
     func `one push is counted and timed from its request to gorush's response`(database: TestDatabase) async throws {
         try await withStubGorush { gorush in

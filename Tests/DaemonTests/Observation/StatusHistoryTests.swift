@@ -38,6 +38,14 @@ struct StatusHistoryTests {
         #expect(history.values.hour.count == 60 && history.values.day.count == 144)
     }
 
+    @Test func `a history begins anew when the clock is set back`() {
+        var history = StatusHistory()
+        for minute in 100..<120 { history.record(minute, minute: minute) }
+        history.record(7, minute: 50)
+        history.record(8, minute: 51)
+        #expect(history.values == .init(hour: [7, 8], day: [7]))
+    }
+
     @Test func `a percentile is the bound of its bucket`() {
         let bounds = [0.001, 0.0025, 1, 3, 10]
         #expect(ReplyTimes(bounds: bounds, counts: [0, 0, 0, 0, 0, 0]).summary.p50Milliseconds == nil)

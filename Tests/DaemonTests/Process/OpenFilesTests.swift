@@ -1,4 +1,6 @@
+import Delivery
 import Foundation
+import Settings
 import TestServers
 import TestSupport
 import Testing
@@ -21,6 +23,17 @@ import Testing
         let budget = ConnectionBudget(
             openFileLimit: limit, deliveryConnectionCount: gorush, relayCount: relays, hasGateways: hasGateways)
         #expect(budget.admin == admin && budget.relay == relay && (budget.gateways == gateways || !hasGateways))
+    }
+
+    @Test(arguments: [("{}", 2), ("{ a: { apnTopics: [b] } }", 3), ("{ a: { platform: ios } }", 2)])
+    func `the connections of all routes to gorush are left, of default routes too`(routes: String, count: Int) throws {
+        let yaml = "gorush: { url: 'http://gorush', routes: \(routes) }"
+        let settings = try Settings(SettingsSource(yaml: yaml, environment: [:], flags: [:]), environment: [:])
+        let delivery = try #require(settings.delivery)
+        let expected = ConnectionBudget(
+            openFileLimit: 2_048, deliveryConnectionCount: count * (delivery.maximumRequestsInFlight + 1),
+            relayCount: settings.relayAddresses.count, hasGateways: false)
+        #expect(settings.connectionBudget(openFileLimit: 2_048) == expected)
     }
 
     @Test(

@@ -182,6 +182,15 @@ struct SettingsTests {
         #expect(result.error.contains(problem.replacing("FILE", with: folder.path("headers"))), "\(result.error)")
     }
 
+    @Test(arguments: ["", "\n", "one\ntwo\n"])
+    func `the file of a secret has one line`(content: String) async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(content, to: "password", mode: 0o600)
+        let result = try await checkConfig("--set", "storage.passwordFile=\(folder.path("password"))")
+        #expect(result.exitCode == 78)
+        #expect(result.error.contains("storage.passwordFile: expected one line with a text in the file"), "\(result.error)")
+    }
+
     @Test(arguments: [[:], ["HOME": "home"], ["STATE_DIRECTORY": "state"]] as [[String: String]])
     func `default paths are absolute in every environment`(environment: [String: String]) throws {
         let settings = try Settings(SettingsSource(yaml: nil, environment: environment, flags: [:]), environment: environment)
