@@ -33,6 +33,17 @@ struct AddressTests {
         #expect(IPAddress(text) == nil)
     }
 
+    @Test func `the client is the last that a trusted proxy names`() throws {
+        let (proxy, client) = (try #require(IPAddress("10.0.0.1")), try #require(IPAddress("1.1.1.1")))
+        let address = ClientAddress(trustedProxies: [proxy])
+        for forwarded in [["1.1.1.1"], ["2.2.2.2, 1.1.1.1"], ["2.2.2.2", "3.3.3.3,1.1.1.1 "]] {
+            #expect(address.resolve(peer: proxy, forwarded: forwarded) == (client, false))
+            #expect(address.resolve(peer: client, forwarded: forwarded) == (client, true))
+        }
+        #expect(address.resolve(peer: proxy, forwarded: []) == (proxy, false))
+        #expect(address.resolve(peer: proxy, forwarded: ["1.1.1.1, unknown"]) == (proxy, false))
+    }
+
     @Test func `IPv4 within IPv6 is IPv4`() {
         #expect(IPAddress("::ffff:1.2.3.4") == IPAddress("1.2.3.4"))
     }

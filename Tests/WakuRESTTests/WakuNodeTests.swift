@@ -80,6 +80,7 @@ struct WakuNodeTests {
         let node = WakuNode(url: server.url, client: HTTPClient(), commandTimeout: TestNode.patience, readTimeout: TestNode.patience)
         await #expect(throws: NodeError.refused(status: 500, text: PeerText(text).description)) { try await node.health() }
         #expect(PeerText(text).description.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+        #expect(PeerText(text).description.count == PeerText.maximumCharacterCount + 1 && PeerText(text).description.hasSuffix("x…"))
         server.stop()
     }
 
