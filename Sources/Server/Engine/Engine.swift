@@ -273,7 +273,7 @@ package final class Engine: Service, EnvelopeReceiver {
     /// The warning about messages that wait for rows which another database session holds, or nil if there are none.
     package var lockWarning: String? {
         let count = commitStage.blockedCount
-        return count > 0 ? "\(count) messages wait for rows of the database that another session holds" : nil
+        return count > 0 ? "messages wait for rows of the database that another session holds: \(count)" : nil
     }
 
     /// The warning about clients whose messages the server cannot read, or nil if there are none.
