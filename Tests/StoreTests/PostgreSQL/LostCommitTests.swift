@@ -47,7 +47,13 @@ import Testing
         try await Self.wait(for: "pg_locks WHERE relation = 'last_write'::regclass AND granted", in: postgres)
 
         gate.hold(at: "COMMIT", passes: true)
-        let write = Task { try await store.write { try $0.number(marking: "kept") } }
+        let write = Task {
+            try await store.write { transaction in
+                // It waits as long as the steps below take.
+                transaction.database.add(Command("SET LOCAL lock_timeout = 0"))
+                return try transaction.number(marking: "kept")
+            }
+        }
         await gate.waitForHeld()
         try await Self.wait(for: "pg_locks WHERE NOT granted", in: postgres)
         gate.breakHeld()
