@@ -68,7 +68,7 @@ struct CommandTests {
     {
         let result = try await ChildProcess.run(program, ["--version"])
         #expect(result.exitCode == 0)
-        #expect(result.output.wholeMatch(of: /0\.1\.0 \(commit \S+, Swift \S+\)/) != nil, "\(result.output)")
+        #expect(result.output.wholeMatch(of: /\d+\.\d+\.\d+ \(commit \S+, Swift \S+\)/) != nil, "\(result.output)")
     }
 
     @Test(arguments: [
