@@ -1,12 +1,14 @@
 import Bytes
 import Envelope
-import PostgreSQLStore
 import PushProtocol
+import StatusCrypto
 import Store
 import StoreSQL
 import TestSupport
 import Testing
 import Wire
+
+@testable import PostgreSQLStore
 
 /// Pushes of several servers on one database.
 @Suite(.safetyNet) struct ClusterOutboxTests {
@@ -49,6 +51,59 @@ import Wire
             #expect(try await cluster.one.duePushes(route: "", at: later, limit: 9).map(\.id) == [2])
             let facts = try await cluster.one.auditFacts()
             #expect(facts.setAsideCount == 1 && facts.counts[.uncertain] == nil && Audit(facts).balances)
+        }
+    }
+
+    @Test func `a server that stops fences itself, and no other`() async throws {
+        try await Cluster.with { cluster in
+            await cluster.one.close()
+            #expect(try await cluster.two.members().map(\.state) == [.fenced, .alive])
+            try await cluster.two.enqueue([push()])
+            #expect(try await cluster.two.duePushes(route: "", at: start, limit: 9).count == 1)
+        }
+    }
+
+    @Test func `a first delivery proves the device for the pushes of every server`() async throws {
+        try await Cluster.with { cluster in
+            let phone = installation(1)
+            try await cluster.one.apply(at: start) { $0.register(registration(phone), topics: topics) }
+            for (store, numbers) in [(cluster.one, 1...1), (cluster.two, 2...3)] {
+                try await store.enqueue(
+                    numbers.map { number in
+                        var push = push(number)
+                        (push.target, push.apnTopic) = (phone, "im.status.ethereum")
+                        return push
+                    })
+            }
+            var update = OutboxUpdate()
+            update.tokens = try await cluster.one.duePushes(route: "", at: start, limit: 9).compactMap {
+                $0.registration.map { .delivered($0) }
+            }
+            _ = try await cluster.one.update(update, at: start)
+            let provenCount = try await cluster.one.read {
+                try $0.count("SELECT count(*) FROM push WHERE trust = \(PushTrust.proven.rawValue)")
+            }
+            #expect(provenCount == 3)
+            #expect(try await cluster.two.duePushes(route: "", at: start, limit: 9).map(\.id) == [2, 3])
+        }
+    }
+
+    @Test func `forgetting a key withdraws the pushes of every server`() async throws {
+        try await Cluster.with { cluster in
+            let key = try PrivateKey(FixedBytes(repeating: 1)).publicKey
+            for (store, numbers) in [(cluster.one, 1...2), (cluster.two, 3...4)] {
+                try await store.enqueue(
+                    numbers.map { number in
+                        var push = push(number)
+                        if number % 2 == 0 { push.target = Installation(keyHash: key.hash, installationID: "phone") }
+                        return push
+                    })
+            }
+            #expect(try await cluster.one.forget(key, at: start).pushCount == 2)
+            #expect(try await cluster.one.queuedPushCount() == 2)
+            #expect(try await cluster.one.duePushes(route: "", at: start, limit: 9).map(\.id) == [1])
+            #expect(try await cluster.two.duePushes(route: "", at: start, limit: 9).map(\.id) == [3])
+            #expect(Audit(try await cluster.two.auditFacts()).balances)
         }
     }
 
