@@ -78,15 +78,16 @@ import Wire
     }
 
     @Test(arguments: [
-        (MessageType.pushNotificationRegistrationResponse, 100),
-        (.pushNotificationQueryResponse, ProtocolLimits.maximumShortReplyByteCount + 1),
+        (MessageType.pushNotificationRegistrationResponse, 100, false), (.pushNotificationResponse, 100, true),
+        (.pushNotificationQueryResponse, ProtocolLimits.maximumShortReplyByteCount, true),
+        (.pushNotificationQueryResponse, ProtocolLimits.maximumShortReplyByteCount + 1, false),
     ])
-    mutating func `replies to registrations and long replies have no echo`(type: MessageType, byteCount: Int) {
+    mutating func `replies to registrations and long replies have no echo`(type: MessageType, byteCount: Int, hasEcho: Bool) {
         var reply = reply(1, byteCount: byteCount)
         reply.type = type
         _ = queue.add([reply])
         #expect(publishAll() == [1])
-        #expect(queue.nextTime == nil)
+        #expect(queue.nextTime == (hasEcho ? EchoQueue.delays[0] : nil))
     }
 
     @Test mutating func `paused echoes do not delay replies`() {

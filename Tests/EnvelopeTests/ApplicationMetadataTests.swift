@@ -73,16 +73,24 @@ import Wire
         }
     }
 
-    @Test("A signature of the wrong size or with V out of range is invalid", arguments: [64, 66, 65])
-    func badSignature(byteCount: Int) {
-        var message = ApplicationMetadataMessage()
-        message.signature = [UInt8](repeating: 27, count: byteCount)
-        message.payload = [1]
-        #expect(throws: ApplicationMetadata.OpenError.unsigned) { try ApplicationMetadata.open(message.encoded()) }
+    @Test("A signature of the wrong size or with V out of range is invalid")
+    func badSignature() throws {
+        let wrapped = try #require(try File.load().wraps.first).wrapped.bytes
+        var message = try ApplicationMetadataMessage.decode(wrapped)
+        let signature = message.signature
+        #expect(try ApplicationMetadata.open(message.encoded()).payload == message.payload)
+        let withoutV = Array(signature.dropLast())
+        for invalid in [withoutV, signature + [0], withoutV + [2], withoutV + [27]] {
+            message.signature = invalid
+            #expect(throws: ApplicationMetadata.OpenError.unsigned) { try ApplicationMetadata.open(message.encoded()) }
+        }
     }
 
     @Test("Bytes that are not protobuf are malformed")
-    func malformed() {
-        #expect(throws: ApplicationMetadata.OpenError.self) { try ApplicationMetadata.open([0x0A, 0xFF]) }
+    func malformed() throws {
+        let wrapped = try #require(try File.load().wraps.first).wrapped.bytes
+        _ = try ApplicationMetadata.open(wrapped)
+        let error = #expect(throws: ApplicationMetadata.OpenError.self) { try ApplicationMetadata.open(wrapped + [0xFF]) }
+        #expect(error != .unsigned)
     }
 }

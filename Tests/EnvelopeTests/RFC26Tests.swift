@@ -108,12 +108,15 @@ import Testing
     }
 
     @Test("Data of 16 MiB is refused")
-    func tooLong() {
+    func tooLong() throws {
         var random = SplitMix64(seed: 1)
         let key = SymmetricKey(random.fixedBytes())
         #expect(throws: RFC26.DataTooLong.self) {
             try RFC26.sealSymmetric([UInt8](repeating: 0, count: 1 << 24), key: key, signer: nil, using: &random)
         }
+        let longest = [UInt8](repeating: 0, count: 1 << 24 - 1)
+        let sealed = try RFC26.sealSymmetric(longest, key: key, signer: nil, using: &random)
+        #expect(sealed.count > longest.count)
     }
 
     @Test("Another key opens no payload")
@@ -125,6 +128,8 @@ import Testing
         let symmetric = try RFC26.sealSymmetric([1], key: key, signer: nil, using: &random)
         let otherKey = SymmetricKey(random.fixedBytes())
         let other = PrivateKey.generate(using: &random)
+        #expect(try RFC26.openAsymmetric(asymmetric, with: recipient).data == [1])
+        #expect(try RFC26.openSymmetric(symmetric, with: key).data == [1])
         #expect(throws: RFC26.OpenError.undecryptable) { try RFC26.openAsymmetric(asymmetric, with: other) }
         #expect(throws: RFC26.OpenError.undecryptable) { try RFC26.openSymmetric(symmetric, with: otherKey) }
     }
@@ -136,6 +141,8 @@ import Testing
         let key = SymmetricKey(random.fixedBytes())
         let asymmetric = try RFC26.sealAsymmetric([1, 2, 3], to: recipient.publicKey, signer: recipient, using: &random)
         let symmetric = try RFC26.sealSymmetric([1, 2, 3], key: key, signer: recipient, using: &random)
+        #expect(try RFC26.openAsymmetric(asymmetric, with: recipient).data == [1, 2, 3])
+        #expect(try RFC26.openSymmetric(symmetric, with: key).data == [1, 2, 3])
         for count in asymmetric.indices {
             #expect(throws: RFC26.OpenError.undecryptable) { try RFC26.openAsymmetric(Array(asymmetric.prefix(count)), with: recipient) }
         }

@@ -60,6 +60,36 @@ import Wire
         #expect(assembler.setCount == min(1, hostile.held.count))
     }
 
+    /// Each segment differs from one of ``cases`` in one thing.
+    @Test func `A segment at a limit that agrees with the held ones is kept`() {
+        let kept: [(name: String, held: [SegmentMessage], added: SegmentMessage)] = [
+            ("hash of 32 bytes", [], .parity(0, of: 1)),
+            ("last index", [], .data(1, of: 2)),
+            ("last parity index", [], .parity(27, of: 28)),
+            ("1,024 segments", [], .data(0, of: 1_024)),
+            ("a whole of less than 8 MiB", [], .data(0, of: 9, payload: .zeros(1 << 20 - 1))),
+            ("8 times a parity segment of 8 MiB", [], .parity(0, of: 8, payload: .zeros(1 << 17))),
+            ("a last segment with a possible count", [], .data(7, of: 8, payload: .zeros(1 << 20))),
+            ("the same count and size", [.data(0, of: 3)], .data(1, of: 3)),
+            ("the same parity count", [.parity(0, of: 2)], .parity(1, of: 2)),
+            ("parity in the smallest set with parity", [.data(0, of: 8)], .parity(0, of: 1)),
+            ("enough parity", [.data(0, of: 16)], .parity(0, of: 2)),
+            ("data that fits the parity", [.parity(0, of: 2)], .data(0, of: 16)),
+            ("parity up to 256", [.parity(0, of: 28)], .data(0, of: 228)),
+            ("the last one of the same size", [.data(0, of: 3)], .data(2, of: 3)),
+            ("as long as the last", [.data(2, of: 3)], .data(1, of: 3)),
+            ("a size at which the whole is not too long", [.data(99, of: 100)], .data(0, of: 100, payload: .zeros(1 << 16))),
+        ]
+        for (name, held, added) in kept {
+            var assembler = SegmentAssembler()
+            for message in held { _ = assembler.add(message, id: 1) }
+            let byteCount = assembler.byteCount
+            let result = assembler.add(added, id: 77)
+            #expect(result == .incomplete(evicted: []), "\(name)")
+            #expect(assembler.byteCount > byteCount, "\(name)")
+        }
+    }
+
     @Test func `After a contradiction the set can still be completed`() {
         var random = SplitMix64(seed: 1)
         let message = random.message(20)

@@ -17,6 +17,12 @@ struct FieldsTests {
         #expect(FormFields.read(Array(form.utf8)) == nil)
     }
 
+    /// Each differs from a broken one in one thing.
+    @Test(arguments: ["a=%40", "%40=1", "a=%C3%BF", String(repeating: "a&", count: 100)])
+    func `a form that is not broken is accepted`(form: String) {
+        #expect(FormFields.read(Array(form.utf8)) != nil)
+    }
+
     @Test func `a JSON object keeps its plain values`() throws {
         let text = #"{"a":"x\/\u00e9","b":-1.5e3,"c":true,"d":null,"e":{"a":[1,{}]},"f":[]}"#
         let fields = try #require(JSONFields(Array(text.utf8)))
@@ -26,9 +32,19 @@ struct FieldsTests {
     @Test(arguments: [
         "", "[]", "7", "null", "{", #"{"a":1}x"#, #"{"a":01x}"#, #"{"a":nan}"#, #"{"a":0x1}"#, #"{"a":1,"a":2}"#,
         #"{"a":\#(String(repeating: "[", count: 100_000))"#,
+        #"{"a":\#(String(repeating: "[", count: 32) + String(repeating: "]", count: 32))}"#,
     ])
     func `any other JSON is rejected`(text: String) {
         #expect(JSONFields(Array(text.utf8)) == nil)
+    }
+
+    /// Each differs from a rejected one in one thing.
+    @Test(arguments: [
+        "{}", #"{"a":1}"#, #"{"a":1,"b":2}"#,
+        #"{"a":\#(String(repeating: "[", count: 31) + String(repeating: "]", count: 31))}"#,
+    ])
+    func `a JSON object is accepted`(text: String) {
+        #expect(JSONFields(Array(text.utf8)) != nil)
     }
 
     @Test func `a limiter forgets addresses before it fills the memory`() throws {

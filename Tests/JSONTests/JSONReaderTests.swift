@@ -47,10 +47,12 @@ import Testing
         #expect(throws: JSONError.self) { try string(text) }
     }
 
-    @Test func `rejects text that is not UTF-8`() {
-        #expect(throws: JSONError.self) {
-            try JSONReader.read([0x22, 0xFF, 0x22]) { reader throws(JSONError) in try reader.readString() }
+    @Test func `rejects text that is not UTF-8`() throws {
+        func read(_ byte: UInt8) throws(JSONError) -> String {
+            try JSONReader.read([0x22, byte, 0x22]) { reader throws(JSONError) in try reader.readString() }
         }
+        #expect(throws: JSONError.self) { try read(0xFF) }
+        #expect(try read(0x7F) == "\u{7F}")
     }
 
     @Test(arguments: ["{}", "[]", #" { "a" : [ 1 , -2.5e3 , true , null ] , "b" : { } } "#, "false", "1.5"])
@@ -69,7 +71,9 @@ import Testing
 
     @Test func `limits the depth of nesting`() throws {
         let limit = JSONReader.maximumDepth
-        try skip(String(repeating: "[", count: limit) + String(repeating: "]", count: limit))
+        func text(_ depth: Int) -> String { String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
+        try skip(text(limit))
+        #expect(throws: JSONError.self) { try skip(text(limit + 1)) }
         #expect(throws: JSONError.self) { try skip(String(repeating: "[", count: 1_000_000)) }
     }
 
@@ -80,6 +84,9 @@ import Testing
         #expect(throws: JSONError.self) { try skip(text(JSONReader.maximumValueCount + 1)) }
         let half = text(JSONReader.maximumValueCount / 2)
         #expect(throws: JSONError.self) { try skip("[\(half),\(half)]") }
+        // The two halves are values too.
+        let less = text(JSONReader.maximumValueCount / 2 - 1)
+        try skip("[\(less),\(less)]")
     }
 
     @Test func `members count as values`() throws {
@@ -104,10 +111,13 @@ import Testing
 
     @Test func `decodes what the reader accepts, and nothing that is too deep, too many or ambiguous`() throws {
         #expect(try JSON.decode([String: [Int]].self, from: Array(#"{"a":[1,2]}"#.utf8)) == ["a": [1, 2]])
-        let many = "[" + Array(repeating: "{}", count: JSONReader.maximumValueCount + 1).joined(separator: ",") + "]"
-        let deep = String(repeating: "[", count: 33) + String(repeating: "]", count: 33)
+        func many(_ count: Int) -> String { "[" + Array(repeating: "{}", count: count).joined(separator: ",") + "]" }
+        func deep(_ depth: Int) -> String { String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
         struct Anything: Decodable {}
-        for text in [many, deep, #"{"a":1,"a":2}"#, "{", "1 2"] {
+        for text in [many(JSONReader.maximumValueCount), deep(32), #"{"a":1,"b":2}"#, "{}", "1"] {
+            _ = try JSON.decode(Anything.self, from: Array(text.utf8))
+        }
+        for text in [many(JSONReader.maximumValueCount + 1), deep(33), #"{"a":1,"a":2}"#, "{", "1 2"] {
             #expect(throws: JSONError.self, "\(text.prefix(20))") { try JSON.decode(Anything.self, from: Array(text.utf8)) }
         }
         #expect(throws: DecodingError.self) { try JSON.decode(Int.self, from: Array("[]".utf8)) }

@@ -26,9 +26,13 @@ struct NoticesTests {
             #expect(try await world.client.send(.post, "/notify", "{}").status == 401)
             #expect(try await world.client.send(.get, "/notify").status == 405)
             #expect(try await world.notify(#"{"uid":"alice","delete":[1.5],"app":"x"}"#) == 400)
-            #expect(try await world.notify(String(repeating: " ", count: (64 << 10) + 1)) == 413)
             // The origin knows no such user.
-            #expect(try await world.notify(#"{"uid":"alice","delete":"all"}"#) == 202)
+            #expect(try await world.notify(#"{"uid":"alice","delete":[1],"app":"x"}"#) == 202)
+            let notice = #"{"uid":"alice","delete":"all"}"#
+            #expect(try await world.notify(notice) == 202)
+            let longest = notice + String(repeating: " ", count: (64 << 10) - notice.utf8.count)
+            #expect(try await world.notify(longest) == 202)
+            #expect(try await world.notify(longest + " ") == 413)
             #expect(try await world.store.waitingProxies().isEmpty)
         }
     }
@@ -137,12 +141,17 @@ struct NoticesTests {
         let log = LogLines()
         try await withOrigin(logger: log.logger) { world async throws in
             _ = try await world.register("alice_talk_ios")
-            let id = String(repeating: "i", count: 200)
-            let notice = #"{"uid":"alice","notification":{"nid":1,"app":"spreed","subject":"Hello","type":"chat","id":"\#(id)"}}"#
-            #expect(try await world.notify(notice) == 202)
+            func notify(idByteCount: Int) async throws -> Int {
+                let id = String(repeating: "i", count: idByteCount)
+                return try await world.notify(
+                    #"{"uid":"alice","notification":{"nid":1,"app":"spreed","subject":"Hello","type":"chat","id":"\#(id)"}}"#)
+            }
+            #expect(try await notify(idByteCount: 200) == 202)
             #expect(log.all.contains { $0.hasPrefix("warning") && $0.contains("too long") })
             #expect(try await world.store.waitingProxies().isEmpty)
             #expect(try await world.store.originDevices(of: "alice").count == 1)
+            #expect(try await notify(idByteCount: 100) == 202)
+            #expect(await world.proxy.requests.wait(for: 1)[0].count == 1)
         }
     }
 

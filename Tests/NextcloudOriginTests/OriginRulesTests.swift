@@ -178,6 +178,8 @@ struct OriginRulesTests {
             ("https://push.example.com", "https://push.example.com"), ("https://push.example.com//", "https://push.example.com"),
             ("https://Push.Example.com:8443/a/b/", "https://Push.Example.com:8443/a/b"), ("https://1.1.1.1/", "https://1.1.1.1"),
             ("https://[2606:4700::1111]/", "https://[2606:4700::1111]"), ("https://a.b." + String(repeating: "c", count: 245), nil),
+            ("https://push.example.com:65535/", "https://push.example.com:65535"),
+            ("https://push-1.example.com/", "https://push-1.example.com"),
             ("http://push.example.com/", nil), ("HTTPS://push.example.com/", nil), ("ftp://push.example.com/", nil),
             ("push.example.com", nil),
             ("https://", nil), ("https:///x", nil), ("https://user@push.example.com/", nil), ("https://push.example.com/?x", nil),
@@ -187,6 +189,12 @@ struct OriginRulesTests {
         ] as [(String, String?)])
     func `a proxy has an https URL`(text: String, proxy: String?) {
         #expect(ProxyURL(text, allowsLocal: false)?.text == proxy)
+    }
+
+    @Test func `the URL of a proxy has at most 256 bytes`() {
+        let longest = "https://push.example.com/" + String(repeating: "c", count: 231)
+        #expect(ProxyURL(longest, allowsLocal: false)?.text == longest)
+        #expect(ProxyURL(longest + "c", allowsLocal: false) == nil)
     }
 
     @Test(arguments: [
@@ -244,6 +252,16 @@ struct OriginRulesTests {
     ])
     func `an ambiguous or malformed notice is rejected`(body: String) {
         #expect(NoticeRequest(Array(body.utf8)) == nil)
+    }
+
+    /// Each differs from a rejected one in one thing.
+    @Test(arguments: [
+        #"{"uid":"a","delete":"all"}"#, #"{"uid":"a","delete":[1],"app":"x"}"#, #"{"uid":"a","revoked":[1]}"#,
+        #"{"uid":"a","notification":{"nid":1,"app":"x","subject":"s","type":"t","id":"i"}}"#,
+        #"{"uid":"a","app":"x","delete":[\#((1...200).map(String.init).joined(separator: ","))]}"#,
+    ])
+    func `an unambiguous notice is accepted`(body: String) {
+        #expect(NoticeRequest(Array(body.utf8)) != nil)
     }
 
     // MARK: Registering

@@ -26,6 +26,9 @@ struct CloudIDTests {
             ("a@b.example@Cloud.Example.com", "https://cloud.example.com/ocs/v2.php/identityproof/key/a%40b.example?format=json"),
             ("a b'=-_.@c.example:444", "https://c.example:444/ocs/v2.php/identityproof/key/a%20b%27%3D-_.?format=json"),
             ("a@[2606:4700::1]:8443/x", "https://[2606:4700::1]:8443/x/ocs/v2.php/identityproof/key/a?format=json"),
+            ("a@1.2.3.4", "https://1.2.3.4/ocs/v2.php/identityproof/key/a?format=json"),
+            ("a@c.example:65535", "https://c.example:65535/ocs/v2.php/identityproof/key/a?format=json"),
+            ("a@c.example/..x", "https://c.example/..x/ocs/v2.php/identityproof/key/a?format=json"),
             ("a@c.example/x@y", nil), ("a@[1.2.3.4]", nil), ("a@[::1]x", nil),
             ("", nil), ("alice", nil), ("@cloud.example.com", nil), ("alice@", nil), ("alice@/x", nil), ("a/b@c.example", nil),
             ("a?b@c.example", nil), ("zoë@c.example", nil), ("a@c.example?x", nil), ("a@c.example#x", nil), ("a@u:p@c.example", nil),
@@ -35,6 +38,12 @@ struct CloudIDTests {
         ] as [(String, String?)])
     func `a cloud id names one address or none`(text: String, url: String?) {
         #expect(CloudID(text)?.keyURL == url)
+    }
+
+    @Test(arguments: [(258, 253, true), (259, 253, false), (1, 254, false)])
+    func `a cloud id has at most 512 bytes, and its host at most 253`(userByteCount: Int, hostByteCount: Int, isAccepted: Bool) {
+        let text = String(repeating: "a", count: userByteCount) + "@" + String(repeating: "x", count: hostByteCount)
+        #expect((CloudID(text) != nil) == isAccepted)
     }
 
     @Test func `the key is read from the response`() throws {
@@ -109,8 +118,9 @@ struct CloudIDTests {
             if request.contains("/key/alice") {
                 connection.write("HTTP/1.1 302 Found\r\nLocation: \(target.url)\r\nContent-Length: 0\r\n\r\n")
             } else {
-                connection.respond(
-                    body: String(repeating: " ", count: 64 << 10) + Self.answer(GatewayVectors.key("user_alice").public_spki_pem))
+                let answer = Self.answer(GatewayVectors.key("user_alice").public_spki_pem)
+                let maximum = (64 << 10) - answer.utf8.count
+                connection.respond(body: String(repeating: " ", count: request.contains("/key/bob") ? maximum + 1 : maximum) + answer)
             }
         }
         defer { server.stop() }
@@ -118,5 +128,7 @@ struct CloudIDTests {
         #expect(await proof.key(of: try Self.account(server)) == nil)
         #expect(target.connectionCount == 0)
         #expect(await proof.key(of: try #require(CloudID("bob@http://127.0.0.1:\(server.port)"))) == nil)
+        let longest = await proof.key(of: try #require(CloudID("carol@http://127.0.0.1:\(server.port)")))
+        #expect(longest == GatewayVectors.publicKey("user_alice"))
     }
 }

@@ -69,6 +69,8 @@ struct DevicesTests {
             #expect(try await world.client.send(.post, "/devices?" + form, json, type: "application/json").status == 200)
             #expect(try await world.client.send(.post, "/devices?pushToken=0", form).status == 400)
             #expect(try await world.client.send(.post, "/devices", form + "&pushToken=0").status == 400)
+            let token = GatewayVectors.token("apns_normal").pushToken
+            #expect(try await world.client.send(.post, "/devices", form + "&pushToken=" + token).status == 200)
             #expect(try await world.client.send(.post, "/devices", json, type: "text/plain").status == 400)
             #expect(try await world.client.send(.post, "/devices", form, type: "application/json").status == 400)
         }
@@ -94,17 +96,35 @@ struct DevicesTests {
             ("pushToken", String(repeating: "%0A", count: 64)),
             ("pushToken", String(repeating: "0", count: 64) + "+" + String(repeating: "0", count: 62)),
             ("pushToken", String(repeating: "0", count: 64) + "++" + String(repeating: "0", count: 64)),
-            ("pushToken", String(repeating: "x", count: 4_097)), ("deviceIdentifier", "%FF"),
+            ("pushToken", String(repeating: "x", count: 31)), ("pushToken", String(repeating: "x", count: 4_097)),
+            ("deviceIdentifier", "%FF"),
         ] as [(String, String?)])
     func `a missing or malformed field is rejected, and nothing is stored`(field: String, value: String?) async throws {
         try await withProxy { world async throws in
             let form = GatewayVectors.request("alice_files_ios", "post_devices_form").split(separator: "&")
             let changed = form.filter { !$0.hasPrefix(field + "=") }.map(String.init) + (value.map { ["\(field)=\($0)"] } ?? [])
-            #expect(try await world.client.send(.post, "/devices", form.joined(separator: "&")).status == 200)
-            let answer = try await world.client.send(.post, "/devices", changed.joined(separator: "&"))
+            // A rule fits this app with any token.
+            let headers = [(name: "User-Agent", value: ProxyWorld.talk)]
+            #expect(try await world.client.send(.post, "/devices", form.joined(separator: "&"), headers: headers).status == 200)
+            let answer = try await world.client.send(.post, "/devices", changed.joined(separator: "&"), headers: headers)
             #expect(answer.status == 400)
             #expect(!answer.body.contains("0f74"))
             #expect(world.store.devices.count == 1)
+        }
+    }
+
+    /// Each differs from a malformed one in one thing.
+    @Test(arguments: [
+        String(repeating: "0", count: 64), "x_y" + String(repeating: "0", count: 64),
+        String(repeating: "0", count: 64) + "+" + String(repeating: "0", count: 64), String(repeating: "x", count: 32),
+        String(repeating: "x", count: 4_096),
+    ])
+    func `a token of valid length and characters is accepted`(token: String) async throws {
+        try await withProxy { world async throws in
+            let form = GatewayVectors.request("alice_files_ios", "post_devices_form").split(separator: "&")
+            let changed = form.filter { !$0.hasPrefix("pushToken=") }.map(String.init) + ["pushToken=\(token)"]
+            let headers = [(name: "User-Agent", value: ProxyWorld.talk)]
+            #expect(try await world.client.send(.post, "/devices", changed.joined(separator: "&"), headers: headers).status == 200)
         }
     }
 
@@ -113,7 +133,15 @@ struct DevicesTests {
     ])
     func `signatures made in another way are rejected`(name: String) async throws {
         try await withProxy { world async throws in
-            #expect(try await world.client.send(.post, "/devices", Self.forged(name)).status == 400)
+            let forged = try Self.forged(name)
+            #expect(try await world.client.send(.post, "/devices", forged).status == 400)
+            // The app's own signature, of the same identifier under the same key.
+            func isSignature(_ field: Substring) -> Bool { field.hasPrefix("deviceIdentifierSignature=") }
+            let form = GatewayVectors.request("alice_talk_ios", "post_devices_form").split(separator: "&")
+            let found = form.first(where: isSignature)
+            let signature = try #require(found)
+            let signed = forged.split(separator: "&").map { isSignature($0) ? signature : $0 }
+            #expect(try await world.client.send(.post, "/devices", signed.joined(separator: "&")).status == 200)
         }
     }
 
@@ -130,8 +158,10 @@ struct DevicesTests {
 
     @Test func `a body beyond 32 KiB is too large`() async throws {
         try await withProxy { world async throws in
-            let answer = try await world.client.send(.post, "/devices", String(repeating: "x", count: (32 << 10) + 1))
-            #expect(answer.status == 413)
+            let form = GatewayVectors.request("alice_files_ios", "post_devices_form") + "&x="
+            let longest = form + String(repeating: "x", count: (32 << 10) - form.utf8.count)
+            #expect(try await world.client.send(.post, "/devices", longest).status == 200)
+            #expect(try await world.client.send(.post, "/devices", longest + "x").status == 413)
         }
     }
 
@@ -251,6 +281,8 @@ struct DevicesTests {
                 try await world.client.send(.delete, "/devices", "deviceIdentifierSignature=AAAA&" + mixed[0] + "&" + mixed[2]).status
                     == 400)
             #expect(world.store.devices.count == 1)
+            #expect(try await world.client.send(.delete, "/devices?" + Self.deletion("alice_talk_ios")).status == 200)
+            #expect(world.store.devices.isEmpty)
         }
     }
 
@@ -312,6 +344,8 @@ struct DevicesTests {
             world.store.set(room: 0)
             let answer = try await world.post("alice_talk_ios")
             #expect(answer.status == 503 && answer.retryAfter != nil)
+            world.store.set(room: .max)
+            #expect(try await world.post("alice_talk_ios").status == 200)
         }
     }
 

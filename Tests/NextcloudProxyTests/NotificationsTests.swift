@@ -58,6 +58,7 @@ struct NotificationsTests {
     func `a body without notifications is rejected`(body: String) async throws {
         try await withProxy { world async throws in
             #expect(try await world.client.send(.post, "/notifications", body).status == 400)
+            #expect(try await world.client.send(.post, "/notifications", "notifications%5B0%5D=1").status == 200)
         }
     }
 
@@ -112,6 +113,8 @@ struct NotificationsTests {
                 missing, number, "[]", "7", "null", "\"x\"", entry + "x", String(repeating: "[", count: 5_000),
             ])
             #expect(answer.body == #"{"unknown":[],"failed":8}"#)
+            // The whole entry is unknown.
+            #expect(try await world.notify([entry]).body == Self.unknown("alice_talk_ios", failed: 1))
         }
     }
 
@@ -295,6 +298,9 @@ struct NotificationsTests {
             world.store.set(room: 0)
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).status == 503)
             #expect(world.store.acceptedBatches.value == 0)
+            world.store.set(room: .max)
+            #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":0}"#)
+            #expect(world.store.acceptedBatches.value == 1)
         }
     }
 
@@ -308,6 +314,8 @@ struct NotificationsTests {
                 #expect(answer.status == 503 && answer.body == "Service Unavailable: the push queue is full\n")
                 #expect(answer.retryAfter == "60")
             }
+            world.store.set(isQueueFull: false)
+            #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":0}"#)
         }
         #expect(lines.all.count { $0.contains("because the push queue is full") } == 1)
         #expect(!lines.all.contains { $0.contains("cannot be stored") })

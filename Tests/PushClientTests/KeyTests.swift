@@ -55,6 +55,7 @@ import Testing
     @Test("zero is no private key")
     func zero() {
         #expect(throws: InvalidKey.self) { try Identity(privateKeyHex: String(repeating: "0", count: 64)) }
+        #expect(throws: Never.self) { try Identity(privateKeyHex: String(repeating: "0", count: 63) + "1") }
     }
 
     @Test("neither an identity nor the rejection of one shows a private key")

@@ -143,6 +143,8 @@ import Testing
         delivery.received([report(.accepted)], from: second.server, at: .zero)
         delivery.received([report(.accepted, "tablet")], from: first.server, at: .zero)
         #expect(delivery.reports == nil)
+        delivery.received([report(.accepted)], from: first.server, at: .zero)
+        #expect(delivery.reports?.map(\.outcome) == [.accepted(by: first.server)])
     }
 
     @Test("a late rejection by a server that was given up changes nothing")

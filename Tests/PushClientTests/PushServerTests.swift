@@ -113,13 +113,16 @@ struct PushServerTests {
     @Test("rejections have their reason")
     func refusals() async throws {
         let client = client(of: FakeServer())
-        _ = try await client.register(device, installationID: "phone", as: identity)
+        let version = try await client.register(device, installationID: "phone", as: identity).version
         await #expect(throws: PushClientError.registrationRejected(.versionMismatch)) {
             try await client.register(device, installationID: "phone", version: 1, as: identity)
         }
+        #expect(try await client.register(device, installationID: "phone", version: version + 1, as: identity).version == version + 1)
         await #expect(throws: PushClientError.registrationRejected(.malformedMessage)) {
             try await client.register(device, installationID: "other", accessToken: "no UUID", as: identity)
         }
+        let token = "b6ae4fde-bb65-11ea-b3de-0242ac130004"
+        _ = try await client.register(device, installationID: "other", accessToken: token, as: identity)
     }
 
     @Test("an unregistration removes the device, and needs a higher version")
@@ -194,6 +197,9 @@ struct PushServerTests {
         response.info = [info]
         let answer = QueryResult(response, about: .hash(identity.publicKey.hash), by: PrivateKey.test(1).publicKey)
         #expect(answer.devices.isEmpty && answer.rejectedCount == 1)
+        response.info[0].publicKey = identity.publicKey.hash.bytes.bytes
+        let own = QueryResult(response, about: .hash(identity.publicKey.hash), by: PrivateKey.test(1).publicKey)
+        #expect(own.devices.count == 1 && own.rejectedCount == 0)
     }
 
     @Test("a device for contacts only is returned without its token and with an unverifiable grant")

@@ -511,6 +511,10 @@ struct RegisteringTests {
             try await RegisteringClient(identity: identity, installationID: id, node: network.node, state: MemoryState())
         }
         #expect(error?.code == .invalidRegistration)
+        let whole = "c6ae4fde-bb65-11ea-b3de-0242ac130004"
+        await #expect(throws: Never.self) {
+            try await RegisteringClient(identity: identity, installationID: whole, node: network.node, state: MemoryState())
+        }
     }
 
     @Test func `a device that servers refuse is an error before anything is sent or saved`() async throws {
@@ -524,6 +528,13 @@ struct RegisteringTests {
             #expect(error?.code == .invalidRegistration)
         }
         #expect(await client.statuses.isEmpty && network.envelopes.isEmpty)
+        let accepted = [
+            Device(apnsToken: Data(repeating: 1, count: 32), bundleID: "o"), Device(firebaseToken: "a"),
+            Device(firebaseToken: String(repeating: "a", count: 4_096)),
+        ]
+        for device in accepted {
+            #expect(try await client.register(device, with: both).map(\.phase) == [.registered, .registered])
+        }
     }
 
     @Test func `an APNs token of any bytes reaches the server as hex digits`() async throws {

@@ -53,12 +53,23 @@ struct PushPayloadTests {
 
     @Test(arguments: [
         [:], ["aps": "text"], ["message": "0xabc"], ["message": "abcd"], ["message": "0xzz"], ["chat_id": "0x00", "message": "\u{0}"],
-        ["message": "0x" + String(repeating: "00", count: 5_000)], ["installation_ids": "[\"a\\u0062\"]"], ["installation_ids": "[a]"],
-        ["installation_ids": "[" + String(repeating: "\"\",", count: 200) + "\"\"]"], ["encryptedMessage": "0x1"],
+        ["message": "0x" + String(repeating: "00", count: 4_096)], ["installation_ids": "[\"a\\u0062\"]"], ["installation_ids": "[a]"],
+        ["installation_ids": "[" + String(repeating: "\"\",", count: 100) + "\"\"]"], ["encryptedMessage": "0x1"],
     ])
     func `a notification of another origin, and a damaged one, is nil`(data: [String: String]) {
         #expect(PushPayload(data: data) == nil)
         #expect(PushPayload(userInfo: ["message": 7]) == nil)
+    }
+
+    /// Each differs from one of the test before in one thing.
+    @Test(arguments: [
+        ["aps": "text", "message": "0x"], ["message": "0xabcd"], ["message": "0xff"], ["chat_id": "0x00", "message": "0x"],
+        ["message": "0x" + String(repeating: "00", count: 4_095)], ["installation_ids": "[\"ab\"]"], ["installation_ids": "[\"a\"]"],
+        ["installation_ids": "[" + String(repeating: "\"\",", count: 99) + "\"\"]"], ["encryptedMessage": "0x12"],
+    ])
+    func `a notification whose fields are whole is decoded`(data: [String: String]) {
+        #expect(PushPayload(data: data) != nil)
+        #expect(PushPayload(userInfo: ["message": "0x07"]) != nil)
     }
 
     // MARK: Seen pushes

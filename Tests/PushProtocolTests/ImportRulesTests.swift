@@ -125,5 +125,9 @@ import Wire
             #expect(ImportRules.decide(row(of: registration, installationID: installationID)) == .skip(.installationID))
         }
         for version in [0, -1, .min] as [Int64] { #expect(ImportRules.decide(row(of: registration, version: version)) == .skip(.version)) }
+        // The content is that of another row, so these become tombstones.
+        let longest = String(repeating: "x", count: 128)
+        #expect(ImportRules.decide(row(of: registration, installationID: longest)) != .skip(.installationID))
+        #expect(ImportRules.decide(row(of: registration, version: 1)) != .skip(.version))
     }
 }

@@ -23,6 +23,9 @@ struct MisbehavingRelayTests {
             faults.publishing = .refused
             #expect(try await node.post("/faults", try faults.json).body == "OK")
             #expect(control.faults == faults)
+            // The name alone is wrong.
+            #expect(try await node.post("/faults", try faults.json.replacing(#""refused""#, with: #""maybe""#)).status == 400)
+            #expect(control.faults == faults)
             #expect(try await node.publishStatus() == 400)
             #expect(try await node.post("/faults", try RelayFaults().json).status == 200)
             #expect(try await node.publishStatus() == 200)

@@ -66,6 +66,9 @@ struct NodeTests {
             #expect(try await node.send(.delete, "/relay/v1/subscriptions", list) == ok)
             #expect(try await node.get(path).status == 404)
             #expect(try await node.post("/relay/v1/subscriptions", "[]") == ok)
+            let last = #"["/waku/2/rs/16/65535"]"#
+            #expect(try await node.post("/relay/v1/subscriptions", last) == ok)
+            #expect(try await node.send(.delete, "/relay/v1/subscriptions", last) == ok)
         }
     }
 
@@ -183,10 +186,11 @@ struct NodeTests {
 
     @Test func `publishes on subscribed topics only`() async throws {
         try await withNode { node async throws in
-            let answer = try await node.post(
-                "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F16%2F999", #"{"payload":"AQ==","contentTopic":"/a/1/b/c"}"#)
+            let body = #"{"payload":"AQ==","contentTopic":"/a/1/b/c"}"#
+            let answer = try await node.post("/relay/v1/messages/%2Fwaku%2F2%2Frs%2F16%2F999", body)
             #expect(answer.status == 400)
             #expect(answer.body == "Failed to publish: Node not subscribed to topic: /waku/2/rs/16/999")
+            #expect(try await node.post(Self.path, body).status == 200)
         }
     }
 
@@ -211,6 +215,19 @@ struct NodeTests {
             #expect(answer.status == 400)
             #expect(answer.body.hasPrefix("Invalid content body, could not decode: Unable to deserialize data: body("))
             #expect(try await node.get(Self.path).body == "[]")
+        }
+    }
+
+    /// Each differs from a refused one in one thing.
+    @Test(arguments: [
+        #"{"payload":"AQ==","contentTopic":"/a/1/b/c"}"#, #"{"payload":"AQ==","contentTopic":"/a/1/b/c","timestamp":1}"#,
+        #"{"payload":"AQ==","contentTopic":"/a/1/b/c","version":2}"#, #"{"payload":"AQ==","contentTopic":"/a/1/b/c","version":0}"#,
+        #"{"payload":"AQ==","contentTopic":"/a/1/b/c","ephemeral":true}"#, #"{"payload":"+/8=","contentTopic":"/a/1/b/c"}"#,
+        #"{"payload":"AQ==","contentTopic":"/a/1/b/c","meta":"bWV0YQ=="}"#,
+    ])
+    func `takes a message that is one`(body: String) async throws {
+        try await withNode { node async throws in
+            #expect(try await node.post(Self.path, body).status == 200)
         }
     }
 

@@ -54,10 +54,15 @@ import Wire
 
     @Test func `refuses more than ten content topics with a cursor`() async throws {
         let member = try RelayMember(.init(), clock: ManualWallClock(Self.now).clock, logger: quietLogger)
-        let cursor = "cursor=0x" + String(repeating: "01", count: 32)
-        let topics = (1...11).map { "/a/1/b/\($0)" }.joined(separator: ",")
-        let request = RelayRequest(method: "GET", target: "/store/v3/messages?contentTopics=\(topics)&\(cursor)")
-        #expect(await member.respond(to: request) { _ in } == .error(500, "INVALID_QUERY: too many content topics"))
+        func answer(topicCount: Int, _ more: String) async -> RelayResponse {
+            let topics = (1...topicCount).map { "/a/1/b/\($0)" }.joined(separator: ",")
+            let request = RelayRequest(method: "GET", target: "/store/v3/messages?contentTopics=\(topics)\(more)")
+            return await member.respond(to: request) { _ in }
+        }
+        let cursor = "&cursor=0x" + String(repeating: "01", count: 32)
+        #expect(await answer(topicCount: 11, cursor) == .error(500, "INVALID_QUERY: too many content topics"))
+        #expect(await answer(topicCount: 10, cursor) == .error(500, "DRIVER_ERROR: cursor not found"))
+        #expect(await answer(topicCount: 11, "").status == 200)
     }
 
     @Test func `an archive forgets the oldest when it has too many messages`() throws {

@@ -40,6 +40,8 @@ struct AgeFileTests {
         for other in ["", String(flipped), Self.secretKey, "age1" + Self.publicKey.dropFirst(4).uppercased(), zero, "age1yubikey1q"] {
             #expect(AgeRecipient(other) == nil, "\(other)")
         }
+        // The base point of X25519.
+        #expect(AgeRecipient(Bech32.encode([9] + Array(repeating: 0, count: 31), prefix: "age")) != nil)
     }
 
     @Test(arguments: sizes) func `age opens a file of ours, and we open one of age`(size: Int) async throws {
@@ -69,7 +71,9 @@ struct AgeFileTests {
 
     @Test func `a wrong key opens no file and writes nothing`() throws {
         let other = try #require(AgeIdentity(Bech32.encode(Self.bytes(32), prefix: "age-secret-key-").uppercased()))
-        #expect(throws: AgeError.otherRecipient) { try decrypt(encrypt([1]), with: [other]) }
+        let file = encrypt([1])
+        #expect(throws: AgeError.otherRecipient) { try decrypt(file, with: [other]) }
+        #expect(try decrypt(file) == [1])
         for text in ["", "SQLite format 3\0", "age-encryption.org/v2\n---\n", String(repeating: "a", count: 200_000)] {
             #expect(throws: AgeError.notAge) { try decrypt(Array(text.utf8)) }
         }
@@ -78,6 +82,7 @@ struct AgeFileTests {
     @Test func `a changed or shortened file is damaged`() throws {
         let plaintext = Self.bytes(65_537)
         let file = encrypt(plaintext)
+        #expect(try decrypt(file) == plaintext)
         let headerByteCount = file.count - 16 - 65_537 - 2 * 16
         for index in Array(0..<headerByteCount) + [headerByteCount, headerByteCount + 15, headerByteCount + 16, file.count - 1] {
             var changed = file

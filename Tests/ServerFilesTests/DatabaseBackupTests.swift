@@ -50,16 +50,17 @@ struct DatabaseBackupTests {
 
     @Test(arguments: [false, true]) func `a damaged database gives no backup and leaves no file`(isEncrypted: Bool) async throws {
         await store.close()
+        let recipients = isEncrypted ? [try #require(AgeRecipient("age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26ha"))] : []
+        let backup = DatabaseBackup(of: folder.path("push.sqlite"), recipients: recipients)
+        try await backup.write(to: folder.path("whole"))
+        #expect(try names().subtracting(Self.databaseFiles) == ["whole"])
         let file = try FileHandle(forUpdating: URL(filePath: folder.path("push.sqlite")))
         let byteCount = try file.seekToEnd()
         try file.seek(toOffset: 4_096)
         try file.write(contentsOf: Data(repeating: 0xA5, count: Int(byteCount) - 4_096))
         try file.close()
-        let recipients = isEncrypted ? [try #require(AgeRecipient("age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26ha"))] : []
-        await #expect(throws: BackupError.self) {
-            try await DatabaseBackup(of: folder.path("push.sqlite"), recipients: recipients).write(to: folder.path("copy"))
-        }
-        #expect(try names().subtracting(Self.databaseFiles).isEmpty)
+        await #expect(throws: BackupError.self) { try await backup.write(to: folder.path("copy")) }
+        #expect(try names().subtracting(Self.databaseFiles) == ["whole"])
     }
 
     @Test func `a cancelled backup ends and leaves no file`() async throws {

@@ -29,6 +29,9 @@ struct KeyAgreementTests {
             point[0] = first
             #expect(X25519.sharedSecret(of: key, with: point)?.description == nil)
         }
+        var point = FixedBytes<32>()
+        point[0] = 9  // the base point
+        #expect(X25519.sharedSecret(of: key, with: point)?.description != nil)
     }
 
     @Test func `a key derives as in RFC 5869, with a salt and without one`() {

@@ -50,6 +50,7 @@ struct SealingKeysTests {
     @Test func `a truncated or changed value does not open`() throws {
         let keys = try Self.keys(7, 8)
         let sealed = keys.seal(Self.plaintext, associatedData: Self.place)
+        #expect(try keys.open(sealed, associatedData: Self.place) == Self.plaintext)
         for count in 0..<sealed.count {
             #expect(throws: AuthenticationFailure.self) { try keys.open(Array(sealed.prefix(count)), associatedData: Self.place) }
         }
@@ -70,6 +71,8 @@ struct SealingKeysTests {
     @Test func `an empty list and a repeated id are not valid sealing keys`() {
         let secret = SecretBytes(FixedBytes())
         #expect(SealingKeys([]) == nil)
+        #expect(SealingKeys([(1, secret)])?.newest == 1)
         #expect(SealingKeys([(1, secret), (2, secret), (1, secret)]) == nil)
+        #expect(SealingKeys([(1, secret), (2, secret), (3, secret)])?.newest == 1)
     }
 }

@@ -44,6 +44,9 @@ struct BusTests {
         await #expect(throws: Recorder.Refusal.self) { try await membership.publish(.sample()) }
 
         #expect(listener.received.isEmpty)
+        recorder.refuses.withLock { $0 = false }
+        try await membership.publish(.sample())
+        #expect(listener.received == [.sample()])
     }
 
     @Test func `a member that has left receives nothing`() async throws {

@@ -92,9 +92,14 @@ struct EmbeddedTransportTests {
 
     @Test func `a relay rejects messages while the server does not run`() async throws {
         try await withRelay(on: bus) { node async throws in
-            let answer = try await node.post(TestNode.path, #"{"payload":"AQ==","contentTopic":"/wanted/1/b/c"}"#)
+            let message = #"{"payload":"AQ==","contentTopic":"/wanted/1/b/c"}"#
+            let answer = try await node.post(TestNode.path, message)
             #expect(answer.status == 503)
             #expect(answer.body == "Failed to publish: the server is not receiving")
+            try await whileRunning { () async throws in
+                #expect(try await node.post(TestNode.path, message).status == 200)
+                #expect(receiver.batches.count == 1)
+            }
         }
     }
 

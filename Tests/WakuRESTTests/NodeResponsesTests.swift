@@ -47,6 +47,9 @@ import Wire
         #expect(throws: JSONError.self) {
             try JSONReader.read(bytes) { reader throws(JSONError) in try MessageJSON(reading: &reader, as: .request) }
         }
+        let text = #"{"payload":"AQ==","contentTopic":"/a/ä/b/c"}"#
+        let request = try read(text) { reader throws(JSONError) in try MessageJSON(reading: &reader, as: .request) }
+        #expect(request.decoded()?.contentTopic == "/a/ä/b/c")
     }
 
     @Test(arguments: ["0x" + String(repeating: "fb", count: 32), "+/v7" + String(repeating: "+/v7", count: 9) + "+/s="])
@@ -160,6 +163,9 @@ import Wire
     @Test func `a damaged response is an error or another response, never a crash`() {
         let text = #"{"statusCode":200,"messages":[{"messageHash":"0x01","message":{"payload":"A\u00e4\ud83d\ude00\/","timestamp":-1}}]}"#
         let bytes = Array(text.utf8)
+        #expect(throws: Never.self) {
+            try JSONReader.read(bytes) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader) }
+        }
         for index in bytes.indices {
             #expect(throws: JSONError.self) {
                 try JSONReader.read(Array(bytes[..<index])) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader) }

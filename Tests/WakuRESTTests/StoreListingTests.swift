@@ -104,6 +104,13 @@ import Testing
         var listing = StoreListing(query(includesData: true))
         var page = StorePage()
         page.rows = [StorePage.Row(hash: "x")]
+        var endless = listing
+        #expect(throws: Never.self) {
+            for number in 0..<10 * length + 10 {
+                page.cursor = "\(number)"
+                try endless.take(page)
+            }
+        }
         #expect(throws: StoreListing.Fault.stalled) {
             for number in 0..<10 * length + 10 {
                 page.cursor = "\(number % length)"
@@ -117,6 +124,8 @@ import Testing
         var page = StorePage()
         page.cursor = "x"
         #expect(throws: StoreListing.Fault.stalled) { try listing.take(page) }
+        page.rows = [StorePage.Row(hash: "x")]
+        #expect(throws: Never.self) { try listing.take(page) }
     }
 
     @Test func `a restart begins at the start of the query`() throws {

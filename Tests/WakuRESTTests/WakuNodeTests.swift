@@ -43,13 +43,15 @@ struct WakuNodeTests {
         server.stop()
     }
 
-    @Test func `a batch of more messages than a node keeps is an error`() async throws {
-        let body = "[" + repeatElement("{}", count: 131_073).joined(separator: ",") + "]"
+    @Test(arguments: [(131_072, true), (131_073, false)])
+    func `a batch of more messages than a node keeps is an error`(count: Int, isRead: Bool) async throws {
+        let body = "[" + repeatElement("{}", count: count).joined(separator: ",") + "]"
         let server = try RawServer { connection in
             while connection.readRequest() != nil { connection.respond(body: body) }
         }
         let node = WakuNode(url: server.url, client: HTTPClient(), commandTimeout: TestNode.patience, readTimeout: TestNode.patience)
-        await #expect(throws: NodeError.self) { try await node.takeMessages(on: TestNode.topic) }
+        let messages = try? await node.takeMessages(on: TestNode.topic)
+        #expect(messages?.count == (isRead ? count : nil))
         server.stop()
     }
 

@@ -81,6 +81,9 @@ struct CommandTests {
         let result = try await ChildProcess.run("pushserver", ["identity", "--set", "identity.keyFile=\(folder.path("identity.key"))"])
         #expect(result.exitCode == 78)
         #expect(result.error.contains(reason) && !result.error.contains(content + content))
+        try folder.write(String(repeating: "7", count: 64), to: "usable.key", mode: 0o600)
+        let usable = try await ChildProcess.run("pushserver", ["identity", "--set", "identity.keyFile=\(folder.path("usable.key"))"])
+        #expect(usable.exitCode == 0, "\(usable.error)")
     }
 
     @Test func `every problem of a configuration is listed at once`() async throws {

@@ -32,6 +32,8 @@ import Testing
         try folder.write(Self.key, to: "identity", mode: 0o444)
         let file = PrivateFile(path: folder.path("identity"), environment: ["CREDENTIALS_DIRECTORY": credentials])
         #expect(throws: KeyFileError.self) { try KeyFile(file).load() }
+        let own = PrivateFile(path: file.path, environment: ["CREDENTIALS_DIRECTORY": String(file.path.dropLast("/identity".count))])
+        #expect(try KeyFile(own).load() != nil)
     }
 
     @Test func `a missing credential is never created`() throws {
@@ -41,6 +43,8 @@ import Testing
         let error = #expect(throws: KeyFileError.self) { try KeyFile(file).loadOrCreate() }
         #expect(error?.description.contains("add LoadCredential=") == true)
         #expect(!FileManager.default.fileExists(atPath: path))
+        _ = try KeyFile(PrivateFile(path: path, environment: [:])).loadOrCreate()
+        #expect(FileManager.default.fileExists(atPath: path))
     }
 
     /// A recorder of synced files and of their permissions at that time.

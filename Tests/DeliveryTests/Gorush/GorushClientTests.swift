@@ -81,6 +81,7 @@ import Testing
         try await withStubGorush(.init(maximumNotificationCount: 2)) { stub in
             #expect(await GorushClient(stub).post([.ios(), .ios(), .ios()]) == .overLimit(2))
             #expect(stub.notifications.all.isEmpty)
+            #expect(await GorushClient(stub).post([.ios(), .ios()]) == .accepted(failures: []))
         }
     }
 

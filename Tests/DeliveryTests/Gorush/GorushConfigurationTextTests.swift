@@ -38,12 +38,18 @@ import Testing
         #expect(read(text) == nil)
     }
 
+    @Test(arguments: ["core:\n  sync: true\n  pid: false", "core:\n  sync: true\nios:\n  sync: false"])
+    func `a text with different settings or sections is readable`(text: String) {
+        #expect(read(text)?.flag("sync", in: "core") == true)
+    }
+
     @Test(arguments: [
         "1:59", "-0", "+1", "1e3", "0x10", "1_000", "9223372036854775807:59", "12345678901", "", "*a", "&a 5", "!!int 5", "NaN",
     ])
     func `only a plain number is a number`(value: String) throws {
         let text = try #require(read("core:\n  worker_num: \(value)"))
         #expect(text.number("worker_num", in: "core").map { $0 == 0 || $0 == 1 } ?? true)
+        #expect(read("core:\n  worker_num: 123456789")?.number("worker_num", in: "core") == 123_456_789)
     }
 
     /// 60 bytes stopped the server, and 2 KB kept it busy for ever.

@@ -34,6 +34,7 @@ import Testing
     @Test("Other texts are no configuration", arguments: ["", "404 page not found", "{", "[]", "core: 1", "ios: {}", "\u{0}", "- a"])
     func junk(text: String) {
         #expect(read(text) == nil)
+        #expect(read("core:\n" + text) != nil)
     }
 
     @Test(

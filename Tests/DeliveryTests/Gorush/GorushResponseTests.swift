@@ -54,6 +54,7 @@ import Testing
         for length in 0..<body.utf8.count {
             #expect(GorushResponse(HTTPResponse(200, String(body.prefix(length))), expectedCount: 1) == .unknown)
         }
+        #expect(GorushResponse(HTTPResponse(200, body), expectedCount: 1) != .unknown)
     }
 
     @Test(

@@ -69,8 +69,14 @@ import Testing
             let empty = try await send(stub, .post, "/api/push", #"{"notifications":[]}"#)
             #expect(empty.status == 400)
             #expect(empty.text == #"{"code":400,"message":"Notifications field is empty."}"#)
-            let batch = Array(repeating: #"{"tokens":["a"],"platform":2}"#, count: 101).joined(separator: ",")
-            let over = try await send(stub, .post, "/api/push", #"{"notifications":[\#(batch)]}"#)
+            func sendBatch(of count: Int) async throws -> (status: Int, text: String) {
+                let batch = Array(repeating: #"{"tokens":["a"],"platform":2}"#, count: count).joined(separator: ",")
+                let answer = try await send(stub, .post, "/api/push", #"{"notifications":[\#(batch)]}"#)
+                return (answer.status, answer.text)
+            }
+            #expect(try await sendBatch(of: 1).status == 200)
+            #expect(try await sendBatch(of: 100).status == 200)
+            let over = try await sendBatch(of: 101)
             #expect(over.status == 400)
             #expect(over.text == #"{"code":400,"message":"Number of notifications(101) over limit(100)"}"#)
         }

@@ -124,6 +124,7 @@ import Testing
 
     @Test func `a refusal that a delivery has overtaken raises no suspicion`() {
         #expect(decide(failed(.refusedDevice), isVoid: true).token == .none)
+        #expect(decide(failed(.refusedDevice)).token != .none)
     }
 
     // MARK: Outages

@@ -225,6 +225,8 @@ import Testing
         #expect(route.next(at: .zero) == .probe)
         route.handle(.probed(instance("core: {sync: true}\nios: {enabled: true, production: false}")), at: .zero)
         #expect(!route.rules(at: .zero, judgingRefusals: true).refusals.believesVerdicts)
+        route.handle(.probed(instance("core: {sync: true}\nios: {enabled: true, production: true}")), at: .zero)
+        #expect(route.rules(at: .zero, judgingRefusals: true).refusals.believesVerdicts)
     }
 
     @Test func `after a broken connection, gorush is probed before the next post`() {

@@ -168,5 +168,7 @@ import Testing
         var state = StoreState()
         _ = state.failed(StoreError.rowLocked(by: nil))
         #expect(!state.isAway && !state.needsProbe)
+        _ = state.failed(StoreError.damaged)
+        #expect(!state.isAway && state.needsProbe)
     }
 }

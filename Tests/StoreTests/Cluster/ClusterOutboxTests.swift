@@ -20,6 +20,7 @@ import Wire
             #expect(try await cluster.two.duePushes(route: "", at: start, limit: 9).map(\.push) == [push(2)])
             #expect(try await cluster.two.queuedPushCount() == 2)
             await #expect(throws: StoreError.alreadyEnded) { try await cluster.two.lease([1]) }
+            try await cluster.one.lease([1])
         }
     }
 

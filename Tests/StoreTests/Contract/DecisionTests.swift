@@ -130,6 +130,13 @@ struct DecisionTests {
                 }
             }
             #expect(try await store.auditFacts() == before)
+            let other = try await store.record(2)
+            try await store.apply(at: start) { batch in
+                batch.enqueue(push(20), message: other)
+                batch.count(merged: 2, filtered: 3)
+                batch.decide(other, as: .silent)
+            }
+            #expect(try await store.queuedPushCount() == 1)
         }
     }
 

@@ -124,6 +124,8 @@ struct JournalTests {
                 await #expect(throws: StoreError.alreadyDecided) { try await store.decide(again, as: .silent) }
             }
             #expect(try await store.unfinishedRows().undecided.count == 4)
+            for rest in [[4, 5, 7], [8]] as [[Int64]] { try await store.decide(rest, as: .silent) }
+            #expect(try await store.unfinishedRows().undecided.count == 0)
         }
     }
 
@@ -193,6 +195,9 @@ struct JournalTests {
     @Test(arguments: StoreUnderTest.all)
     func `a write to a closed store throws`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
+            try await store.saveCheckpoint(start, of: "/waku/2/rs/16/32")
+            _ = try await store.record(2)
+            try await store.register(registration(installation(2)))
             await store.close()
             await #expect(throws: StoreError.closed) { try await store.saveCheckpoint(start, of: "/waku/2/rs/16/32") }
             await #expect(throws: StoreError.closed) { try await store.record(1) }

@@ -254,9 +254,12 @@ struct OutboxTests {
             var long = push()
             long.chatID = [UInt8](repeating: 1, count: 2_049)
             long.message = [UInt8](repeating: 1, count: 1 << 20)
-            try await store.enqueue([long])
-            let due = try await store.duePushes(route: "", at: start, limit: 1)
-            #expect(due.map(\.push.chatID) == [[]] && due.map(\.push.message) == [[]])
+            var longest = push(2)
+            longest.chatID = [UInt8](repeating: 1, count: 2_048)
+            longest.message = longest.chatID
+            try await store.enqueue([long, longest])
+            let due = try await store.duePushes(route: "", at: start, limit: 9)
+            #expect(due.map(\.push.chatID) == [[], longest.chatID] && due.map(\.push.message) == [[], longest.message])
         }
     }
 
@@ -450,6 +453,10 @@ struct OutboxTests {
                 await #expect(throws: StoreError.damaged) { try await store.update(all, at: start) }
             }
             #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [2, 3])
+            var free = OutboxUpdate()
+            free.pushes = [.init(id: 2, .finish(.sent)), .init(id: 3, .lease)]
+            _ = try await store.update(free, at: start)
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).isEmpty)
         }
     }
 

@@ -54,6 +54,7 @@ import Testing
 
     @Test func `the power of a disk cannot be restored while a file is open`() throws {
         let queue = try open(synchronous: "FULL")
+        try queue.write { try $0.create(table: "b") { $0.column("x") } }
         disk.cutPower()
         #expect(throws: FaultyDisk.Misuse.self) { try disk.restorePower() }
         #expect(throws: DatabaseError.self) { try queue.write { try $0.create(table: "a") { $0.column("x") } } }

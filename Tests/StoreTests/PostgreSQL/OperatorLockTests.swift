@@ -63,6 +63,7 @@ import Testing
                 try $0.next()
             }
         }
+        #expect(try mayJoin() == [true])
         let lock = try OperatorLock(folder.newPostgreSQL())
         #expect(try mayJoin() == [false])
         withExtendedLifetime(lock) {}

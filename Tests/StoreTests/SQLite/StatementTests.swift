@@ -42,6 +42,9 @@ struct StatementTests {
             await #expect(throws: StoreError.damaged) { try await read("-1", as: UInt32.self) }
             try await read("NULL", as: FixedBytes<3>?.self)
             try await read("x'010203'", as: FixedBytes<3>?.self)
+            try await read("x'010203'", as: FixedBytes<3>.self)
+            try await read("\(PushOutcome.sent.rawValue)", as: PushOutcome.self)
+            try await read("1", as: UInt32.self)
         }
     }
 }

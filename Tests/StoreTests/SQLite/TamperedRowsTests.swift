@@ -61,6 +61,7 @@ struct TamperedRowsTests {
             try await store.register(registration())
             let target = try await store.target()
             #expect(target?.blockedChatList == [[4]])
+            #expect(try await store.queryable()?.count == 1)
             try await store.pool.write { try $0.execute(sql: "DROP TABLE registration_lists") }
             #expect(try await store.target() == target)
             await #expect(throws: StoreError.self) { try await store.queryable() }

@@ -149,6 +149,8 @@ import Wire
         try await folder.openPostgreSQL().close()
         try TestPostgreSQL().run("UPDATE identity SET schema_version = schema_version + 1", in: folder.databaseName)
         #expect(throws: StoreError.unknownSchema) { try folder.openPostgreSQL() }
+        try TestPostgreSQL().run("UPDATE identity SET schema_version = schema_version - 1", in: folder.databaseName)
+        try await folder.openPostgreSQL().close()
     }
 
     /// Returns the columns with their defaults, the indexes, the storage parameters and the version of a database.
