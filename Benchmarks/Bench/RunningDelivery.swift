@@ -46,7 +46,7 @@ struct RunningDelivery {
         loop.wake()
     }
 
-    /// Waits until the store has no push.
+    /// Waits until the queue is empty.
     func drain() async throws {
         while try await store.oldestQueuedPush() != nil { try await Task.sleep(for: .milliseconds(5)) }
     }

@@ -9,8 +9,8 @@ import Wire
 
 @testable import Engine
 
-/// Walks of the engine's queues through random events, with a clock that also jumps back. At rest nothing may be left in their accounts, and
-/// nothing that went in may be lost or come out twice.
+/// Walks of the engine's queues through random events, with a clock that also jumps back. At rest nothing may be left in their accounts,
+/// and nothing that went in may be lost or come out twice.
 @Suite(.safetyNet) struct RandomWalkTests {
     /// Moves a time by up to 2 s, and now and then back by a minute.
     private func move(_ now: inout Duration, using random: inout SplitMix64) {

@@ -15,7 +15,7 @@ package enum FirstAttempt: Sendable, Equatable {
 
 /// The outbox for softphones' pushes.
 package protocol SoftphoneOutbox: Sendable {
-    /// Delivers each push in a single attempt. Pushes that have no outcome when the wait ends are withdrawn.
+    /// Delivers each push in a single attempt. When the wait ends, pushes without an outcome are withdrawn.
     ///
     /// - Returns: The outcomes, ordered like the notifications.
     func deliver(_ notifications: [AcceptedNotification]) async throws -> [FirstAttempt]

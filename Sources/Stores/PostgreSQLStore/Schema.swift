@@ -4,12 +4,14 @@ import Store
 
 /// The versions of the tables, and the check that the database belongs to this program and identity.
 enum Schema {
-    /// The version of the tables, which the database stores. A program refuses a database of a newer version. 0.1.0 had the versions 1 and 2.
+    /// The version of the tables, which the database stores. A program refuses a database of a newer version. 0.1.0 had
+    /// the versions 1 and 2.
     private static let version: Int64 = 3
 
     /// Creates the tables if there are none, and brings older ones up to date.
     ///
-    /// - Throws: `StoreError` if the database belongs to another identity or version, if an operator's command has locked it, or if 0.1.0 has not finished sealing it.
+    /// - Throws: `StoreError` if the database belongs to another identity or version, if an operator's command has locked it, or if 0.1.0
+    ///   has not finished sealing it.
     static func prepare(_ transaction: Transaction, identity: FixedBytes<33>) throws {
         try OperatorLock.exclude(by: transaction)
         OperatorLock.excludeStarts(by: transaction)

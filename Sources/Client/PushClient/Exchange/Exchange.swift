@@ -14,8 +14,8 @@ package struct Exchange: Sendable {
     static let publishBackOff = BackOff(first: .milliseconds(500), longest: .seconds(2), minimumShare: 1)
     static let maximumPublishAttemptCount = 4
 
-    /// The time that the node's calls of one request may take besides the wait for its reply, so that a node that answers slowly in each call
-    /// delays the caller once.
+    /// How long the node's calls for a request may take in addition to the wait for the reply. A node that responds slowly to each call
+    /// then delays the caller only once.
     static let maximumOverhead = Duration.seconds(30)
 
     /// The time to wait for further servers after the first useful reply: servers reply to the same query at nearly the same time.

@@ -2,7 +2,7 @@ import Glibc
 
 /// Keeps the descriptors of standard input, output and error for their purpose.
 package enum StandardDescriptors {
-    /// Opens `/dev/null` for those of the three descriptors that the parent process has closed.
+    /// Opens `/dev/null` in place of each of the three descriptors that the parent process has closed.
     ///
     /// Otherwise the next file that the process opens gets the number: Dispatch's epoll descriptor became standard error, and the log's
     /// `poll` on it took events from the thread that waits for signals. Call this before anything else opens a file.

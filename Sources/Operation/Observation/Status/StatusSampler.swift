@@ -119,8 +119,8 @@ extension StatusSnapshot.Finding {
 }
 
 extension StatusSnapshot.Member {
-    /// Returns each server once, although it gets a new number at each start. `pushctl migrate-store` has a number but no version, and is no
-    /// server.
+    /// Returns each server once, although it gets a new number at each start. `pushctl migrate-store` has a number but no version, and is
+    /// no server.
     ///
     /// - Parameter members: The members in the order of their numbers.
     package static func servers(of members: [ClusterMember]) -> [Self] {

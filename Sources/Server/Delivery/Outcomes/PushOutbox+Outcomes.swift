@@ -33,7 +33,7 @@ extension PushOutbox {
     /// Decides the outcome of each attempt, and records it in one transaction with the next plan. The plan's expired, withdrawn and
     /// unsendable pushes finish, its deferred and suspended ones are postponed, and those in its batches are leased.
     ///
-    /// - Parameter jitter: Returns a number from 0 to 1, another one for each push.
+    /// - Parameter jitter: Returns a new number from 0 to 1 for each push.
     func recordOutcomes(
         _ attempts: [PushAttempt], leasing plan: DeliveryPlan = DeliveryPlan(), in context: OutcomeContext, jitter: () -> Double
     ) async throws -> RecordedOutcomes {

@@ -7,8 +7,8 @@ import Wire
 
 /// A route as a value: events go in (``handle(_:at:)``), actions come out (``next(at:)``).
 ///
-/// Four values decide: ``Schedule`` when to act, ``CongestionWindow`` how much may be in flight, ``GorushProfile`` what gorush is set up for,
-/// and ``Evidence`` whether the route delivers. Times are monotonic and count from the delivery's start.
+/// Four values decide: ``Schedule`` when to act, ``CongestionWindow`` how much may be in flight, ``GorushProfile`` what gorush is set up
+/// for, and ``Evidence`` whether the route delivers. Times are monotonic and count from the delivery's start.
 struct RouteState: Sendable {
     enum Event: Sendable, Equatable {
         /// The queue may have new pushes.

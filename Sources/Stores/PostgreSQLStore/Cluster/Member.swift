@@ -12,8 +12,8 @@ struct Member: Sendable {
 
     /// Joins under a new number, and fences the earlier process of this name and part.
     ///
-    /// - Throws: `StoreError.locked` if an operator's command copies or changes the database, `nameTaken` if a server of another machine has
-    ///   the name.
+    /// - Throws: `StoreError.locked` if an operator's command copies or changes the database, `nameTaken` if a server of another machine
+    ///   has the name.
     func join(_ database: Transaction) throws -> Int64 {
         try OperatorLock.exclude(by: database)
         database.add(LockLimit.batch)

@@ -4,9 +4,9 @@ package import Store
 /// The lock of an operator's command that copies or changes a database: while the command holds it, no server joins and no other such
 /// command starts.
 ///
-/// It is the lock of a table, which only the owner of the tables can take. Every role may take an advisory lock, so the lock of 0.1.0 counts
-/// only if a session of this role or of a superuser has it. PostgreSQL releases both when the connection ends, so a killed command leaves no
-/// lock.
+/// It is the lock of a table, which only the owner of the tables can take. Every role may take an advisory lock, so the lock of 0.1.0
+/// counts only if a session of this role or of a superuser has it. PostgreSQL releases both when the connection ends, so a killed command
+/// leaves no lock.
 package final class OperatorLock {
     private let connection: Connection
 

@@ -30,8 +30,8 @@ extension PostgreSQLStore {
     }
 
     /// Attempts work. If a row is locked, attempts it once more and finds the session that holds the row, unless one was looked for a short
-    /// time ago: PostgreSQL tells it only while a transaction waits. The second attempt therefore has the limit of a batch. On a busy machine
-    /// the look may come too late. It is then repeated at the next locked row.
+    /// time ago: PostgreSQL tells it only while a transaction waits. The second attempt therefore has the limit of a batch. On a busy
+    /// machine the look may come too late. It is then repeated at the next locked row.
     ///
     /// - Parameter isAlone: Whether the work is a single piece, which will not be tried in parts.
     private func namingHolder<Result: Sendable>(

@@ -4,8 +4,8 @@ import Store
 import StoreSQL
 import Synchronization
 
-/// The pushes whose rows another session of the database holds. An attempt of one is not planned for a while, and an outcome waits in memory
-/// until the row is free. If the server crashes before, the attempt is uncertain.
+/// The pushes whose rows another session of the database holds. An attempt of one is not planned for a while, and an outcome waits in
+/// memory until the row is free. If the server crashes before, the attempt is uncertain.
 struct LockedPushes: Sendable {
     typealias Outcome = (push: OutboxUpdate.Push, at: Timestamp)
 
@@ -45,8 +45,8 @@ extension PostgreSQLStore {
 
     /// Applies an update that found a row locked, without the locked rows.
     ///
-    /// A change of a device token whose rows are locked is dropped. The next push to the device makes up for it, because Apple or Google then
-    /// reports the same again.
+    /// A change of a device token whose rows are locked is dropped. The next push to the device makes up for it, because Apple or Google
+    /// then reports the same again.
     ///
     /// - Throws: `StoreError.rowLocked` if the update begins attempts. None of it is applied then.
     func applyUnlessLocked(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration] {

@@ -1,7 +1,8 @@
 import GRDB
 package import Store
 
-/// The mark on a database whose rows were copied to another one. It is a migration that no version knows, so 0.1.0 refuses the database too.
+/// The mark on a database whose rows were copied to another one. It is a migration that no version knows, so 0.1.0 refuses the database
+/// too.
 enum MoveMark {
     private static let prefix = "moved to "
 
@@ -20,7 +21,7 @@ enum MoveMark {
 }
 
 extension SQLiteStore {
-    /// The mark takes a connection of its own, because this one may only read. The caller holds the ``InstanceLock``.
+    /// The mark takes a second connection, because the store's own may only read. The caller holds the ``InstanceLock``.
     package func markMoved(to place: String) async throws {
         try Self.change(pool.path) { try MoveMark.set($0, place: place) }
     }

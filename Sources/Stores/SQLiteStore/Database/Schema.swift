@@ -37,8 +37,8 @@ struct Schema {
 
     /// Checks a database before the program writes to it.
     ///
-    /// - Throws: `StoreError` if the database belongs to another program, identity or version, if 0.1.0 has not finished sealing it, or if it
-    ///   is read-only and not set up.
+    /// - Throws: `StoreError` if the database belongs to another program, identity or version, if 0.1.0 has not finished sealing it, or if
+    ///   it is read-only and not set up.
     func check(_ database: Database) throws {
         guard try Self.hasTables(database) else {
             if database.configuration.readonly { throw StoreError.notSetUp }

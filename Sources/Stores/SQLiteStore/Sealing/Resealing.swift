@@ -63,7 +63,7 @@ struct Resealing {
         return isAtLimit ? last : nil
     }
 
-    /// The users have no numbers, so each transaction looks for those that are left.
+    /// Users aren't numbered, so each transaction looks for the rest.
     private func resealOriginKeys() throws -> Int64? {
         let table = SealedTable<RowCursor>.originKeys
         let users = try database.all(

@@ -117,7 +117,8 @@ package final class StubGorush: Service, Sendable {
         state.withLock { $0.failures[Target(token: nil, topic: topic)] = error }
     }
 
-    /// Makes a function decide about later pushes without another failure. It gets the device token and returns an error; nil for a delivery.
+    /// Makes a function decide about later pushes without another failure. It gets the device token and returns an error; nil for a
+    /// delivery.
     package func judge(_ judge: (@Sendable (_ token: String) -> String?)?) {
         state.withLock { $0.judge = judge }
     }
