@@ -1,4 +1,3 @@
-import Bytes
 import Store
 import Testing
 
@@ -7,37 +6,20 @@ import Testing
 
 /// The reasons why a server is not ready: one for each cause.
 @Suite struct ConditionIssuesTests {
-    /// A cluster whose lease lasts for a time.
-    private struct Cluster: ClusterStore {
-        var number: Int64 { 1 }
-        var lease: Duration
-        var memberCount: Int { 1 }
-
-        func holdsLease(as number: Int64, for duration: Duration) -> Bool { duration < lease }
-        func takePart(isReceiving: Bool) async throws -> TakenWork { TakenWork() }
-        func registrations(on topics: [UInt32]) async throws -> [ChangedRegistration] { [] }
-        func assembles(_ hash: Digest32) -> Bool { true }
-        func pass(_ rows: [Int64], ofMessage hash: Digest32) async throws {}
-        func isReplyFinished(_ message: Int64) async throws -> Bool { false }
-        func logsValues() async throws -> Bool { false }
-        func stopReceiving() async throws {}
-        func members() async throws -> [ClusterMember] { [] }
-    }
-
     private let gorush = Condition.gorush("gorush is not reachable")
     private let outbox = Condition.store("the outbox cannot be used: the database cannot be reached: refused")
     private let recording = "/waku/2/rs/16/32: \(StoreError.unreachable("refused"))"
 
     @Test(arguments: [(lease: 15_000, count: 0), (10_001, 0), (10_000, 1), (1, 1), (0, 1)])
     func `a server is not ready once its lease was not renewed for five seconds`(lease: Int, count: Int) {
-        let cluster = Cluster(lease: .milliseconds(lease))
+        let cluster = StubCluster(lease: .milliseconds(lease))
         let issues = Condition.issues(node: [], store: [], cluster: cluster, routes: [])
         #expect(issues.count == count)
     }
 
     @Test func `a database that is away is one reason, and what it causes elsewhere is none`() {
         let issues = Condition.issues(
-            node: [recording], store: ["the store could not be written"], cluster: Cluster(lease: .zero), routes: [outbox])
+            node: [recording], store: ["the store could not be written"], cluster: StubCluster(lease: .zero), routes: [outbox])
         #expect(issues == [.store("the store could not be written")])
     }
 

@@ -1,4 +1,5 @@
 import Bytes
+import CoreMetrics
 import Envelope
 import Foundation
 import Logging
@@ -53,6 +54,11 @@ import Testing
             }
             #expect(await server.terminate() == 0)
         }
+    }
+
+    @Test(arguments: [Duration.seconds(Int64.max), .zero - .seconds(Int64.max)])
+    func `any duration is recorded, because the time in a damaged row may be any`(duration: Duration) {
+        CoreMetrics.Timer(label: "test").record(duration)
     }
 
     @Test func `a bucket of a histogram contains its bound`() {
