@@ -36,7 +36,7 @@ struct TestPostgreSQL {
 struct NoPostgreSQL: Error, CustomStringConvertible {
     let description = """
         This test needs PostgreSQL, and TEST_POSTGRESQL is not set. Scripts/test starts a server of its own. By hand: \
-        export $(Scripts/postgresql start /tmp/postgresql)
+        export $(Scripts/postgresql start "$(mktemp -d)")
         """
 }
 
