@@ -52,24 +52,59 @@ struct PushPayloadTests {
     }
 
     @Test(arguments: [
-        [:], ["aps": "text"], ["message": "0xabc"], ["message": "abcd"], ["message": "0xzz"], ["chat_id": "0x00", "message": "\u{0}"],
-        ["message": "0x" + String(repeating: "00", count: 4_096)], ["installation_ids": "[\"a\\u0062\"]"], ["installation_ids": "[a]"],
+        [:], ["aps": "text"], ["deepLink": "status-app://chats"], ["message": "0xabc"], ["message": "abcd"], ["message": "0xzz"],
+        ["chat_id": "00", "message": "\u{0}"], ["message": "0x" + String(repeating: "00", count: 4_096)],
+        ["installation_ids": "[\"a\\u0062\"]"], ["installation_ids": "[a]"], ["installation_ids": "[\"a\",]"], ["installation_ids": "["],
         ["installation_ids": "[" + String(repeating: "\"\",", count: 100) + "\"\"]"], ["encryptedMessage": "0x1"],
     ])
-    func `a notification of another origin, and a damaged one, is nil`(data: [String: String]) {
+    func `a notification of another origin, and one without a readable field, is nil`(data: [String: String]) {
         #expect(PushPayload(data: data) == nil)
         #expect(PushPayload(userInfo: ["message": 7]) == nil)
     }
 
     /// Each differs from one of the test before in one thing.
     @Test(arguments: [
-        ["aps": "text", "message": "0x"], ["message": "0xabcd"], ["message": "0xff"], ["chat_id": "0x00", "message": "0x"],
+        ["aps": "text", "message": "0x"], ["deepLink": "status-app://chats", "message": "0x"], ["message": "0xabcd"], ["message": "0xff"],
         ["message": "0x" + String(repeating: "00", count: 4_095)], ["installation_ids": "[\"ab\"]"], ["installation_ids": "[\"a\"]"],
-        ["installation_ids": "[" + String(repeating: "\"\",", count: 99) + "\"\"]"], ["encryptedMessage": "0x12"],
+        ["installation_ids": "[]"], ["installation_ids": "[" + String(repeating: "\"\",", count: 99) + "\"\"]"],
+        ["encryptedMessage": "0x12"],
     ])
-    func `a notification whose fields are whole is decoded`(data: [String: String]) {
-        #expect(PushPayload(data: data) != nil)
+    func `a notification whose fields are whole is decoded`(data: [String: String]) throws {
+        #expect(try #require(PushPayload(data: data)).damagedFields.isEmpty)
         #expect(PushPayload(userInfo: ["message": "0x07"]) != nil)
+    }
+
+    @Test(arguments: ["[\"a\", \"b\"]", " [ \"a\" ,\n\t\"b\" ] "])
+    func `a list may have spaces`(list: String) throws {
+        let push = try #require(PushPayload(data: ["installation_ids": list]))
+        #expect(push.installationIDs == ["a", "b"] && push.damagedFields.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("chat_id", "family"), ("message", "0x1"), ("installation_ids", "phone"), ("deepLink", String(repeating: "x", count: 8_193)),
+    ])
+    func `a damaged field costs only itself, and is named`(field: String, value: String) throws {
+        let whole = [
+            "chat_id": hex(chat.hash), "message": "0xc0ff", "installation_ids": "[\"a\"]", "deepLink": "status-app://chats",
+        ]
+        let expected = try #require(PushPayload(data: whole))
+        var data = whole
+        data[field] = value
+        let push = try #require(PushPayload(data: data))
+        #expect(push.damagedFields == [field])
+        #expect(push.chatHash == (field == "chat_id" ? [] : expected.chatHash))
+        #expect(push.ciphertext == (field == "message" ? [] : expected.ciphertext))
+        #expect(push.installationIDs == (field == "installation_ids" ? [] : expected.installationIDs))
+        #expect(push.deepLink == (field == "deepLink" ? nil : expected.deepLink))
+        // Apple delivers values of any type.
+        var userInfo: [AnyHashable: Any] = whole
+        userInfo[field] = 7
+        #expect(try #require(PushPayload(userInfo: userInfo)).damagedFields == [field])
+    }
+
+    @Test func `status-go's format loses no push for its owner's hash either`() throws {
+        let push = try #require(PushPayload(data: ["chatId": hex(chat.hash), "encryptedMessage": "0x01", "publicKey": "0x1"]))
+        #expect(push.chatHash == chat.hash && push.ciphertext == [1] && push.keyHash.isEmpty && push.damagedFields == ["publicKey"])
     }
 
     // MARK: Seen pushes

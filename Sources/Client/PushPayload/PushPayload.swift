@@ -18,11 +18,14 @@ public struct PushPayload: Hashable, Sendable {
     public let keyHash: [UInt8]
     /// The link to what the app should open, like `status-app://chats`, if the push contains a link.
     public let deepLink: String?
+    /// The names of the fields that the push contains and that cannot be read. Their properties are empty. A push is shown although one of
+    /// its fields is damaged.
+    public let damagedFields: [String]
 
     /// Reads the notification that Apple delivered.
     ///
     /// - Parameter userInfo: The `userInfo` of the notification's content.
-    /// - Returns: The payload, or nil if the notification is not from a push server, or damaged.
+    /// - Returns: The payload, or nil if the notification is not from a push server, or none of its fields can be read.
     public init?(userInfo: [AnyHashable: Any]) {
         self.init { name in
             switch userInfo[name] {
@@ -37,28 +40,38 @@ public struct PushPayload: Hashable, Sendable {
     /// Reads the message that Google delivered.
     ///
     /// - Parameter data: The `data` of the remote message.
-    /// - Returns: The payload, or nil if the message is not from a push server, or damaged.
+    /// - Returns: The payload, or nil if the message is not from a push server, or none of its fields can be read.
     public init?(data: [String: String]) {
         self.init { name in data[name].map(Value.text) ?? .missing }
     }
 
     /// Reads both the specification's format and the format that status-go's server uses.
     private init?(_ value: (String) -> Value) {
-        let specified = [value("chat_id"), value("message"), value("installation_ids")]
-        let reference = [value("chatId"), value("encryptedMessage"), value("publicKey")]
-        let link = value("deepLink")
-        guard (specified + reference).contains(where: { !$0.isMissing }) else { return nil }
-        let isSpecified = specified.contains { !$0.isMissing }
-        guard let chatHash = (isSpecified ? specified[0] : reference[0]).bytes,
-            let ciphertext = (isSpecified ? specified[1] : reference[1]).bytes,
-            let installationIDs = isSpecified ? specified[2].texts : [],
-            let keyHash = isSpecified ? [] : reference[2].bytes
-        else { return nil }
-        self.chatHash = chatHash
-        self.ciphertext = ciphertext
-        self.installationIDs = installationIDs
-        self.keyHash = keyHash
-        deepLink = link.text
+        let specified = ["chat_id", "message", "installation_ids"]
+        let reference = ["chatId", "encryptedMessage", "publicKey"]
+        let isSpecified = specified.contains { !value($0).isMissing }
+        let names = isSpecified ? specified : reference
+        guard names.contains(where: { !value($0).isMissing }) else { return nil }
+        var readCount = 0
+        var damaged: [String] = []
+        /// A field is read alone, whatever the others are.
+        func field<Content>(_ name: String, _ read: (Value) -> Content?) -> Content? {
+            let value = value(name)
+            guard !value.isMissing else { return nil }
+            guard let content = read(value) else {
+                damaged.append(name)
+                return nil
+            }
+            readCount += 1
+            return content
+        }
+        chatHash = field(names[0], \.bytes) ?? []
+        ciphertext = field(names[1], \.bytes) ?? []
+        installationIDs = isSpecified ? field(names[2], \.texts) ?? [] : []
+        keyHash = isSpecified ? [] : field(names[2], \.bytes) ?? []
+        deepLink = field("deepLink", \.text)
+        guard readCount > 0 else { return nil }
+        damagedFields = damaged
     }
 }
 

@@ -17,9 +17,8 @@ enum Value {
         return text
     }
 
-    /// The bytes that hex digits with the prefix `0x` stand for. Empty for a missing value, and nil for any other text.
+    /// The bytes that hex digits with the prefix `0x` stand for, or nil for any other text.
     var bytes: [UInt8]? {
-        if isMissing { return [] }
         guard let text, text.hasPrefix("0x") else { return nil }
         let digits = text.utf8.dropFirst(2)
         guard digits.count.isMultiple(of: 2) else { return nil }
@@ -38,15 +37,17 @@ enum Value {
         return bytes
     }
 
-    /// The texts of a list. Google delivers it as JSON in a string, whose texts are UUIDs without escapes.
+    /// The texts of a list. Google delivers it as JSON in a string, perhaps with spaces, whose texts are UUIDs without escapes.
     var texts: [String]? {
         switch self {
-        case .missing: return []
         case .list(let list): return list
-        case .damaged: return nil
+        case .missing, .damaged: return nil
         case .text:
-            guard let text, text.hasPrefix("["), text.hasSuffix("]") else { return nil }
-            let items = text.dropFirst().dropLast().split(separator: ",")
+            guard let list = text.map({ Self.trimmed($0[...]) }), list.hasPrefix("["), list.hasSuffix("]"), list.count >= 2 else {
+                return nil
+            }
+            let content = Self.trimmed(list.dropFirst().dropLast())
+            let items = content.isEmpty ? [] : content.split(separator: ",", omittingEmptySubsequences: false).map(Self.trimmed)
             guard items.count <= Self.maximumCount else { return nil }
             var texts: [String] = []
             for item in items {
@@ -55,6 +56,14 @@ enum Value {
             }
             return texts
         }
+    }
+
+    /// The text without the spaces and line ends that JSON permits at both ends.
+    private static func trimmed(_ text: Substring) -> Substring {
+        let isSpace = { (character: Character) in character == " " || character == "\t" || character.isNewline }
+        var text = text.drop(while: isSpace)
+        while let last = text.last, isSpace(last) { text.removeLast() }
+        return text
     }
 
     private static func value(ofDigit digit: UInt8) -> UInt8? {
