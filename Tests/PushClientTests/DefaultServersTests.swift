@@ -33,6 +33,25 @@ struct DefaultServersTests {
         #expect(try await client(MemoryState(), 8).register(device, withSomeOf: Array(defaults.prefix(2))).count == 2)
     }
 
+    @Test func `no servers are an error, and unregister nothing`() async throws {
+        let client = try await client()
+        _ = try await client.register(device, with: defaults)
+        let requestCount = network.servers.map(\.requests.count).reduce(0, +)
+        let calls: [@Sendable () async throws -> [ServerStatus]] = [
+            { [device] in try await client.register(device, with: []) },
+            { [device] in try await client.register(device, withSomeOf: []) },
+            { [device, defaults] in try await client.register(device, withSomeOf: defaults, count: 0) },
+            { [device, defaults] in try await client.register(device, withSomeOf: defaults, count: .min) },
+        ]
+        for call in calls {
+            let error = await #expect(throws: PushClientError.self) { try await call() }
+            #expect(error?.code == .invalidRegistration && error?.reason.contains("unregister()") == true)
+        }
+        #expect(await client.statuses.map(\.phase) == Array(repeating: .registered, count: 6))
+        #expect(network.servers.map(\.requests.count).reduce(0, +) == requestCount)
+        #expect(try await client.unregister().isEmpty && network.servers.allSatisfy { $0.registrationCount == 0 })
+    }
+
     @Test func `different devices choose different servers`() async throws {
         var choices: Set<Set<PushClient.PublicKey>> = []
         // Ten equal choices of 20 possible ones have a chance of 1 in 20^9.

@@ -35,6 +35,8 @@ import Testing
                 #expect(read.hex == key.identity)
                 #expect(read.compressedHex == "0x" + key.compressed)
                 #expect(read.hash.hex == key.hash)
+                // A one-to-one chat has one id, however the key was written.
+                #expect(ChatID(oneToOneWith: read) == ChatID(key.identity))
             }
             #expect(try Identity(privateKeyHex: key.privateKey).publicKey.hex == key.identity)
             #expect(try Identity(privateKeyHex: key.privateKey).privateKeyHex == key.privateKey)

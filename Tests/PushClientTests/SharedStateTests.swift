@@ -65,6 +65,24 @@ struct SharedStateTests {
         #expect(tokens.allSatisfy { $0 == token })
     }
 
+    @Test func `a client whose reply is lost learns from the state that another one has registered the device`() async throws {
+        let state = MemoryState()
+        let (app, helper) = (try await client(state), try await client(state))
+        var events = app.events().makeAsyncIterator()
+        network.time.hold()
+        network.loseReplies(of: first)
+        let start = network.time.now
+        let call = Task { try await app.register(device, with: [first.identity]) }
+        await network.time.sleeper(dueIn: PollRhythm.first)
+        let helperStatuses = try await network.time.pass { try await helper.register(device, with: [first.identity]) }
+        #expect(helperStatuses.map(\.phase) == [.registered])
+        #expect(try await network.time.pass { try await call.value }.map(\.phase) == [.registered])
+        #expect(await events.next()?.kind == .registered)
+        // The reply would have been missed after ten seconds.
+        #expect(start.duration(to: network.time.now) <= PollRhythm.last * 2)
+        #expect(first.registrations.count == 1)
+    }
+
     @Test func `the default replacement saves only over the expected value`() async throws {
         struct Plain: ClientState {
             let memory = MemoryState()
@@ -94,6 +112,35 @@ struct SharedStateTests {
         #expect(try await client(state).register(device("b"), with: [first.identity]).count == 1)
         first.fault = nil
         #expect(try await client(state).register(device("c"), with: [first.identity]).map(\.phase) == [.registered])
+    }
+
+    @Test func `a state of version 0.2.0 is read: nothing is registered or looked up again`() async throws {
+        let state = MemoryState()
+        let (installation, token) = ("b6ae4fde-bb65-11ea-b3de-0242ac130004", "724919d2-065b-4865-b02d-a573f40342c8")
+        let (owner, now) = (alice.publicKey.compressedHex, TestClock.start.nanoseconds)
+        let version = now / 1_000_000 - 1
+        // As version 0.2.0 wrote it, with this test's server and time: an advertised device, and a lookup that was incomplete once.
+        let plan = """
+            {"version":\(version),"installationID":"\(installation)","generation":1,"device":{"mentionChats":[],"service":{"code":2},\
+            "contacts":[],"blockedAuthors":[],"isEnabled":true,"blockedChats":[],"blocksMentions":false,"isForContactsOnly":false,\
+            "deviceToken":"token","mutedChats":[]},"entries":[{"isWanted":true,"confirmedGeneration":1,"failureCount":0,\
+            "confirmedVersion":\(version),"mismatchCount":0,"server":"\(first.identity.hex)","isTold":true}],"accessToken":"\(token)",\
+            "advertisement":{"servers":[{"server":"\(first.identity.hex)","version":\(version)}],"accessToken":"\(token)","time":\(now)}}
+            """
+        let devices = """
+            {"incompleteCount":0,"devices":[{"accessToken":"\(token)","version":\(version),"authorization":"verified",\
+            "installationID":"\(installation)","encryptedTokenCount":0,"server":"\(first.identity.hex)"}],"learnedAt":\(now)}
+            """
+        await state.save(Data(plan.utf8), named: "registration/\(owner)/\(installation)")
+        await state.save(Data("\"\(installation)\"".utf8), named: "registration/\(owner)")
+        await state.save(Data(devices.utf8), named: "devices/anyone/\(owner)")
+
+        let client = try await RegisteringClient(identity: alice, node: network.node, state: state)
+        #expect(await client.installationID == installation)
+        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.registered])
+        let sender = SendingClient(node: network.node, state: state)
+        #expect(try await sender.devices(of: alice.publicKey).map(\.accessToken) == [token])
+        #expect(network.envelopes.isEmpty)
     }
 
     @Test func `a state of version 0.1.0 is read: nothing is registered or looked up again`() async throws {

@@ -44,6 +44,13 @@ func registeringADevice(
     return (keeping, statuses)
 }
 
+func backups(randomTextOfThisDevicesKeychain: String) throws -> FileState {
+    // snippet: Registering-A-Device.md
+    let state = try FileState(path: "push.sqlite", deviceMark: randomTextOfThisDevicesKeychain)
+    // end of snippet: Registering-A-Device.md
+    return state
+}
+
 func yourOwnNode(transport: any NodeTransport, identity: Identity, state: any ClientState) async throws -> RegisteringClient {
     // snippet: Your-Own-Node.md
     let node = Node(transport: transport)

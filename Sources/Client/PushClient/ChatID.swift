@@ -6,9 +6,15 @@ public struct ChatID: Hashable, Sendable, Codable {
     /// The id in the messenger's form.
     public let text: String
 
-    /// Accepts any text. The id of a one-to-one chat is the other user's public key, `0x04…`.
+    /// Accepts any text. For a one-to-one chat use ``init(oneToOneWith:)``.
     public init(_ text: String) {
         self.text = text
+    }
+
+    /// Returns the id of a one-to-one chat. It is the other user's public key in the form of ``PublicKey/hex``, and no other form of the key
+    /// has the same hash.
+    public init(oneToOneWith key: PublicKey) {
+        text = key.hex
     }
 
     /// Decodes the text.

@@ -83,7 +83,7 @@ public struct PushServer: Sendable {
             return try SealedQuery(
                 about: owner.keyHash, of: key.publicKey, requester: ephemeral, segmenter: node.segmenter, using: &random)
         }
-        let reply = try await node.exchange.ask(request, timeout: timeout)
+        let reply = try await node.watching { [node, timeout] in try await node.exchange.ask(request, timeout: timeout) }
         return QueryResult(reply.response, about: owner, by: reply.server, to: identity?.privateKey)
     }
 
@@ -98,7 +98,8 @@ public struct PushServer: Sendable {
             return try SealedPushRequest(
                 message, to: devices, requester: ephemeral, server: key.publicKey, segmenter: node.segmenter, using: &random)
         }
-        return try await node.exchange.ask(request, timeout: timeout).reports.map(DeviceReport.init)
+        let response = try await node.watching { [node, timeout] in try await node.exchange.ask(request, timeout: timeout) }
+        return response.reports.map(DeviceReport.init)
     }
 
     /// Returns a client with state on the same node.
@@ -110,13 +111,13 @@ public struct PushServer: Sendable {
     }
 
     private func send(
-        _ registration: PushNotificationRegistration, as identity: Identity
+        _ registration: PushNotificationRegistration, as identity: Identity, call: String = #function
     ) async throws -> RegistrationReceipt {
         let request = try node.sealing { random throws(RFC26.DataTooLong) in
             try SealedRegistration(
                 registration, from: identity.privateKey, to: key.publicKey, segmenter: node.segmenter, using: &random)
         }
-        let response = try await node.exchange.ask(request, timeout: timeout)
+        let response = try await node.watching(call) { [node, timeout] in try await node.exchange.ask(request, timeout: timeout) }
         guard response.success else { throw PushClientError.registrationRejected(RegistrationRejection(rawValue: response.error.rawValue)) }
         return RegistrationReceipt(
             installationID: registration.installationID, version: registration.version,

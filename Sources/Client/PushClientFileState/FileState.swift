@@ -10,12 +10,17 @@ public import PushClient
 /// The state of clients in an SQLite file, which only its owner may read.
 public final class FileState: ClientState {
     private let database: DatabaseQueue
+    /// See ``init(path:deviceMark:)``.
+    public let deviceMark: String?
 
     /// Opens the file, or creates it. Blocks on the disk.
     ///
+    /// - Parameter deviceMark: A text that another device does not have. If a backup has brought the file from another device, the next
+    ///   `RegisteringClient` starts a new installation. Nil changes nothing.
     /// - Throws: `PushClientError.stateUnusable`, also for a file that another program, or a later version of this library, has written.
-    public init(path: String) throws {
-        try Self.makePrivateFile(path)
+    public init(path: String, deviceMark: String? = nil) throws {
+        self.deviceMark = deviceMark
+        try makePrivateFile(path)
         do {
             var configuration = Configuration()
             configuration.label = "PushClient"
@@ -60,6 +65,17 @@ public final class FileState: ClientState {
         }
     }
 
+    /// Closes the file, which ends its locks. Waits for a call in progress. Every later call throws `PushClientError.stateUnusable`.
+    ///
+    /// For an app that the system suspends: open the file again for the next client.
+    public func close() throws {
+        do {
+            try database.close()
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
     private static func value(named name: String, in database: Database) throws -> Data? {
         try Data.fetchOne(database, sql: "SELECT value FROM value WHERE name = ?", arguments: [name])
     }
@@ -67,13 +83,6 @@ public final class FileState: ClientState {
     private static func save(_ value: Data, named name: String, in database: Database) throws {
         try database.execute(
             sql: "INSERT INTO value VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", arguments: [name, value])
-    }
-
-    /// SQLite would create the file with its default mode.
-    private static func makePrivateFile(_ path: String) throws {
-        let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw PushClientError.stateUnusable(reason: unsafe String(cString: strerror(errno))) }
-        close(descriptor)
     }
 
     private enum Unusable: Error {
@@ -100,4 +109,11 @@ public final class FileState: ClientState {
         }
         return migrator
     }
+}
+
+/// SQLite would create the file with its default mode.
+private func makePrivateFile(_ path: String) throws {
+    let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw PushClientError.stateUnusable(reason: unsafe String(cString: strerror(errno))) }
+    close(descriptor)
 }

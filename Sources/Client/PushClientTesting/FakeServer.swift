@@ -6,7 +6,8 @@ package import StatusCrypto
 import Tasks
 package import Wire
 
-/// A push server in a ``FakeNetwork``. It replies immediately, by the real server's rules, and keeps its state in memory.
+/// A push server in a ``FakeNetwork``. It replies immediately, by the real server's rules and without its limits of rates, and keeps its
+/// state in memory.
 public final class FakeServer: FakeNode {
     /// A push that the server has accepted.
     public struct Push: Hashable, Sendable {
@@ -50,6 +51,10 @@ public final class FakeServer: FakeNode {
         var registrations: [Installation: PushNotificationRegistration] = [:]
         var versions: [Installation: StoredVersion] = [:]
         var requests: [OpenedMessage] = []
+        /// The response to each push request, by the request's Status message id.
+        var pushResponses: [Digest32: PushNotificationResponse] = [:]
+        /// When each push was accepted, by its deduplication key.
+        var pushTimes: [Digest32: Timestamp] = [:]
         var answersUnknownKeys = false
         var acceptsRetransmission = true
         var queryTopics: [(name: TopicName, key: SymmetricKey)] = []
@@ -81,6 +86,25 @@ public final class FakeServer: FakeNode {
     package var fault: Fault? {
         get { state.read(\.fault) }
         set { state.update { $0.fault = newValue } }
+    }
+
+    /// Rejects the next registrations and unregistrations, and stores nothing of them.
+    ///
+    /// - Parameters:
+    ///   - rejection: Any code of the protocol, for example `.malformedMessage`, `.versionMismatch` or `.internalError`.
+    ///   - count: The number of requests.
+    public func refuseRegistrations(with rejection: RegistrationRejection, count: Int = 1) {
+        refuseRegistrations(with: Array(repeating: RegistrationError(rawValue: rejection.rawValue), count: max(0, count)))
+    }
+
+    /// Rejects the next push requests, for all their devices.
+    ///
+    /// - Parameters:
+    ///   - outcome: Any code of the protocol, for example `.wrongToken`, `.internalError` or `.notRegistered`. `.accepted` rejects nothing.
+    ///   - count: The number of requests.
+    public func refusePushes(with outcome: DeviceReport.Outcome, count: Int = 1) {
+        guard let code = outcome.errorCode else { return }
+        refusePushes(with: Array(repeating: ReportError(rawValue: code), count: max(0, count)))
     }
 
     /// Rejects the next registrations with these errors, without storing them.
@@ -255,21 +279,32 @@ public final class FakeServer: FakeNode {
 
     private func answerPush(_ request: OpenedMessage) -> PushNotificationResponse? {
         guard let push = try? PushNotificationRequest.decode(request.payload) else { return nil }
-        let decision = state.update { state in
-            let entries = Set(push.requests.flatMap(\.listEntries))
-            return PushRules.decide(
-                push, earlier: nil, targets: state.registrations.mapValues { PushTarget($0, asking: entries) }, recentDeduplicationKeys: [])
-        }
-        guard var response = decision?.response else { return nil }
-        if let error = state.update({ $0.pushRefusals.isEmpty ? nil : $0.pushRefusals.removeFirst() }) {
-            for index in response.reports.indices {
-                response.reports[index].success = false
-                response.reports[index].error = error
+        let now = wallClock.now()
+        let (response, pushes) = state.update { state -> (PushNotificationResponse?, [AcceptedPush]) in
+            if !state.pushRefusals.isEmpty {
+                return (Self.response(to: push, refusing: state.pushRefusals.removeFirst()), [])
             }
-        } else if fault == nil {
-            acceptedPushes.update { $0 += decision?.pushes ?? [] }
+            let entries = Set(push.requests.flatMap(\.listEntries))
+            let recent = state.pushTimes.filter { now < $0.value.advanced(by: ProtocolLimits.deduplicationLifetime) }
+            let decision = PushRules.decide(
+                push, earlier: state.pushResponses[request.messageID],
+                targets: state.registrations.mapValues { PushTarget($0, asking: entries) },
+                recentDeduplicationKeys: Set(recent.keys))
+            guard let decision, state.fault == nil else { return (decision?.response, []) }
+            state.pushResponses[request.messageID] = decision.response
+            state.pushTimes = recent
+            for push in decision.pushes { state.pushTimes[push.deduplicationKey] = now }
+            return (decision.response, decision.pushes)
         }
+        acceptedPushes.update { $0 += pushes }
+        guard var response else { return nil }
         if fault == .answersAnotherRequest { response.messageID += [0] }
+        return response
+    }
+
+    private static func response(to push: PushNotificationRequest, refusing error: ReportError) -> PushNotificationResponse? {
+        guard var response = PushRules.internalErrorResponse(to: push) else { return nil }
+        for index in response.reports.indices { response.reports[index].error = error }
         return response
     }
 

@@ -6,6 +6,7 @@ package final class HeldClock: Clock {
         var now = Duration.zero
         var deadlines: [Int: Duration] = [:]
         var lastSleeper = 0
+        var isReleased = false
     }
 
     private let state = Monitor(State())
@@ -24,6 +25,7 @@ package final class HeldClock: Clock {
             // A cancelled task does not count as a sleeper, not even for a moment. A later cancellation removes it.
             state.update { if !Task.isCancelled { $0.deadlines[number] = deadline.offset } }
             return await state.wait { state in
+                if state.isReleased { state.now = max(state.now, deadline.offset) }
                 guard state.now >= deadline.offset else { return nil }
                 state.deadlines[number] = nil
                 return ()
@@ -33,6 +35,12 @@ package final class HeldClock: Clock {
         }
         if isOver == nil { throw CancellationError() }
     }
+
+    /// Makes the time advance to each sleeper's deadline, or stand still again.
+    func setReleased(_ isReleased: Bool) { state.update { $0.isReleased = isReleased } }
+
+    /// Whether a task sleeps.
+    var hasSleepers: Bool { state.read { !$0.deadlines.isEmpty } }
 
     package func advance(by duration: Duration) { state.update { $0.now += duration } }
 

@@ -11,6 +11,8 @@ import Synchronization
 ///     network.clock.hold()
 ///     let running = Task { await client.run() }
 ///     await network.clock.pass { await network.servers[0].waitForRegistrations(count: 1) }
+///
+/// A call of a client, unlike its `run()`, throws ``TimeStandsStill`` if it waits for a held clock and nobody lets the time pass.
 public final class TestClock: Clock {
     /// A time on the clock.
     public struct Instant: InstantProtocol {
@@ -35,8 +37,17 @@ public final class TestClock: Clock {
     /// The clock for call limits, which stands still. Otherwise a limit would be exceeded while the call runs.
     package let limits = HeldClock()
 
+    /// Measures how long nobody lets the time pass.
+    private let patience: any Clock<Duration>
+
     /// Creates a clock.
-    public init() {}
+    public convenience init() {
+        self.init(patience: ContinuousClock())
+    }
+
+    package init(patience: any Clock<Duration>) {
+        self.patience = patience
+    }
 
     /// The present time.
     public var now: Instant { clock.now }
@@ -62,15 +73,43 @@ public final class TestClock: Clock {
     // MARK: Holding
 
     /// Makes the time advance only by ``advance(by:)`` and ``pass(while:)``.
-    public func hold() { isHeld.store(true, ordering: .relaxed) }
+    public func hold() {
+        clock.setReleased(false)
+        isHeld.store(true, ordering: .relaxed)
+    }
+
+    /// Makes the time advance by itself again, also for those who wait now. End a `run()` before: it waits all the time.
+    public func release() {
+        isHeld.store(false, ordering: .relaxed)
+        clock.setReleased(true)
+        deliveries.start()
+    }
+
+    /// How long a call waits while nobody lets the held time pass: longer than a busy machine takes from one step of a test to the next.
+    package static let patience = Duration.seconds(10)
+
+    /// Ends a client's call when the time has stood still for ten seconds of real time.
+    private func watch(_ call: String) async throws {
+        while true {
+            let before = now
+            try await patience.sleep(for: Self.patience)
+            guard isHeld.load(ordering: .relaxed), now == before, clock.hasSleepers else { continue }
+            throw TimeStandsStill(call: call)
+        }
+    }
 
     /// Waits until a task sleeps that is due after exactly this duration.
     package func sleeper(dueIn duration: Duration) async { await clock.sleepers(dueIn: duration) }
 
     /// Advances the time from deadline to deadline, as sleepers wait for them, while an operation is in progress.
     ///
+    /// - Parameters:
+    ///   - isolation: The caller's actor, on which the operation begins.
+    ///   - operation: The operation.
     /// - Returns: The operation's result.
-    public func pass<Result>(while operation: () async throws -> Result) async rethrows -> Result {
+    public func pass<Result>(
+        isolation: isolated (any Actor)? = #isolation, while operation: () async throws -> Result
+    ) async rethrows -> Result {
         let passing = Task {
             while !Task.isCancelled {
                 guard let first = await clock.firstDeadline() else { return }
@@ -86,7 +125,18 @@ public final class TestClock: Clock {
     package func node(_ node: any FakeNode, segmenter: Segmenter = Segmenter()) -> Node {
         Node(
             transport: FakeTransport(node: node, time: self), pubsubTopic: FakeServer.pubsubTopic, segmenter: segmenter, clock: self,
-            limitClock: limits, wallClock: wallClock)
+            limitClock: limits, wallClock: wallClock, watch: watch)
+    }
+}
+
+/// A call waits for a held clock, and for ten seconds of real time nobody has let the time pass.
+public struct TimeStandsStill: Error, Hashable, CustomStringConvertible {
+    /// The function's name.
+    public let call: String
+
+    /// What to do.
+    public var description: String {
+        "\(call) waits for a held clock, whose time nobody lets pass. Call it inside clock.pass { … }, or call clock.release() before."
     }
 }
 

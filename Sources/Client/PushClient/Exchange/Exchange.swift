@@ -49,34 +49,56 @@ package struct Exchange: Sendable {
     ///   ``maximumOverhead``.
     /// - Throws: `noReply` after the timeout. A published request may have taken effect nevertheless.
     package func ask<Request: SealedRequest>(_ request: Request, timeout: Duration) async throws -> Request.Answer {
+        guard let answer = try await ask(request, timeout: timeout, unless: { false }) else {
+            throw PushClientError.noReply(after: timeout)
+        }
+        return answer
+    }
+
+    /// Publishes the request once, and returns the first reply to it, like ``ask(_:timeout:)``.
+    ///
+    /// - Parameter isDone: Whether somebody else has done what the request is for. Asked every ``PollRhythm/last`` while the reply is
+    ///   missing.
+    /// - Returns: The reply, or nil if no reply is needed any more.
+    package func ask<Request: SealedRequest>(
+        _ request: Request, timeout: Duration, unless isDone: @escaping @Sendable () async -> Bool
+    ) async throws -> Request.Answer? {
         var first: Request.Answer?
+        var isOver = false
+        let elapsed = stopwatch()
+        var nextQuestion = PollRhythm.last
         let failure = try await listen(for: request, timeout: timeout, clock: clock) { answer in
             first = answer
             return false
+        } while: {
+            guard elapsed() >= nextQuestion else { return true }
+            nextQuestion = elapsed() + PollRhythm.last
+            isOver = await isDone()
+            return !isOver
         }
+        if isOver { return nil }
         guard let first else { throw failure ?? PushClientError.noReply(after: timeout) }
         return first
     }
 
-    /// Publishes the request once and returns all replies within the time, or within a second after the first useful reply.
+    /// Publishes the request once and passes on all replies within the time, or within a second after the first useful reply.
     ///
-    /// - Parameter isUseful: Whether a reply is what the caller asks for. Other replies do not shorten the wait, because some servers reply
-    ///   with nothing.
+    /// - Parameter take: Takes a reply, and tells whether it is what the caller asks for. Other replies do not shorten the wait, because
+    ///   some servers reply with nothing, and strangers with anything.
     package func collect<Request: SealedRequest>(
-        _ request: Request, for time: Duration, isUseful: (Request.Answer) -> Bool
-    ) async throws -> [Request.Answer] {
-        var answers: [Request.Answer] = []
+        _ request: Request, for time: Duration, take: (Request.Answer) -> Bool
+    ) async throws {
         let elapsed = stopwatch()
         var end = time
+        var hasReply = false
         let failure = try await listen(for: request, timeout: time, clock: clock) { answer in
-            if isUseful(answer) { end = min(end, elapsed() + Self.graceForOthers) }
-            answers.append(answer)
+            if take(answer) { end = min(end, elapsed() + Self.graceForOthers) }
+            hasReply = true
             return true
         } while: {
             elapsed() < end
         }
-        if answers.isEmpty, let failure { throw failure }
-        return answers
+        if !hasReply, let failure { throw failure }
     }
 
     /// Publishes a request's payloads in order. Retries byte for byte when the node fails: the network treats it as the same message
@@ -216,7 +238,7 @@ package struct Exchange: Sendable {
     /// - Returns: Why it is unknown whether the request was published, or nil if it was.
     private func listen<Request: SealedRequest>(
         for request: Request, timeout: Duration, clock: some Clock<Duration>, take: (Request.Answer) -> Bool,
-        while isWanted: () -> Bool = { true }
+        while isWanted: () async -> Bool
     ) async throws -> PushClientError? {
         let replyTopic = TopicName.partitioned(request.requester.publicKey).topic
         let start = wallClock.now().advanced(by: .zero - Self.clockTolerance)
@@ -239,7 +261,7 @@ package struct Exchange: Sendable {
         let failure = try await publishRequest(request.payloads, on: request.topic, atMost: remaining(limits.publishing))
         let deadline = clock.now.advanced(by: remaining(timeout))
         var rhythm = PollRhythm()
-        while goesOn(try self.take(from: inbox)), isWanted() {
+        while goesOn(try self.take(from: inbox)), await isWanted() {
             guard clock.now < deadline else {
                 // A subscription may have missed the reply, for example while the node had no connection.
                 let missed = try await historyIfAvailable(of: [replyTopic], since: start, atMost: remaining(limits.history))

@@ -19,6 +19,10 @@ public struct Node: Sendable {
     let logger: Logger
     /// Returns a random number generator for each operation.
     let makeRandom: @Sendable () -> Randomness
+    /// Throws when the named call of the app's should end. Only a test's node has such a watch.
+    private let watch: (@Sendable (_ call: String) async throws -> Void)?
+    /// Whether the task belongs to a call that is watched.
+    @TaskLocal private static var isWatched = false
 
     /// Takes a transport. Nothing is sent until a client is called.
     ///
@@ -40,11 +44,14 @@ public struct Node: Sendable {
             limits: limits, logger: logger, clock: clock, wallClock: .system)
     }
 
-    /// - Parameter limitClock: The clock that measures the limits, or nil for `clock`.
+    /// - Parameters:
+    ///   - limitClock: The clock that measures the limits, or nil for `clock`.
+    ///   - watch: Runs beside each call of the app's, and ends it by throwing.
     package init(
         transport: any NodeTransport, pubsubTopic: String, segmenter: Segmenter = Segmenter(), limits: CallLimits = CallLimits(),
         logger: Logger = silentLogger, clock: any Clock<Duration>, limitClock: (any Clock<Duration>)? = nil, wallClock: WallClock,
-        makeRandom: @escaping @Sendable () -> Randomness = { Randomness() }
+        makeRandom: @escaping @Sendable () -> Randomness = { Randomness() },
+        watch: (@Sendable (_ call: String) async throws -> Void)? = nil
     ) {
         exchange = Exchange(
             transport: transport, pubsubTopic: pubsubTopic, clock: clock, wallClock: wallClock, limits: limits,
@@ -52,6 +59,7 @@ public struct Node: Sendable {
         self.segmenter = segmenter
         self.logger = logger
         self.makeRandom = makeRandom
+        self.watch = watch
     }
 
     package var now: Timestamp { exchange.wallClock.now() }
@@ -65,6 +73,27 @@ public struct Node: Sendable {
             return try seal(&random)
         } catch {
             throw PushClientError.requestTooLong
+        }
+    }
+
+    /// Performs a call of the app's, beside the watch of a test's node.
+    func watching<Value: Sendable>(
+        _ call: String = #function, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        guard let watch, !Self.isWatched else { return try await body() }
+        return try await Self.$isWatched.withValue(true) {
+            try await withThrowingTaskGroup(of: Value?.self) { group in
+                group.addTask { try await body() }
+                group.addTask {
+                    try await watch(call)
+                    return nil
+                }
+                defer { group.cancelAll() }
+                while let result = try await group.next() {
+                    if let result { return result }
+                }
+                throw CancellationError()
+            }
         }
     }
 }

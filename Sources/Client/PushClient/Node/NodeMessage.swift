@@ -9,7 +9,8 @@ public struct NodeMessage: Hashable, Sendable {
     public var contentTopic: String
     /// The encrypted content.
     public var payload: [UInt8]
-    /// The payload's encryption version, which is always 1 in this protocol.
+    /// The payload's encryption version, 0 or 1, which mean the same in this protocol. Clients send 1. Pass on what the node has, because
+    /// clients ignore messages of any other version.
     public var version: UInt32
     /// The time that the sender claims, in nanoseconds since 1970.
     public var timestamp: Int64?

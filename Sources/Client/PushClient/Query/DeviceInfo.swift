@@ -44,6 +44,16 @@ public struct DeviceInfo: Hashable, Sendable, Codable {
     }
 }
 
+extension DeviceInfo {
+    /// An installation at a server, of which one description is kept.
+    struct Place: Hashable, Sendable {
+        let server: PublicKey
+        let installationID: String
+    }
+
+    var place: Place { Place(server: server, installationID: installationID) }
+}
+
 extension DeviceInfo: CustomStringConvertible, CustomReflectable {
     /// A description without the access token.
     public var description: String { "<installation \(installationID) at \(server.compressedHex), version \(version)>" }

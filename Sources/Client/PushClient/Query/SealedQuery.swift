@@ -47,13 +47,13 @@ package struct SealedQuery: SealedRequest {
 }
 
 extension QueryResult {
-    /// Keeps the infos that are about the owner and authorised by the owner.
+    /// Keeps the infos that are about the owner and authorised by the owner, of the first ``QueryAnswers/maximumInfoCount``.
     ///
     /// - Parameter contact: The caller, for whom an access token may be encrypted if the owner lists it as a contact.
     package init(
         _ response: PushNotificationQueryResponse, about owner: Owner, by server: StatusCrypto.PublicKey, to contact: PrivateKey? = nil
     ) {
-        devices = response.info.compactMap { DeviceInfo($0, of: owner, at: server, to: contact) }
+        devices = response.info.prefix(QueryAnswers.maximumInfoCount).compactMap { DeviceInfo($0, of: owner, at: server, to: contact) }
         rejectedCount = response.info.count - devices.count
     }
 }

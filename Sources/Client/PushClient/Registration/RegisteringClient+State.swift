@@ -12,8 +12,9 @@ struct SavedPlan: Sendable {
 
     /// How the installation is known to the state.
     enum Installation: Sendable {
-        /// The id was made up here. Clients that share a state have to agree on an id.
-        case new
+        /// The id was made up here, in place of another device's if a backup has brought that. Clients that share a state have to agree on
+        /// an id.
+        case new(replacing: Data?)
         /// The id was given by the app. The first save makes it the last installation's.
         case given
         case known
@@ -37,9 +38,20 @@ extension RegisteringClient {
         _ installationID: String?, of identity: PublicKey, from state: BoundedState, using random: inout Randomness
     ) async throws -> (RegistrationPlan, SavedPlan) {
         var saved = SavedPlan()
-        let last: String? = if installationID == nil { try await state.value(named: StateName.lastInstallation(of: identity)) } else { nil }
-        guard let known = installationID ?? last else {
-            saved.installation = .new
+        var last: LastInstallation?
+        if installationID == nil, let data = try await state.data(named: StateName.lastInstallation(of: identity)) {
+            let stored: LastInstallation = try BoundedState.decode(data)
+            if stored.isForeign(to: state.deviceMark) {
+                saved.installation = .new(replacing: data)
+                return (RegistrationPlan(installationID: UniversallyUniqueID.random(using: &random)), saved)
+            }
+            last = stored.marked(state.deviceMark)
+            if last != stored {
+                _ = try await state.replace(data, by: BoundedState.encode(last), named: StateName.lastInstallation(of: identity))
+            }
+        }
+        guard let known = installationID ?? last?.id else {
+            saved.installation = .new(replacing: nil)
             return (RegistrationPlan(installationID: UniversallyUniqueID.random(using: &random)), saved)
         }
         guard let data = try await state.data(named: StateName.registration(of: known, of: identity)) else {
@@ -66,10 +78,19 @@ extension RegisteringClient {
     /// Changes the plan like ``update(_:)``, after it has read what other clients have saved.
     func reloadAndUpdate(_ change: @escaping @Sendable (inout RegistrationPlan, inout Randomness) throws -> Void) async throws {
         try await inOrder { client in
-            let stored = try await client.state.data(named: client.registrationName)
-            if let stored, stored != client.saved.current?.data, stored != client.saved.uncertain?.data { try client.adopt(stored) }
+            try await client.adoptStored()
             try await client.save(change, nil)
         }
+    }
+
+    /// Reads what other clients have saved.
+    func reload() async throws {
+        try await inOrder { client in try await client.adoptStored() }
+    }
+
+    private func adoptStored() async throws {
+        let stored = try await state.data(named: registrationName)
+        if let stored, stored != saved.current?.data, stored != saved.uncertain?.data { try adopt(stored) }
     }
 
     /// Saves a change, and makes it again as often as another plan has replaced this client's.
@@ -119,7 +140,7 @@ extension RegisteringClient {
             saved.uncertain = nil
         }
         guard plan != saved.current?.plan else { return true }
-        if saved.installation == .new, !(try await claimInstallation()) { return false }
+        if case .new(let replaced) = saved.installation, !(try await claimInstallation(replacing: replaced)) { return false }
         let next = SavedPlan.Version(plan: plan, data: try BoundedState.encode(plan))
         saved.uncertain = next
         let hasReplaced = try await state.replace(saved.current?.data, by: next.data, named: registrationName)
@@ -129,8 +150,9 @@ extension RegisteringClient {
             return false
         }
         saved.current = next
-        if saved.installation == .given {
-            try await state.save(next.plan.installationID, named: StateName.lastInstallation(of: publicKey))
+        if case .given = saved.installation {
+            let last = LastInstallation(id: next.plan.installationID, mark: state.deviceMark)
+            try await state.save(last, named: StateName.lastInstallation(of: publicKey))
             saved.installation = .known
         }
         return true
@@ -139,11 +161,15 @@ extension RegisteringClient {
     /// Saves the new installation for all clients that start without an installation, unless another client was first.
     ///
     /// - Returns: Whether the installation is this client's. Otherwise the client has taken over the saved installation.
-    private func claimInstallation() async throws -> Bool {
+    private func claimInstallation(replacing replaced: Data?) async throws -> Bool {
         let name = StateName.lastInstallation(of: publicKey)
-        let isFirst = try await state.replace(nil, by: BoundedState.encode(plan.installationID), named: name)
-        let installationID: String? = isFirst ? plan.installationID : try await state.value(named: name)
-        guard let installationID else { return false }
+        let own = LastInstallation(id: plan.installationID, mark: state.deviceMark)
+        let isFirst = try await state.replace(replaced, by: BoundedState.encode(own), named: name)
+        let last: LastInstallation? = isFirst ? own : try await state.value(named: name)
+        guard let installationID = last?.id else {
+            saved.installation = .new(replacing: nil)
+            return false
+        }
         saved.installation = .known
         guard installationID != plan.installationID else { return true }
         if let stored = try await state.data(named: StateName.registration(of: installationID, of: publicKey)) {

@@ -111,11 +111,11 @@ public actor RegisteringClient {
     /// servers don't get a request. All others are tried once. If ``run()`` has a request to a server in progress, this call waits for its
     /// result instead. The call returns at the latest 90 s after the timeout for a reply, even if the node or the state hangs.
     /// - Returns: The statuses after the attempts. A status that is not `registered` tells what is missing.
-    /// - Throws: ``PushClientError/Code/stateUnusable``, or ``PushClientError/Code/invalidRegistration`` if servers would not accept the
-    ///   device, for example because it has more than 3,971 contacts and chats. After `CancellationError`, the desired state is saved, and
+    /// - Throws: ``PushClientError/Code/stateUnusable``, or ``PushClientError/Code/invalidRegistration`` if `servers` is empty, or servers
+    ///   would not accept the device, for example because it has more than 3,971 contacts and chats. After `CancellationError`, the desired state is saved, and
     ///   the next call or ``run()`` sends it. The statuses and ``events()`` report failures of servers and node.
     public func register(_ device: Device, with servers: [PublicKey]) async throws -> [ServerStatus] {
-        try device.check()
+        try Self.check(device, servers)
         return try await change { $0.register(device, with: servers, using: &$1) }
     }
 
@@ -123,17 +123,26 @@ public actor RegisteringClient {
     ///
     /// Reference clients do the same, so that an app's devices spread over its servers. The choice is saved. Later calls keep it, and
     /// replace only servers that are no longer defaults.
-    /// - Parameter count: The number of servers to choose.
+    /// - Parameter count: The number of servers to choose, at least one.
     /// - Returns: The statuses after the attempts.
     /// - Throws: The errors of ``register(_:with:)``.
     public func register(_ device: Device, withSomeOf servers: [PublicKey], count: Int = defaultServerCount) async throws -> [ServerStatus]
     {
-        try device.check()
+        try Self.check(device, count < 1 ? [] : servers)
         return try await change { plan, random in
             let kept = plan.wantedServers.filter(servers.contains).prefix(count)
             let others = Set(servers).subtracting(kept).shuffled(using: &random).prefix(count - kept.count)
             plan.register(device, with: Array(kept) + others, using: &random)
         }
+    }
+
+    /// An app whose list of servers could not be loaded must not silence its user, so nothing is unregistered by an empty list.
+    private static func check(_ device: Device, _ servers: [PublicKey]) throws {
+        guard !servers.isEmpty else {
+            throw PushClientError.invalidRegistration(
+                "A registration needs at least one server. To unregister the device from all servers, call unregister().")
+        }
+        try device.check()
     }
 
     /// Unregisters the device from a server.
@@ -156,10 +165,14 @@ public actor RegisteringClient {
         }
     }
 
-    private func change(_ body: @escaping @Sendable (inout RegistrationPlan, inout Randomness) -> Void) async throws -> [ServerStatus] {
+    private func change(
+        call: String = #function, _ body: @escaping @Sendable (inout RegistrationPlan, inout Randomness) -> Void
+    ) async throws -> [ServerStatus] {
         // What is not finished then goes on in `run`.
-        _ = try await withTimeout(timeout + Self.maximumOverhead, clock: node.exchange.limitClock) {
-            try await self.changeAndSend(body)
+        _ = try await node.watching(call) { [node, timeout] in
+            try await withTimeout(timeout + Self.maximumOverhead, clock: node.exchange.limitClock) {
+                try await self.changeAndSend(body)
+            }
         }
         try Task.checkCancellation()
         changes.notify()
@@ -282,12 +295,22 @@ public actor RegisteringClient {
         case nil: return nil
         case .sealed(let request, let sealed):
             do {
-                return try await record(try await node.exchange.ask(sealed, timeout: timeout), to: request, of: server)
+                let response = try await node.exchange.ask(sealed, timeout: timeout) { await self.isDone(with: server) }
+                // Another client over the same state has the confirmation.
+                guard let response else { return attempt(plan.confirmation(of: server), request) }
+                return try await record(response, to: request, of: server)
             } catch let error as PushClientError where error.code != .stateUnusable {
                 return try await record(error, request, of: server)
             }
         case .failed(let request, let error): return try await record(error, request, of: server)
         }
+    }
+
+    /// Whether another client over the same state has done what this client's request is for.
+    private func isDone(with server: PublicKey) async -> Bool {
+        // A state that fails now fails the next update too, which reports it.
+        try? await reload()
+        return !plan.needsRequest(to: server, at: node.now)
     }
 
     private func record(

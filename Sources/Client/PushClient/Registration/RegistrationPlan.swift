@@ -164,6 +164,13 @@ extension RegistrationPlan {
         }
     }
 
+    /// Returns what a server has confirmed, or nil if it has confirmed nothing that is desired.
+    func confirmation(of server: PublicKey) -> RegistrationEvent? {
+        guard let index = index(of: server) else { return .unregistered(server: server) }
+        guard entries[index].isUpToDate(generation), let version = entries[index].confirmedVersion else { return nil }
+        return .registered(server: server, version: version)
+    }
+
     /// Returns the newest request to a server, if its reply is still missing.
     func pendingRequest(to server: PublicKey) -> ServerEntry.Request? {
         index(of: server).flatMap { entries[$0].pending }

@@ -49,9 +49,14 @@ extension SendingClient {
             guard device.accessToken == nil else { return device }
             return (known?.devices ?? []).first { $0.registration == device.registration && $0.accessToken != nil } ?? device
         }
-        if devices.contains(where: { $0.accessToken == nil }) { devices = try await query(owner) + devices }
+        var others: [DeviceInfo] = []
+        if devices.contains(where: { $0.accessToken == nil }) {
+            let answered = try await query(owner)
+            (devices, others) = (answered.verified + devices, answered.notVerified)
+        }
         _ = try await keep(
-            KnownDevices(devices, lastActiveFirst: advertised.installationIDs, learnedAt: node.now, after: known), of: owner)
+            KnownDevices(devices, others: others, lastActiveFirst: advertised.installationIDs, learnedAt: node.now, after: known), of: owner
+        )
     }
 }
 

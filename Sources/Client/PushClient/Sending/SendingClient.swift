@@ -66,9 +66,11 @@ public actor SendingClient {
     ///   The last active installation is first, as far as advertisements tell. The others follow, the newest registration first.
     /// - Throws: ``PushClientError``. A missing reply is not an error.
     public func devices(of owner: PublicKey, refreshes: Bool = false) async throws -> [DeviceInfo] {
-        let known = try await known(owner)
-        if let known, known.isFresh(at: node.now), !refreshes { return known.devices }
-        return try await lookUp(owner, knownAs: known)
+        try await node.watching {
+            let known = try await self.known(owner)
+            if let known, known.isFresh(at: self.node.now), !refreshes { return known.devices }
+            return try await self.lookUp(owner, knownAs: known)
+        }
     }
 
     /// - Parameter wanted: The installations to query if they are not advertised.
@@ -81,42 +83,57 @@ public actor SendingClient {
             advertised.take(arrival.message, sentAt: arrival.sentAt, to: identity?.privateKey)
         }
         var learned = advertised.devices
+        var others: [DeviceInfo] = []
         var isComplete: Bool?
         let isOpen = learned.isEmpty || learned.contains { $0.accessToken == nil } || !learned.have(wanted)
         if isOpen, !advertised.isWithdrawn {
             do {
-                learned = try await query(owner) + learned
+                let answered = try await query(owner)
+                learned = answered.verified + learned
+                others = answered.notVerified
             } catch let error as PushClientError where error.code != .stateUnusable && learned.contains(where: { $0.accessToken != nil }) {
                 report(.failing(error))
                 isComplete = false
             }
-            // Without any reply, the previously known devices are used.
-            if learned.isEmpty, let known { (learned, isComplete) = (known.devices, false) }
+            // Without any reply that the owner has authorised, the previously known devices are used.
+            if learned.isEmpty, let known {
+                let usable = others.isEmpty ? known.devices : known.devices.filter { $0.accessToken != nil }
+                (learned, isComplete) = (usable, false)
+            }
         }
         return try await keep(
             KnownDevices(
-                learned, lastActiveFirst: advertised.installationIDs, learnedAt: node.now, after: known, isComplete: isComplete), of: owner)
+                learned, others: others, lastActiveFirst: advertised.installationIDs, learnedAt: node.now, after: known,
+                isComplete: isComplete), of: owner)
     }
 
     /// Queries every server that knows the owner, regardless of known devices.
     ///
-    /// The first query has the reference's form. If no server replies to it, a second query has the specification's.
-    /// - Returns: The devices that the owner has authorised, or an empty list if no server knows the owner.
+    /// The first query has the reference's form. If no server replies to it with a device that the owner verifiably registered, a second
+    /// query has the specification's.
+    /// - Returns: The devices that the owner has authorised, or an empty list if no server knows the owner: at most 16 of a server and 64 in
+    ///   all. Those that show no token to this client are last, because anyone can claim to have such a device.
     public func query(_ owner: PublicKey) async throws -> [DeviceInfo] {
-        for form in TopicName.QueryForm.allCases {
-            let request = try node.sealing { random throws(RFC26.DataTooLong) in
-                let ephemeral = PrivateKey.generate(using: &random)
-                return try SealedQuery(
-                    about: owner.hash, of: nil, form: form, requester: ephemeral, segmenter: node.segmenter, using: &random)
+        try await node.watching {
+            var answers = QueryAnswers(
+                about: owner, to: self.identity?.privateKey, knowing: try await self.known(owner)?.devices ?? [])
+            for form in TopicName.QueryForm.allCases {
+                let request = try self.node.sealing { random throws(RFC26.DataTooLong) in
+                    let ephemeral = PrivateKey.generate(using: &random)
+                    return try SealedQuery(
+                        about: owner.hash, of: nil, form: form, requester: ephemeral, segmenter: self.node.segmenter, using: &random)
+                }
+                var isVerified = false
+                // Servers that do not know the owner reply with an empty list, or not at all (PROTOCOL.md §8).
+                try await self.node.exchange.collect(request, for: self.queryTimeout) { reply in
+                    let hasGrant = answers.take(reply)
+                    isVerified = isVerified || hasGrant
+                    return hasGrant
+                }
+                if isVerified { break }
             }
-            // Servers that do not know the owner reply with an empty list, or not at all (PROTOCOL.md §8).
-            let replies = try await node.exchange.collect(request, for: queryTimeout) { !$0.response.info.isEmpty }
-            let devices = replies.flatMap { reply in
-                QueryResult(reply.response, about: .key(owner), by: reply.server, to: identity?.privateKey).devices
-            }
-            if !devices.isEmpty { return devices }
+            return answers.devices
         }
-        return []
     }
 
     /// Returns the devices known to this client's identity: a token encrypted for a contact is useless to anyone else.
@@ -148,6 +165,12 @@ public actor SendingClient {
     ///   or another ``PushClientError`` if nothing could be sent. The reports contain the servers' responses.
     public func push(
         _ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int = defaultMaximumDeviceCount
+    ) async throws -> [DeliveryReport] {
+        try await node.watching { try await self.notify(of: message, recipients, maximumDeviceCount) }
+    }
+
+    private func notify(
+        of message: PushMessage, _ recipients: [Recipient], _ maximumDeviceCount: Int
     ) async throws -> [DeliveryReport] {
         try message.check()
         guard keepsUnsentPushes else { return try await send(message, to: recipients, maximumDeviceCount: maximumDeviceCount) }
@@ -344,16 +367,21 @@ public actor SendingClient {
 
     /// Looks an owner up again after a wrong token. The owner's other known devices stay.
     private func renewed(_ owner: PublicKey) async throws -> [DeviceInfo] {
-        let learned = try await query(owner)
+        let answered = try await query(owner)
         let known = try await known(owner)
         let devices = known?.devices ?? []
         return try await keep(
             KnownDevices(
-                learned + devices, lastActiveFirst: devices.map(\.installationID), learnedAt: node.now, after: known), of: owner)
+                answered.verified + devices, others: answered.notVerified, lastActiveFirst: devices.map(\.installationID),
+                learnedAt: node.now, after: known), of: owner)
     }
 }
 
 extension [DeviceInfo] {
+    /// The devices that the owner has verifiably registered.
+    var verified: [DeviceInfo] { filter { $0.authorization == .verified } }
+    var notVerified: [DeviceInfo] { filter { $0.authorization != .verified } }
+
     fileprivate func have(_ installationIDs: [String]) -> Bool {
         Set(installationIDs).isSubset(of: map(\.installationID))
     }

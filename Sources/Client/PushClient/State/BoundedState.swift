@@ -15,6 +15,8 @@ struct BoundedState: Sendable {
         saveCalls = BoundedCalls(maximumAbandonedCount: 1, clock: node.exchange.limitClock)
     }
 
+    var deviceMark: String? { state.deviceMark }
+
     func data(named name: String) async throws -> Data? {
         try await answer(readCalls) { [state] in try await state.value(named: name) }
     }
@@ -74,7 +76,7 @@ enum StateName {
         "registration/\(identity.compressedHex)/\(installationID)"
     }
 
-    /// The id of the installation that was created last.
+    /// The ``LastInstallation``.
     static func lastInstallation(of identity: PublicKey) -> String { "registration/\(identity.compressedHex)" }
 
     static func unsentPushes(of sender: PublicKey?) -> String { "unsent/\(sender?.compressedHex ?? "anyone")" }

@@ -9,6 +9,13 @@ public import FoundationEssentials
 /// Clients wait for each call as long as ``CallLimits/state`` permits. After a call to save that takes longer, they send and save nothing
 /// until it has returned.
 public protocol ClientState: Sendable {
+    /// A text that another device does not have, or nil. If the state was saved under another mark, for example because a backup was
+    /// restored to a new phone, the next ``RegisteringClient`` starts a new installation: otherwise two phones would take the same
+    /// registration from each other. Nil, the default, changes nothing.
+    ///
+    /// Keep a random UUID where backups do not reach it: in the keychain, for this device only.
+    var deviceMark: String? { get }
+
     /// Returns the value that was saved last under the name, or nil.
     ///
     /// - Parameter name: Up to 400 ASCII letters, digits, slashes and hyphens.
@@ -30,6 +37,9 @@ public protocol ClientState: Sendable {
 }
 
 extension ClientState {
+    /// Nil: the state cannot tell another device.
+    public var deviceMark: String? { nil }
+
     /// Reads the value, and saves another if it is as expected. Not a transaction.
     public func replace(_ old: Data?, by new: Data, named name: String) async throws -> Bool {
         guard try await value(named: name) == old else { return false }
