@@ -110,6 +110,64 @@ struct ClientJudgeTests {
         #expect(layer(client.wrap(sealed, topic: TopicName.personal(serverKey.publicKey).topic)) == .signature)
     }
 
+    @Test(arguments: ["SHA3-256", "SHA-256"]) func `a message that is signed over another hash is named, and not its encryption`(
+        name: String
+    ) throws {
+        let payload = client.encrypted(client.registration())
+        let digest = name == "SHA3-256" ? Keccak.sha3(payload) : SHA256.hash(payload)
+        var message = ApplicationMetadataMessage()
+        message.signature = client.key.sign(digest).bytes.bytes
+        message.payload = payload
+        message.type = .pushNotificationRegistration
+        var random = SecureRandom()
+        let sealed = try RFC26.sealAsymmetric(message.encoded(), to: serverKey.publicKey, signer: client.key, using: &random)
+        let findings = judge(client.wrap(sealed, topic: TopicName.personal(serverKey.publicKey).topic))?.findings ?? []
+        #expect(findings.map(\.layer) == [.signature])
+        #expect(findings.first?.sentence.hasPrefix("the message is signed over the \(name) of its payload") == true)
+    }
+
+    @Test func `the hashed key of libsecp256k1 is named`() throws {
+        var names: Set<String> = []
+        // Both signs of Y, each of every second key.
+        for _ in 1...12 {
+            var random = SecureRandom()
+            let client = ProtocolClient(server: serverKey.publicKey)
+            let x = client.key.sharedSecret(with: serverKey.publicKey).withExposedBytes { FixedBytes<32>($0)?.bytes ?? [] }
+            for sign: UInt8 in [2, 3] {
+                let key = SymmetricKey(SHA256.hash([sign] + x))
+                let payload = AESGCM.sealCombined(client.registration().encoded().span, key: key, nonce: random.fixedBytes())
+                let envelope = try client.toServer(payload, type: .pushNotificationRegistration, topic: .personal(serverKey.publicKey))
+                let finding = try #require(judge(envelope)?.findings.first)
+                #expect(finding.layer == .encryption)
+                names.insert(finding.sentence)
+            }
+        }
+        #expect(names.count == 1 && names.first?.hasPrefix("the key is the SHA-256 of the shared point") == true)
+    }
+
+    @Test func `a query about an uncompressed key, and one on the asker's own topic, are named`() throws {
+        func query(_ hash: [UInt8], about owner: Digest64) throws -> [ClientFinding] {
+            var judge = ClientJudge(server: serverKey)
+            _ = judge.judge(try registration(), now: Self.now)
+            var query = PushNotificationQuery()
+            query.publicKeys = [hash]
+            let data = ApplicationMetadata.seal(query.encoded(), type: .pushNotificationQuery, signer: client.key)
+            let name = TopicName.query(owner, .plain)
+            var random = SecureRandom()
+            let sealed = try RFC26.sealSymmetric(data, key: name.deriveSymmetricKey(), signer: client.key, using: &random)
+            let message = judge.judge(client.wrap(sealed, topic: name.topic), now: Self.now)
+            return try #require(message).findings
+        }
+        let hash = client.key.publicKey.hash
+        let mistaken = Keccak.shake256(client.key.publicKey.uncompressed.bytes)
+        #expect(try query(hash.bytes, about: hash) == [])
+        let topic = try query(mistaken.bytes, about: mistaken)
+        #expect(topic.map(\.layer) == [.topic, .field])
+        #expect(topic.first?.sentence.contains("uncompressed form") == true && topic.last?.sentence.contains("uncompressed key") == true)
+        let other = Keccak.shake256([1])
+        #expect(try query(other.bytes, about: hash).first?.sentence.contains("the asker's own key") == true)
+    }
+
     // MARK: Fields
 
     private struct Mistake: CustomTestStringConvertible, Sendable {

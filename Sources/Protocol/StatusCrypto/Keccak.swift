@@ -21,6 +21,13 @@ package enum Keccak {
         return sponge.squeeze()
     }
 
+    /// SHA3-256 (FIPS 202), which differs from Keccak-256 in its padding alone. The protocol does not use it, but clients do by mistake.
+    package static func sha3(_ bytes: [UInt8]) -> Digest32 {
+        var sponge = KeccakSponge(rateByteCount: 200 - 2 * 32, padding: 0x06)
+        sponge.absorb(bytes.span)
+        return sponge.squeeze()
+    }
+
     /// SHAKE-256 (FIPS 202) with 64 bytes of output.
     package static func shake256(_ bytes: [UInt8]) -> Digest64 { shake256(bytes.span) }
 

@@ -24,17 +24,24 @@ package struct ClientJudge: Sendable {
     /// The topic on which a message arrived, or should have arrived.
     enum Source: Sendable {
         case server
-        case query(owner: Digest64)
+        case query(QueriedOwner)
     }
 
-    /// Owners whose query topics are read. Each costs two key derivations, and a client under test has few.
+    /// An owner, by whose hash a query topic is named.
+    struct QueriedOwner: Sendable, Equatable {
+        let hash: Digest64
+        /// The SHAKE-256 of the uncompressed key, if the topic is named by that, as a client may do by mistake.
+        var mistakenHash: Digest64?
+    }
+
+    /// Owners whose query topics are read. Each costs four key derivations, and a client under test has few.
     private static let maximumOwnerCount = 64
 
     let server: PrivateKey
     private var assembler = SegmentAssembler()
     private var segmentCount: Int64 = 0
     private var seen: Set<Digest32> = []
-    private var queryTopics: [(name: TopicName, owner: Digest64)] = []
+    private var queryTopics: [(name: TopicName, owner: QueriedOwner)] = []
     private var topicKeys: [TopicName: SymmetricKey] = [:]
     var known: [Installation: Known] = [:]
 
@@ -59,15 +66,23 @@ package struct ClientJudge: Sendable {
         guard let data = whole(frame, now: now, &findings) else {
             return findings.all.contains { $0.layer == .segment } ? JudgedMessage(kind: .unknown, findings: findings.all) : nil
         }
-        let kind = judge(data, from: source, &findings)
+        let kind = judge(data, from: source, frameSigner: frame.signer(), &findings)
         return JudgedMessage(kind: kind, findings: findings.all)
     }
 
-    /// Reads the queries about a key from now on.
-    mutating func listen(to owner: Digest64) {
-        guard !queryTopics.contains(where: { $0.owner == owner }), queryTopics.count < 2 * Self.maximumOwnerCount else { return }
-        queryTopics += TopicName.QueryForm.allCases.map { (TopicName.query(owner, $0), owner) }
+    /// Reads the queries about a key from now on, also those on the topics of its uncompressed form.
+    mutating func listen(to owner: PublicKey) {
+        let hash = owner.hash
+        guard !queryTopics.contains(where: { $0.owner.hash == hash }), queryTopics.count < 4 * Self.maximumOwnerCount else { return }
+        let mistaken = Keccak.shake256(owner.uncompressed.bytes)
+        for form in TopicName.QueryForm.allCases {
+            queryTopics.append((TopicName.query(hash, form), QueriedOwner(hash: hash)))
+            queryTopics.append((TopicName.query(mistaken, form), QueriedOwner(hash: hash, mistakenHash: mistaken)))
+        }
     }
+
+    /// Whether a hash is that of the uncompressed form of a key that has registered.
+    func isOfUncompressedKey(_ hash: [UInt8]) -> Bool { queryTopics.contains { $0.owner.mistakenHash?.bytes == hash } }
 
     // MARK: Topic and frame
 
@@ -91,7 +106,7 @@ package struct ClientJudge: Sendable {
             do throws(RFC26.OpenError) {
                 let frame = try RFC26.openSymmetric(message.payload, with: key)
                 if name.topic != topic { misplaced(message.contentTopic, expected: [name.topic], &findings) }
-                return (.query(owner: owner), frame)
+                return (.query(owner), frame)
             } catch {
                 if error != .undecryptable { failure = error }
             }
