@@ -30,7 +30,7 @@ struct CommandTests {
                 skipped  delivery.ios  must    Handle Notification Request  A push to an iOS device is posted to gorush once, with platform 1, \
                 the device token, the apn_topic and a text.
 
-                2 rules: 1 pass, 0 fail, 0 depart as the reference does. 1 skipped: they need --gorush-stub.
+                2 rules: 1 pass, 0 fail, 0 depart as the reference does. 1 skipped: they need --gorush-stub or --restart.
                 The seed of this run is 7.
                 """)
         let xml = try String(contentsOfFile: folder.path("junit.xml"), encoding: .utf8)
@@ -46,13 +46,36 @@ struct CommandTests {
     @Test func `ends with 1 and names the rules if one fails`() async throws {
         var behaviour = Behaviour()
         behaviour.tells = { info, _ in info.installationID = "" }
-        let ended = try await withModel(behaviour) { key, url in
+        let ended = try await withModel(behaviour) { key, url, _ in
             try await pushctl(["--server", key, "--node", url, "--timeout", "60m", "--only", "query.info", "--only", "query.topic"])
         }
         #expect(ended.exitCode == 1)
         #expect(ended.output.contains("fail     query.info   must    PushNotificationQueryInfo"))
         #expect(ended.output.contains("^ another installation_id than the registered one (PROTOCOL.md §8)"))
-        #expect(ended.error == "pushctl: 1 of 2 rules failed: query.info")
+        #expect(ended.output.contains("“`grant`: the grant used to register with this server.”"))
+        #expect(ended.output.contains("         installation ") && ended.output.contains(", topic /waku/1/0x"))
+        #expect(ended.error == "pushctl: 1 of 2 rules fail: query.info")
+    }
+
+    @Test func `says which topic a server reads if it does not reply on the one that clients use`() async throws {
+        var behaviour = Behaviour()
+        behaviour.listens = { $0 != .partitioned }
+        let ended = try await withModel(behaviour) { key, url, _ in
+            try await pushctl(["--server", key, "--node", url, "--timeout", "500ms"])
+        }
+        #expect(ended.exitCode == 69)
+        #expect(ended.error.contains("Heard: the reply to the registration on the server's personal topic: it does not read the other one"))
+    }
+
+    @Test func `a departure is a failure if it should be`() async throws {
+        var behaviour = Behaviour()
+        behaviour.tells = { info, _ in info.serverPublicKey = [] }
+        for (strict, exitCode) in [([], 0), (["--strict", "departs"], 1)] as [([String], Int32)] {
+            let ended = try await withModel(behaviour) { key, url, _ in
+                try await pushctl(["--server", key, "--node", url, "--timeout", "60m", "--only", "query.server-key"] + strict)
+            }
+            #expect(ended.exitCode == exitCode, "\(ended.output) \(ended.error)")
+        }
     }
 
     @Test func `judges what pushctl sends, and names the input of a wrong grant`() async throws {
@@ -96,10 +119,11 @@ struct CommandTests {
         let unknown = try await pushctl(["--server", Self.someKey, "--only", "query.inf"])
         #expect(unknown.exitCode == 64 && unknown.error.contains("There is no rule and no group “query.inf”"))
 
-        try await withModel(Behaviour()) { _, url in
+        try await withModel(Behaviour()) { _, url, _ in
             let silent = try await pushctl(["--server", Self.someKey, "--node", url, "--timeout", "10ms"])
-            #expect(silent.exitCode == 1)
-            #expect(silent.error.contains("No server: no reply to a registration arrived within 0.01 s."))
+            #expect(silent.exitCode == 69)
+            #expect(silent.error.contains("No server: no reply arrived to a registration on the server's partitioned topic (/waku/1/0x"))
+            #expect(silent.error.contains("then on the server's personal topic") && silent.error.contains("Heard: nothing"))
 
             let taken = try await pushctl(
                 ["--server", Self.someKey, "--node", url, "--gorush-stub", String(url.dropFirst("http://".count))])

@@ -2,6 +2,7 @@ import Bytes
 import Conformance
 import Foundation
 import StatusCrypto
+import Synchronization
 import TestServers
 import TestSupport
 import Testing
@@ -40,17 +41,24 @@ struct RealServerTests {
         on database: TestDatabase, dataFormat: String, rules: [Rule], seed: UInt64 = .random(in: 0...UInt64.max)
     ) async throws -> [RuleResult] {
         try await GorushStub.serving(host: "127.0.0.1", port: 0) { gorush, address in
-            let server = try await ServerProcess.start(
-                in: TemporaryFolder(), on: database,
-                settings: ["gorush.url": "http://\(address)", "gorush.dataFormat": dataFormat, "transport.replyEcho": "true"])
-            let key = try #require(Hex.decode(server.addresses.publicKey.dropFirst(2)))
-            let node = ConformanceNode(url: "http://\(server.addresses.relays[0])", pubsubTopic: TestNode.topic, reception: .store)
+            let folder = try TemporaryFolder()
+            let settings = ["gorush.url": "http://\(address)", "gorush.dataFormat": dataFormat, "transport.replyEcho": "true"]
+            let first = try await ServerProcess.start(in: folder, on: database, settings: settings)
+            let running = Mutex(first)
+            // The kit reads the server's own node, which has the same address again.
+            let again = settings.merging(["transport.embedded.listen": first.addresses.relays.joined(separator: ",")]) { $1 }
+            let key = try #require(Hex.decode(first.addresses.publicKey.dropFirst(2)))
+            let node = ConformanceNode(url: "http://\(first.addresses.relays[0])", pubsubTopic: TestNode.topic, reception: .store)
             let results = try await ConformanceRun(
                 of: PublicKey(uncompressed: key), through: node, rules: rules, gorush: gorush,
-                limits: .init(timeout: TestNode.patience, gracePeriod: .seconds(1)), apnTopic: "im.status.ethereum",
+                restart: {
+                    #expect(await running.withLock { $0 }.terminate() == 0)
+                    let next = try await ServerProcess.start(in: folder, on: database, settings: again)
+                    running.withLock { $0 = next }
+                }, limits: .init(timeout: TestNode.patience, gracePeriod: .seconds(1)), apnTopic: "im.status.ethereum",
                 seed: seed
             ).run()
-            #expect(await server.terminate() == 0)
+            #expect(await running.withLock { $0 }.terminate() == 0)
             return results
         }
     }

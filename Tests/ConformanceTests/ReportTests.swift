@@ -9,31 +9,39 @@ import Testing
 struct ReportTests {
     private func result(_ id: String, _ verdict: Verdict, place: Rule.Place? = .otherError) -> RuleResult {
         let rule = Rule(id, .must, place, "PROTOCOL.md §7", "<Rise>") { _ in }
-        return RuleResult(rule: rule, verdict: verdict, duration: .milliseconds(1_500))
+        var result = RuleResult(rule: rule, verdict: verdict, duration: .milliseconds(1_500))
+        if case .fail = verdict {
+            result.requests = [SentRequest(installationID: "phone", messageID: "0x01", topic: "/waku/1/0x00000001/rfc26")]
+        }
+        return result
     }
 
     @Test func `JUnit's XML has a suite for each group and a case for each rule, with its markup escaped`() {
         let results = [
             result("a.one", .pass), result("a.two", .fail("expected \"x\" & y\u{1B}")),
             result("b.three", .departs("as usual"), place: nil),
-            result("b.four", .skipped("no gorush")),
+            result("b.four", .skipped("no gorush")), result("b.five", .late("took 14.0 s"), place: nil),
         ]
         #expect(
             JUnit.document(results) == """
                 <?xml version="1.0" encoding="UTF-8"?>
-                <testsuites name="71/STATUS-PUSH-NOTIFICATION-SERVER" tests="4" failures="1" errors="0" skipped="1" time="6.000">
+                <testsuites name="71/STATUS-PUSH-NOTIFICATION-SERVER" tests="5" failures="1" errors="1" skipped="1" time="7.500">
                   <testsuite name="a" tests="2" failures="1" errors="0" skipped="0" time="3.000">
                     <testcase classname="a" name="one" time="1.500"/>
                     <testcase classname="a" name="two" time="1.500">
-                      <failure message="&lt;Rise&gt; (71 &quot;Handle Errors&quot;, PROTOCOL.md §7): expected &quot;x&quot; &amp; y\u{FFFD}"/>
+                      <failure message="&lt;Rise&gt; (71 &quot;Handle Errors&quot;, PROTOCOL.md §7): expected &quot;x&quot; &amp; y\u{FFFD}">“If any other error occurs the `error` SHOULD be set to `INTERNAL_ERROR`.”
+                installation phone, message 0x01, topic /waku/1/0x00000001/rfc26</failure>
                     </testcase>
                   </testsuite>
-                  <testsuite name="b" tests="2" failures="0" errors="0" skipped="1" time="3.000">
+                  <testsuite name="b" tests="3" failures="0" errors="1" skipped="1" time="4.500">
                     <testcase classname="b" name="three" time="1.500">
                       <system-out>departs: &lt;Rise&gt; (beyond 71, PROTOCOL.md §7): as usual</system-out>
                     </testcase>
                     <testcase classname="b" name="four" time="1.500">
                       <skipped message="&lt;Rise&gt; (71 &quot;Handle Errors&quot;, PROTOCOL.md §7): no gorush"/>
+                    </testcase>
+                    <testcase classname="b" name="five" time="1.500">
+                      <error type="late" message="&lt;Rise&gt; (beyond 71, PROTOCOL.md §7): took 14.0 s"></error>
                     </testcase>
                   </testsuite>
                 </testsuites>

@@ -8,7 +8,7 @@ package import WakuREST
 package struct ConformanceRun: Sendable {
     /// How long the kit waits.
     package struct Limits: Sendable {
-        /// The maximum time for a reply, or for a notification at gorush.
+        /// The least wait for a reply, or for a notification at gorush. It grows if the server is slow.
         package var timeout: Duration
         /// To prove silence, how long to wait after the reply to a later request.
         package var gracePeriod: Duration
@@ -25,51 +25,56 @@ package struct ConformanceRun: Sendable {
     package enum Failure: Error, CustomStringConvertible {
         /// The node does not work, in its own words.
         case nodeUnusable(NodeError)
-        /// No server replied to a registration at all.
-        case noServer(Duration)
+        /// No server replied to a registration as clients expect it.
+        case noServer(Search)
 
         package var description: String {
             switch self {
             case .nodeUnusable(let error): "\(error)"
-            case .noServer(let timeout): "no reply to a registration arrived within \(timeout.text)"
+            case .noServer(let search): "\(search)"
             }
         }
     }
 
     /// Rules mostly wait, so several run at a time, each in up to four scenarios.
     private static let maximumConcurrentRuleCount = 12
-    /// The time for the first notification at gorush: a server that has just found gorush away waits before it tries again.
-    private static let firstNotificationTimeout = Duration.seconds(60)
+    /// The time in which reference clients get a reply, or ask another server.
+    private static let clientPatience = Duration.seconds(3)
 
     private let node: ConformanceNode
     private let server: PublicKey
     private let rules: [Rule]
     private let gorush: GorushStub?
+    private let restart: (@Sendable () async throws -> Void)?
     private let limits: Limits
     private let apnTopic: String
     private let seed: UInt64
     private let wallClock: WallClock
     private let observations = Observations()
+    private let patience: Patience
 
     /// - Parameters:
     ///   - server: The tested server's public key.
     ///   - rules: The rules to run. Those that need gorush are skipped without the stub.
     ///   - gorush: The stub that the tested server posts to, or nil if none exists. The caller runs it.
+    ///   - restart: Restarts the tested server, or nil to skip the rules that need it. Returns when the server is starting, or has started.
     ///   - apnTopic: The bundle id for the kit's iOS devices. The server must serve it.
     ///   - seed: The seed of keys, tokens and bytes. A server that has seen the same seed before rejects registrations as old.
     package init(
-        of server: PublicKey, through node: ConformanceNode, rules: [Rule], gorush: GorushStub?, limits: Limits, apnTopic: String,
-        seed: UInt64,
+        of server: PublicKey, through node: ConformanceNode, rules: [Rule], gorush: GorushStub?,
+        restart: (@Sendable () async throws -> Void)? = nil, limits: Limits, apnTopic: String, seed: UInt64,
         wallClock: WallClock = .system
     ) {
         self.server = server
         self.node = node
         self.rules = rules
         self.gorush = gorush
+        self.restart = restart
         self.limits = limits
         self.apnTopic = apnTopic
         self.seed = seed
         self.wallClock = wallClock
+        patience = Patience(limits.timeout, clock: limits.clock)
     }
 
     /// Runs the rules.
@@ -102,74 +107,172 @@ package struct ConformanceRun: Sendable {
     }
 
     private func results(through network: Network, reporting report: @escaping @Sendable (Rule) -> Void) async throws -> [RuleResult] {
-        try await prepare(play("preparation", .first, through: network))
-        let results = try await withThrowingTaskGroup(of: (Int, RuleResult).self) { group in
-            var results: [Int: RuleResult] = [:]
-            for (index, rule) in rules.enumerated() {
-                if index >= Self.maximumConcurrentRuleCount, let (index, result) = try await group.next() { results[index] = result }
+        try await prepare(through: network)
+        let outcomes = try await withThrowingTaskGroup(of: (Int, Outcome).self) { group in
+            var outcomes: [Int: Outcome] = [:]
+            for (index, rule) in rules.enumerated() where !restarts(rule) {
+                if index >= Self.maximumConcurrentRuleCount, let (index, outcome) = try await group.next() { outcomes[index] = outcome }
                 group.addTask {
-                    let result = try await self.result(of: rule, through: network)
+                    let outcome = try await self.outcome(of: rule, through: network)
                     report(rule)
-                    return (index, result)
+                    return (index, outcome)
                 }
             }
-            for try await (index, result) in group { results[index] = result }
-            return rules.indices.compactMap { results[$0] }
+            for try await (index, outcome) in group { outcomes[index] = outcome }
+            return rules.indices.compactMap { outcomes[$0] }
+        }
+        var verdicts = try await judge(outcomes, through: network)
+        for rule in rules where restarts(rule) {
+            let outcome = try await outcome(of: rule, through: network)
+            report(rule)
+            verdicts += try await judge([outcome], through: network)
         }
         // Whether the server departs like the reference is known only after the last rule.
-        return results.map { result in
+        return verdicts.map { result in
             guard result.verdict == .pass else { return result }
             return RuleResult(rule: result.rule, verdict: observations.verdict(on: result.rule.id), duration: result.duration)
         }
     }
 
+    /// Whether the scenario of a rule restarts the server, so that no other may be in progress.
+    private func restarts(_ rule: Rule) -> Bool { rule.needsRestart && restart != nil }
+
     /// Proves that there is a server, and waits until it posts to gorush: without either every rule would wait in vain.
-    private func prepare(_ play: Play) async throws {
-        do {
-            try await play.expectControlReply()
-        } catch is Finding {
-            throw Failure.noServer(limits.timeout)
-        }
+    private func prepare(through network: Network) async throws {
+        let play = play("preparation", .first, through: network, patience.longest)
+        let other = self.play("search", .first, through: network, patience)
+        if let search = try await Search.server(play, otherwise: other) { throw Failure.noServer(search) }
         guard gorush != nil, rules.contains(where: \.needsGorush) else { return }
-        // The rules about gorush say what is missing.
-        try? await play.pushControl(within: Self.firstNotificationTimeout)
+        // A server that has just found gorush away waits before it tries again. The rules about gorush say what is missing.
+        do {
+            try await play.pushControl()
+        } catch is Finding {
+        } catch is Overdue {}
     }
 
-    private func result(of rule: Rule, through network: Network) async throws -> RuleResult {
+    // MARK: Scenarios
+
+    /// What came of a rule's scenarios.
+    private struct Outcome {
+        let rule: Rule
+        var skipReason: String?
+        var ends: [Past: (end: any Error, requests: [SentRequest])] = [:]
+        var duration = Duration.zero
+
+        var overdue: [Overdue] { ends.values.compactMap { $0.end as? Overdue } }
+    }
+
+    /// Runs a rule with all its pasts.
+    private func outcome(of rule: Rule, through network: Network) async throws -> Outcome {
+        var outcome = Outcome(rule: rule)
+        if rule.needsGorush, gorush == nil { outcome.skipReason = "the kit is no gorush of the server" }
+        if rule.needsRestart, restart == nil { outcome.skipReason = "the kit cannot restart the server" }
+        guard outcome.skipReason == nil else { return outcome }
         let start = ContinuousClock.now
-        let verdict = try await verdict(on: rule, through: network)
-        return RuleResult(rule: rule, verdict: verdict, duration: ContinuousClock.now - start)
-    }
-
-    /// Runs a rule with all its pasts. The finding with the earliest past counts.
-    private func verdict(on rule: Rule, through network: Network) async throws -> Verdict {
-        if rule.needsGorush, gorush == nil { return .skipped("the kit is no gorush of the server") }
-        let findings = try await withThrowingTaskGroup(of: (Past, Finding)?.self) { group in
+        outcome.ends = try await withThrowingTaskGroup(of: (Past, (any Error, [SentRequest]))?.self) { group in
             for past in rule.pasts {
                 group.addTask {
+                    let play = play(rule.id, past, through: network, patience)
                     do {
-                        try await rule.scenario(play(rule.id, past, through: network))
+                        try await rule.scenario(play)
                         return nil
-                    } catch let finding as Finding {
+                    } catch {
                         // A wait that was cut short by a cancellation found nothing.
                         try Task.checkCancellation()
-                        return (past, finding)
+                        guard error is Finding || error is Overdue else { throw error }
+                        return (past, (error, play.journal.requests))
                     }
                 }
             }
-            return try await group.reduce(into: [Past: Finding]()) { findings, finding in
-                if let (past, finding) = finding { findings[past] = finding }
+            return try await group.reduce(into: [:]) { ends, end in
+                if let (past, end) = end { ends[past] = (end: end.0, requests: end.1) }
             }
         }
-        for past in rule.pasts {
-            if let finding = findings[past] { return .fail(past.preface + finding.sentence) }
-        }
-        return .pass
+        outcome.duration = ContinuousClock.now - start
+        return outcome
     }
 
-    private func play(_ rule: String, _ past: Past, through network: Network) -> Play {
+    // MARK: Late or missing
+
+    private func judge(_ outcomes: [Outcome], through network: Network) async throws -> [RuleResult] {
+        let decidedKinds = try await close(outcomes, through: network)
+        network.forget()
+        return outcomes.map { outcome in
+            let (verdict, requests) = verdict(outcome, decidedKinds)
+            return RuleResult(rule: outcome.rule, verdict: verdict, duration: outcome.duration, requests: requests)
+        }
+    }
+
+    /// Tells which answers are missing rather than late: those of a kind of which a later exchange, with an owner as new, was answered.
+    ///
+    /// - Returns: The kinds of which a missing answer will not come any more.
+    private func close(_ outcomes: [Outcome], through network: Network) async throws -> Set<Patience.Kind> {
+        let open = Set(outcomes.flatMap(\.overdue).filter { $0.arrival() == nil }.map(\.kind))
+        guard !open.isEmpty else { return [] }
+        let longest = patience.longest
+        let answered = try await withThrowingTaskGroup(of: Patience.Kind?.self) { group in
+            for kind in open {
+                group.addTask {
+                    let isAnswered = try await self.isAnswered(kind, self.play("end, \(kind)", .first, through: network, longest))
+                    return isAnswered ? kind : nil
+                }
+            }
+            return try await group.reduce(into: Set()) { if let kind = $1 { $0.insert(kind) } }
+        }
+        guard answered != open else { return open }
+        // A server that still registers devices is there: what else it does not answer to by now, it does not answer to.
+        let isThere = try await isAnswered(.registration, play("end", .first, through: network, longest))
+        return isThere ? open : answered
+    }
+
+    private func isAnswered(_ kind: Patience.Kind, _ play: Play) async throws -> Bool {
+        do {
+            try await play.exchange(kind)
+            return true
+        } catch is Overdue {
+            return false
+        } catch is Finding {
+            // An answer, though a wrong one.
+            return true
+        }
+    }
+
+    /// Judges a rule. The finding with the earliest past counts.
+    ///
+    /// - Parameter decidedKinds: See ``close(_:through:)``.
+    private func verdict(_ outcome: Outcome, _ decidedKinds: Set<Patience.Kind>) -> (Verdict, [SentRequest]) {
+        if let reason = outcome.skipReason { return (.skipped(reason), []) }
+        var late: (Verdict, [SentRequest])?
+        var departures: [Departure] = []
+        for past in outcome.rule.pasts {
+            guard let (end, requests) = outcome.ends[past] else { continue }
+            guard let overdue = end as? Overdue else {
+                guard let finding = end as? Finding else { continue }
+                return (.fail(past.preface + finding.sentence), requests)
+            }
+            if let time = overdue.arrival() {
+                late =
+                    late ?? (
+                        .late("\(past.preface)\(overdue.kind.rawValue) took \(time.text); clients wait \(Self.clientPatience.text)"),
+                        requests
+                    )
+            } else if !decidedKinds.contains(overdue.kind) {
+                late = late ?? (.late("\(past.preface)\(overdue.kind.rawValue) had not come at the end, nor had a later one"), requests)
+            } else if let departure = overdue.departure {
+                departures.append(departure)
+            } else {
+                return (.fail(past.preface + overdue.sentence), requests)
+            }
+        }
+        if let late { return late }
+        for departure in departures { observations.record(departure, departs: true, in: outcome.rule.id) }
+        return (.pass, [])
+    }
+
+    private func play(_ rule: String, _ past: Past, through network: Network, _ patience: Patience) -> Play {
         Play(
-            server: server, network: network, gorush: gorush, limits: limits, apnTopic: apnTopic, rule: rule, past: past,
-            observations: observations, random: SeededRandom(seed: seed, name: past == .first ? rule : "\(rule), \(past)"))
+            server: server, network: network, gorush: gorush, limits: limits, patience: patience, journal: Journal(), restart: restart,
+            apnTopic: apnTopic, rule: rule, past: past, observations: observations,
+            random: SeededRandom(seed: seed, name: past == .first ? rule : "\(rule), \(past)"))
     }
 }

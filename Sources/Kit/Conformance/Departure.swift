@@ -7,6 +7,7 @@ enum Departure: String, CaseIterable, Sendable {
     case refusesTypeZeroAsMalformed = "token type 0 is MALFORMED_MESSAGE"
     case acceptsUnknownTypes = "unknown token types are accepted"
     case acceptsMissingBundleID = "iOS devices need no apn_topic"
+    case refusesOtherInstallationIDs = "installation ids that are no UUIDs are MALFORMED_MESSAGE"
     case refusesHighVersions = "versions from 2^63 on are refused"
     case forgetsUnknownInstallations = "the version of an unregistered, never registered installation is not kept"
     case repliesWithEmptyList = "replied with an empty list"

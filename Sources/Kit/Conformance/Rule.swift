@@ -35,13 +35,15 @@ package struct Rule: Sendable {
     package let title: String
     /// Whether the tested server must post to the kit's stub of gorush.
     package let needsGorush: Bool
+    /// Whether the scenario restarts the tested server.
+    package let needsRestart: Bool
     /// What the scenario's owners have registered before it. The scenario runs once for each past.
     let pasts: [Past]
     let scenario: @Sendable (Play) async throws -> Void
 
     init(
         _ id: String, _ level: Level, _ place: Place?, _ reference: String, _ title: String, needsGorush: Bool = false,
-        pasts: [Past] = [.first], scenario: @escaping @Sendable (Play) async throws -> Void
+        needsRestart: Bool = false, pasts: [Past] = [.first], scenario: @escaping @Sendable (Play) async throws -> Void
     ) {
         self.id = id
         self.level = level
@@ -49,6 +51,7 @@ package struct Rule: Sendable {
         self.reference = reference
         self.title = title
         self.needsGorush = needsGorush
+        self.needsRestart = needsRestart
         self.pasts = pasts
         self.scenario = scenario
     }
@@ -64,6 +67,8 @@ package enum Verdict: Equatable, Sendable {
     case fail(String)
     /// The tested server always does what the reference implementation does instead. The sentence describes it.
     case departs(String)
+    /// An answer came later than the kit waited for it, so the rule is not judged. The sentence says when.
+    case late(String)
     /// The rule did not run, for this reason.
     case skipped(String)
 
@@ -73,6 +78,7 @@ package enum Verdict: Equatable, Sendable {
         case .pass: "pass"
         case .fail: "fail"
         case .departs: "departs"
+        case .late: "late"
         case .skipped: "skipped"
         }
     }
@@ -81,7 +87,7 @@ package enum Verdict: Equatable, Sendable {
     package var detail: String? {
         switch self {
         case .pass: nil
-        case .fail(let text), .departs(let text), .skipped(let text): text
+        case .fail(let text), .departs(let text), .late(let text), .skipped(let text): text
         }
     }
 }
@@ -91,6 +97,8 @@ package struct RuleResult: Sendable {
     package let rule: Rule
     package let verdict: Verdict
     package let duration: Duration
+    /// The newest requests of the scenario that failed or was late. Empty for other verdicts.
+    package var requests: [SentRequest] = []
 }
 
 /// A failed expectation, which ends a scenario.

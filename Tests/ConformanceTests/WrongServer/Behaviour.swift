@@ -51,6 +51,10 @@ struct Behaviour: Sendable {
         }
     }
     var changes: @Sendable (inout Request) -> Void = { _ in }
+    /// Whether a request is handled, given the server's key.
+    var handles: @Sendable (Request, PrivateKey) -> Bool = { _, _ in true }
+    /// Whether queries are decrypted with a topic's key.
+    var uses: @Sendable (SymmetricKey) -> Bool = { _ in true }
     var isStunned: Stun?
 
     // MARK: Registrations
@@ -73,6 +77,10 @@ struct Behaviour: Sendable {
     var keeps: @Sendable (PushNotificationRegistration?, PushNotificationRegistration) -> PushNotificationRegistration = { $1 }
     /// The installations of the key that an unregistration removes.
     var removes: @Sendable (Installation, [Installation]) -> [Installation] = { installation, _ in [installation] }
+    /// Whether an unregistration also removes other keys' installations of its id.
+    var removesOfAllKeys = false
+    /// Whether the last owner of a topic's 4 bytes is its only one.
+    var servesOneOwnerPerTopic = false
     /// Whether the query topics of a client are read again when it returns after an unregistration.
     var listensAfterReturn = true
     /// Whether two keys may register a device token.
@@ -103,6 +111,7 @@ struct Behaviour: Sendable {
     /// The key under which the server stores a push for deduplication, or nil to store none.
     var deduplicates: @Sendable (AcceptedPush, Request) -> [UInt8]? = { push, _ in push.deduplicationKey.bytes }
     var deduplicatesRefused = false
+    var deduplicatesFiltered = false
     /// The name under which a response is kept for a repetition of its request.
     var remembers: @Sendable (Request, PushNotificationRequest) -> [UInt8] = { request, _ in request.messageID }
     var repeatsFailures = false
@@ -117,8 +126,14 @@ struct Behaviour: Sendable {
     var writes: @Sendable (inout [String: JSON], AcceptedPush) -> Void = { _, _ in }
     var batches: @Sendable (inout [[String: JSON]]) -> Void = { _ in }
 
+    // MARK: Restarts
+
+    var keepsAtRestart: @Sendable (inout ModelServer.State) -> Void = { _ in }
+
     // MARK: Replies
 
+    /// How long a reply waits for its publication, or nil if it is never published.
+    var delays: @Sendable (Reply) -> Duration? = { _ in .zero }
     /// The signer of a reply's message: the server, unless it returns another key.
     var signer: @Sendable (MessageType) -> PrivateKey? = { _ in nil }
     var signsFrames = true

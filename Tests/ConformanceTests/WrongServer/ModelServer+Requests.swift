@@ -65,6 +65,9 @@ extension ModelServer {
         case .unregister:
             let others = state.registrations.keys.filter { $0.keyHash == installation.keyHash }
             for removed in behaviour.removes(installation, Array(others)) { state.registrations[removed] = nil }
+            if behaviour.removesOfAllKeys {
+                state.registrations = state.registrations.filter { $0.key.installationID != installation.installationID }
+            }
         default: break
         }
         if behaviour.keepsVersion(decision, message.version, stored) {
@@ -78,6 +81,7 @@ extension ModelServer {
     private func listen(to owner: Digest64, _ state: inout State) {
         for form in TopicName.QueryForm.allCases {
             let name = TopicName.query(owner, form)
+            if behaviour.servesOneOwnerPerTopic { state.queryTopics[name.topic] = nil }
             guard state.queryTopics[name.topic]?.contains(where: { $0.name == name }) != true else { continue }
             state.queryTopics[name.topic, default: []].append((name, form))
         }
@@ -157,6 +161,12 @@ extension ModelServer {
             return state.pushed.insert(name).inserted
         }
         if behaviour.deduplicatesRefused { for push in refused { state.pushed.insert(push.deduplicationKey.bytes) } }
+        if behaviour.deduplicatesFiltered {
+            for (notification, report) in zip(push.requests, decision.response.reports) where report.success {
+                guard let installation = notification.installation else { continue }
+                state.pushed.insert(DeduplicationKey.digest(messageID: push.messageID, installation: installation).bytes)
+            }
+        }
         if behaviour.postsToSiblings { pushes += siblings(of: pushes, state) }
         behaviour.posts(&pushes, push)
         var response = decision.response

@@ -35,11 +35,15 @@ final class ModelServer: BusListener {
     let key: PrivateKey
     let behaviour: Behaviour
     private let gorushURL: String
+    private let clock: any Clock<Duration>
+    private let wallClock: WallClock
     private let http = HTTPClient()
     private let state: Mutex<State>
     private let (envelopes, continuation) = AsyncStream.makeStream(of: WakuEnvelope.self)
 
-    init(_ behaviour: Behaviour, gorushURL: String) {
+    init(_ behaviour: Behaviour, gorushURL: String, clock: any Clock<Duration>, wallClock: WallClock) {
+        self.clock = clock
+        self.wallClock = wallClock
         var random = SecureRandom()
         key = PrivateKey.generate(using: &random)
         self.behaviour = behaviour
@@ -51,16 +55,34 @@ final class ModelServer: BusListener {
 
     func receive(_ envelope: WakuEnvelope) { continuation.yield(envelope) }
 
+    /// Restarts the server, which keeps what its behaviour keeps.
+    func restart() { state.withLock { behaviour.keepsAtRestart(&$0) } }
+
     /// Handles received messages until the task is cancelled.
     func run(on membership: BusMembership) async throws {
-        for await envelope in envelopes {
-            guard let request = open(envelope) else { continue }
-            let outcome = state.withLock { handle(request, &$0) }
-            if !outcome.notifications.isEmpty { try await post(outcome.notifications) }
-            for reply in outcome.replies.compactMap({ seal($0, to: request.sender) }) {
-                try await membership.publish(WakuEnvelope(pubsubTopic: envelope.pubsubTopic, message: reply))
+        try await withThrowingDiscardingTaskGroup { group in
+            for await envelope in envelopes {
+                guard let request = open(envelope) else { continue }
+                let outcome = state.withLock { handle(request, &$0) }
+                if !outcome.notifications.isEmpty { try await post(outcome.notifications) }
+                for reply in outcome.replies {
+                    guard let delay = behaviour.delays(reply) else { continue }
+                    guard delay > .zero else {
+                        try await publish(reply, to: request.sender, envelope.pubsubTopic, on: membership)
+                        continue
+                    }
+                    group.addTask { [self] in
+                        try await clock.sleep(for: delay)
+                        try await publish(reply, to: request.sender, envelope.pubsubTopic, on: membership)
+                    }
+                }
             }
         }
+    }
+
+    private func publish(_ reply: Reply, to recipient: PublicKey, _ pubsubTopic: String, on membership: BusMembership) async throws {
+        guard let message = seal(reply, to: recipient) else { return }
+        try await membership.publish(WakuEnvelope(pubsubTopic: pubsubTopic, message: message))
     }
 
     // MARK: Envelopes
@@ -74,7 +96,7 @@ final class ModelServer: BusListener {
                 var request = behaviour.identifies(OpenFrame(data: data, signer: frame.signer), source)
             else { return nil }
             behaviour.changes(&request)
-            return request
+            return behaviour.handles(request, key) ? request : nil
         }
     }
 
@@ -87,7 +109,7 @@ final class ModelServer: BusListener {
         for (name, form) in state.queryTopics[topic, default: []] {
             let key = state.topicKeys[name] ?? name.deriveSymmetricKey()
             state.topicKeys[name] = key
-            if let frame = try? RFC26.openSymmetric(payload, with: key) {
+            if behaviour.uses(key), let frame = try? RFC26.openSymmetric(payload, with: key) {
                 return (OpenFrame(data: frame.data, signer: frame.signer()), .query(form))
             }
         }
@@ -122,7 +144,7 @@ final class ModelServer: BusListener {
         message.payload = payload
         message.contentTopic = TopicName.partitioned(recipient).topic.contentTopic
         message.version = RFC26.messageVersion
-        message.timestamp = WallClock.system.now().nanoseconds
+        message.timestamp = wallClock.now().nanoseconds
         behaviour.envelops(&message)
         return message
     }

@@ -23,6 +23,13 @@ struct Mutant: Sendable, CustomTestStringConvertible {
         _ name: String, _ finding: Finding = .fails, _ rules: String..., beside otherRules: [String] = [],
         through reception: ConformanceNode.Reception = .store, change: @escaping @Sendable (inout Behaviour) -> Void
     ) {
+        self.init(name, finding, all: rules, beside: otherRules, through: reception, change: change)
+    }
+
+    init(
+        _ name: String, _ finding: Finding, all rules: [String], beside otherRules: [String] = [],
+        through reception: ConformanceNode.Reception = .store, change: @escaping @Sendable (inout Behaviour) -> Void
+    ) {
         self.name = name
         self.finding = finding
         self.rules = rules
@@ -40,5 +47,6 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     }
 
     static let all =
-        registrations + versions + later + replies + queries + pushes + notifications + requests + sizes + envelopes + segments
+        registrations + versions + later + replies + queries + pushes + notifications + requests + sizes + envelopes + segments + state
+        + limits + chance + restarts
 }

@@ -1,3 +1,4 @@
+package import Envelope
 import Foundation
 import HTTPServing
 import HTTPTypes
@@ -21,6 +22,8 @@ package final class GorushStub: Sendable {
 
     private struct State {
         var notifications: [GorushNotification] = []
+        /// When each notification arrived.
+        var arrivals: [Timestamp] = []
         var refusals: [String] = []
     }
 
@@ -29,8 +32,11 @@ package final class GorushStub: Sendable {
     }
 
     private let state = Monitor(State())
+    private let wallClock: WallClock
 
-    private init() {}
+    private init(wallClock: WallClock) {
+        self.wallClock = wallClock
+    }
 
     /// A stub's address cannot be bound.
     package struct ListenFailure: Error, CustomStringConvertible {
@@ -44,9 +50,10 @@ package final class GorushStub: Sendable {
     ///   - body: Receives the stub and its bound address, `host:port`.
     /// - Throws: ``ListenFailure``, or the body's error.
     package static func serving<Result: Sendable>(
-        host: String, port: Int, _ body: @escaping @Sendable (GorushStub, _ address: String) async throws -> Result
+        host: String, port: Int, wallClock: WallClock = .system,
+        _ body: @escaping @Sendable (GorushStub, _ address: String) async throws -> Result
     ) async throws -> Result {
-        let stub = GorushStub()
+        let stub = GorushStub(wallClock: wallClock)
         let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
         let service = stub.service(host: host, port: port) { continuation.yield($0) }
         return try await withThrowingTaskGroup(of: Result?.self) { group in
@@ -77,6 +84,13 @@ package final class GorushStub: Sendable {
 
     func notifications(to deviceToken: String) -> [GorushNotification] {
         state.read { $0.notifications.filter { $0.tokens.contains(deviceToken) } }
+    }
+
+    /// Returns when a device had that many notifications, or nil if it has fewer.
+    func arrival(of count: Int, to deviceToken: String) -> Timestamp? {
+        state.read { state in
+            zip(state.notifications, state.arrivals).filter { $0.0.tokens.contains(deviceToken) }.dropFirst(count - 1).first?.1
+        }
     }
 
     /// Waits for a number of notifications to a device.
@@ -130,7 +144,11 @@ package final class GorushStub: Sendable {
             return refuse("Number of notifications(\(batch.notifications.count)) over limit(\(Self.maximumNotificationCount))")
         }
         let accepted = batch.notifications.filter { [1, 2].contains($0.platform) }
-        state.update { $0.notifications += accepted }
+        let now = wallClock.now()
+        state.update { state in
+            state.notifications += accepted
+            state.arrivals += accepted.map { _ in now }
+        }
         // A topic that is not empty counts too (GORUSH.md §2.3).
         let count = accepted.reduce(0) { $0 + $1.tokens.count + ($1.topic?.isEmpty ?? true ? 0 : 1) }
         return text(#"{"counts":\#(count),"logs":[],"success":"ok"}"#)

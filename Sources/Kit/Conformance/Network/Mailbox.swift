@@ -14,18 +14,20 @@ final class Mailbox: Sendable {
         let frameSigner: PublicKey?
         /// The signed message, or nil if the frame holds none that can be read.
         let message: OpenedMessage?
+        let arrivedAt: Timestamp
     }
 
-    /// The topic on which replies to the key arrive (PROTOCOL.md §5.4).
+    /// The topic that is read. Replies to the key arrive on its partitioned topic (PROTOCOL.md §5.4).
     let topic: Topic
     private let key: PrivateKey
     private let received = Monitor<[Received]>([])
     private let assembly = Mutex((assembler: SegmentAssembler(), lastID: Int64(0)))
     private let requestIDs = Mutex<Set<[UInt8]>>([])
 
-    init(key: PrivateKey) {
+    /// - Parameter topic: The topic. Nil means that of replies to the key.
+    init(key: PrivateKey, topic: Topic? = nil) {
         self.key = key
-        topic = TopicName.partitionedTopic(of: key.publicKey)
+        self.topic = topic ?? TopicName.partitionedTopic(of: key.publicKey)
     }
 
     /// The number of messages so far: the mark from which ``first(after:where:)`` starts.
@@ -54,7 +56,7 @@ final class Mailbox: Sendable {
             }
         }
         guard let data else { return }
-        let message = Received(envelope: envelope, frameSigner: signer, message: try? ApplicationMetadata.open(data))
+        let message = Received(envelope: envelope, frameSigner: signer, message: try? ApplicationMetadata.open(data), arrivedAt: now)
         received.update { $0.append(message) }
     }
 

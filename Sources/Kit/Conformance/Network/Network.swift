@@ -38,6 +38,9 @@ final class Network: Sendable {
     private let start: Timestamp
     private let state = Mutex(State())
     private let reading = Monitor(Reading())
+    /// A server derives a key for each topic of a new owner's first query, 18 ms in all, and may do so for one owner after another
+    /// (PROTOCOL.md §2).
+    let newOwners = ConcurrencyLimiter(limit: 4)
     /// A node publishes its messages one after another (WAKU_REST.md §1.2). The slot also keeps the messages in order.
     private let publishing = ConcurrencyLimiter(limit: 1)
 
@@ -74,8 +77,10 @@ final class Network: Sendable {
     var now: Timestamp { wallClock.now() }
 
     /// Creates a mailbox, which gets all later messages for the key.
-    func open(_ key: PrivateKey) -> Mailbox {
-        let mailbox = Mailbox(key: key)
+    ///
+    /// - Parameter topic: The topic. Nil means that of replies to the key.
+    func open(_ key: PrivateKey, on topic: Topic? = nil) -> Mailbox {
+        let mailbox = Mailbox(key: key, topic: topic)
         state.withLock { $0.mailboxes[mailbox.topic, default: []].append(mailbox) }
         return mailbox
     }
@@ -115,20 +120,29 @@ final class Network: Sendable {
     func first(
         in mailbox: Mailbox, after mark: Int, within time: Duration, where matches: @escaping @Sendable (Mailbox.Received) -> Bool
     ) async -> Mailbox.Received? {
-        reading.update { $0.interest[mailbox.topic, default: 0] += 1 }
-        defer {
-            reading.update { reading in
-                let count = reading.interest[mailbox.topic, default: 1] - 1
-                reading.interest[mailbox.topic] = count == 0 ? nil : count
-            }
-        }
+        watch(mailbox)
+        defer { unwatch(mailbox) }
         if let message = await withTimeout(time, clock: clock, { await mailbox.first(after: mark, where: matches) }) ?? nil {
             return message
         }
-        // Don't let a slow machine fail the server.
+        await read()
+        return mailbox.messages(after: mark).first(where: matches)
+    }
+
+    /// Reads the topic of a mailbox until ``unwatch(_:)``, or the end of the run.
+    func watch(_ mailbox: Mailbox) { reading.update { $0.interest[mailbox.topic, default: 0] += 1 } }
+
+    func unwatch(_ mailbox: Mailbox) {
+        reading.update { reading in
+            let count = reading.interest[mailbox.topic, default: 1] - 1
+            reading.interest[mailbox.topic] = count > 0 ? count : nil
+        }
+    }
+
+    /// Waits for a read that starts now: a slow machine must not fail the server.
+    func read() async {
         let begun = reading.read(\.begun)
         await reading.wait { $0.completed > begun ? () : nil }
-        return mailbox.messages(after: mark).first(where: matches)
     }
 
     /// Reads the node until the task is cancelled.
@@ -144,9 +158,13 @@ final class Network: Sendable {
         }
     }
 
-    /// Waits for the read in progress. Call it once nobody waits for messages, so that no new read starts. Interrupting a read could lose
-    /// other programs' messages, or leave a connection half open.
+    /// Ends the reading of the topics of late replies.
+    func forget() { reading.update { $0.interest = [:] } }
+
+    /// Ends all reading, and waits for the read in progress. Interrupting a read could lose other programs' messages, or leave a connection
+    /// half open.
     func finish() async {
+        forget()
         await reading.wait { $0.begun == $0.completed ? () : nil }
     }
 

@@ -1,4 +1,5 @@
-/// Results in the XML of JUnit, which services for continuous integration show: a suite for each group of rules, a case for each rule.
+/// Results in the XML of JUnit, which services for continuous integration show: a suite for each group of rules, a case for each rule. A rule
+/// that is late is an error, because it was not judged.
 package enum JUnit {
     /// Returns the document. A departure is a passed case with a line of output.
     package static func document(_ results: [RuleResult]) -> String {
@@ -23,9 +24,11 @@ package enum JUnit {
         let name = result.rule.id.dropFirst(result.rule.group.count + 1)
         let start = "    <testcase classname=\"\(escaped(result.rule.group))\" name=\"\(escaped(name))\" time=\"\(seconds([result]))\""
         let detail = "\(result.rule.title) (\(result.rule.sources)): \(result.verdict.detail ?? "")"
+        let help = ((result.rule.place.map { ["“\($0.quote)”"] } ?? []) + result.requests.map(\.description)).joined(separator: "\n")
         return switch result.verdict {
         case .pass: "\(start)/>\n"
-        case .fail: "\(start)>\n      <failure message=\"\(escaped(detail))\"/>\n    </testcase>\n"
+        case .fail: "\(start)>\n      <failure message=\"\(escaped(detail))\">\(escaped(help))</failure>\n    </testcase>\n"
+        case .late: "\(start)>\n      <error type=\"late\" message=\"\(escaped(detail))\">\(escaped(help))</error>\n    </testcase>\n"
         case .departs: "\(start)>\n      <system-out>departs: \(escaped(detail))</system-out>\n    </testcase>\n"
         case .skipped: "\(start)>\n      <skipped message=\"\(escaped(detail))\"/>\n    </testcase>\n"
         }
@@ -33,8 +36,9 @@ package enum JUnit {
 
     private static func counts(_ results: [RuleResult]) -> String {
         let failures = results.count { if case .fail = $0.verdict { true } else { false } }
+        let late = results.count { if case .late = $0.verdict { true } else { false } }
         let skipped = results.count { if case .skipped = $0.verdict { true } else { false } }
-        return "tests=\"\(results.count)\" failures=\"\(failures)\" errors=\"0\" skipped=\"\(skipped)\" time=\"\(seconds(results))\""
+        return "tests=\"\(results.count)\" failures=\"\(failures)\" errors=\"\(late)\" skipped=\"\(skipped)\" time=\"\(seconds(results))\""
     }
 
     /// The durations' sum, in seconds with three decimals.
@@ -54,6 +58,7 @@ package enum JUnit {
             case "<": escaped += "&lt;"
             case ">": escaped += "&gt;"
             case "\"": escaped += "&quot;"
+            case "\n": escaped += "\n"
             case _ where scalar.properties.generalCategory == .control: escaped += "\u{FFFD}"
             default: escaped.unicodeScalars.append(scalar)
             }

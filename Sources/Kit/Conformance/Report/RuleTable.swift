@@ -4,7 +4,9 @@ package enum RuleTable {
     private static let headings: [String: String] = [
         "register": "Registrations", "refusal": "Rejected registrations", "version": "Versions", "unregister": "Unregistrations",
         "reply": "Replies", "query": "Queries", "push": "Push requests", "delivery": "Posts to gorush", "filter": "Filters",
-        "envelope": "Envelopes", "segment": "Segments",
+        "envelope": "Envelopes", "segment": "Segments", "state": "What requests leave behind", "size": "Sizes", "spelling": "Spelling",
+        "chance": "Leading zeros",
+        "time": "Wrong clocks", "restart": "Restarts",
     ]
 
     /// Returns a heading for each group, and three lines for each rule.

@@ -44,6 +44,20 @@ extension Rule {
             $0.allowedMentionsChatList = $2.list(endingWith: $1.chatID)
         },
         filter(
+            "filter.mention-muted", .ours, .mentions, "A MENTION in an allowed chat is posted although the chat is muted.", type: .mention,
+            stops: false
+        ) {
+            $0.allowedMentionsChatList = $2.list(endingWith: $1.chatID)
+            $0.mutedChatList = [$1.chatID]
+        },
+        filter(
+            "filter.mention-blocked", .ours, .mentions, "A MENTION in an allowed chat is posted although the chat is blocked.",
+            type: .mention, stops: false
+        ) {
+            $0.allowedMentionsChatList = $2.list(endingWith: $1.chatID)
+            $0.blockedChatList = [$1.chatID]
+        },
+        filter(
             "filter.mention-author", .ours, .blockedChats, "A MENTION by an author in blocked_chat_list posts nothing.", type: .mention,
             stops: true
         ) {

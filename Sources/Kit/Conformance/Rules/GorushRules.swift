@@ -95,6 +95,44 @@ extension Rule {
             }
         },
         delivery(
+            "delivery.own-topics", .must, .field("Handle Notification Request", "Where platform is 1 for iOS and 2 for Firebase"),
+            "PROTOCOL.md §10",
+            "A request for two iPhones and an Android device of an owner posts each with its own topic and platform."
+        ) { play in
+            let alice = try await play.registeredClient()
+            let (iPhone, android) = (
+                (id: play.uuid(), device: Hex.encode(play.bytes(32))), (id: play.uuid(), device: Hex.encode(play.bytes(32)))
+            )
+            let otherTopic = play.apnTopic + ".kit"
+            let second = try await alice.register {
+                $0.installationID = iPhone.id
+                $0.deviceToken = DeviceToken(iPhone.device)
+                $0.apnTopic = otherTopic
+            }
+            try await alice.register {
+                $0.installationID = android.id
+                $0.deviceToken = DeviceToken(android.device)
+                $0.tokenType = .firebase
+                $0.apnTopic = ""
+            }.expectSuccess()
+            // A server may serve a single bundle id.
+            let expected =
+                [(alice.installationID, alice.deviceToken, 1, play.apnTopic), (android.id, android.device, 2, "")]
+                + (second.payload.success ? [(iPhone.id, iPhone.device, 1, otherTopic)] : [])
+            let bob = play.client()
+            for order in [expected, expected.reversed()] {
+                let reply = try await bob.push(order.map { id, _, _, _ in bob.notification(to: alice) { $0.installationID = id } })
+                try Conformance.expect(reply.reported == order.map { _ in nil }, "a push to a device of the request is no success")
+            }
+            for (_, device, platform, topic) in expected {
+                for notification in try await play.expectNotifications(2, to: device) {
+                    try expect(notification.platform == platform, "expected platform \(platform), found \(notification.platform)")
+                    guard platform == 1 else { continue }
+                    try expect(notification.topic == topic, "the topic is another device's")
+                }
+            }
+        },
+        delivery(
             "delivery.two-chats", .must, .notification, "PROTOCOL.md §10",
             "A request with notifications about two chats notifies each device about its own."
         ) { play in

@@ -133,6 +133,16 @@ extension Rule {
                     .expectRefusal(.unsupportedTokenType, orDeparts: .acceptsUnknownTypes)
             }
         },
+        Rule(
+            "refusal.old-and-unsupported", .ours, nil, "PROTOCOL.md §7 row 5",
+            "An old version is VERSION_MISMATCH, whatever else is wrong: the version is checked before the token type."
+        ) { play in
+            let alice = try await play.registeredClient { $0.version = 7 }
+            try await alice.register {
+                $0.version = 6
+                $0.tokenType = TokenType(rawValue: 99)
+            }.expectRefusal(.versionMismatch)
+        },
         refusal(
             "refusal.no-apn-topic", .must, .bundleID, "PROTOCOL.md §7 row 11",
             "The server rejects a registration of an iOS device without apn_topic."

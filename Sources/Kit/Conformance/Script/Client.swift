@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import StatusCrypto
+import Tasks
 import Wire
 
 /// A client of the tested server under a throw-away key: an owner with a device, or a sender.
@@ -105,7 +106,7 @@ struct Client: Sendable {
     func registrationResponse(
         to payload: [UInt8], _ send: () async throws -> Void
     ) async throws -> ServerReply<PushNotificationRegistrationResponse> {
-        try await reply(.pushNotificationRegistrationResponse, to: Keccak.shake256(payload).bytes, { $0.requestID }, send)
+        try await reply(.pushNotificationRegistrationResponse, .registration, to: Keccak.shake256(payload).bytes, { $0.requestID }, send)
     }
 
     /// Encrypts a registration with the shared key of client and server: nonce, ciphertext, tag (PROTOCOL.md §7).
@@ -129,7 +130,9 @@ struct Client: Sendable {
         to data: [UInt8], where matches: @escaping @Sendable (PushNotificationQueryResponse) -> Bool = { _ in true },
         _ send: () async throws -> Void
     ) async throws -> ServerReply<PushNotificationQueryResponse> {
-        try await reply(.pushNotificationQueryResponse, to: messageID(data), { $0.messageID }, where: matches, send)
+        try await reply(
+            .pushNotificationQueryResponse, .query, to: messageID(data), { $0.messageID }, where: matches, amongFew: play.network.newOwners,
+            send)
     }
 
     /// Returns a signed query for owners by the hashes of their keys.
@@ -143,6 +146,7 @@ struct Client: Sendable {
     func send(query data: [UInt8], about owner: Client, forms: [TopicName.QueryForm] = TopicName.QueryForm.allCases) async throws {
         for form in forms {
             let topic = TopicName.query(owner.hash, form)
+            note(data, on: topic)
             var random = play.random.generator
             try await play.publish(
                 RFC26.sealSymmetric(data, key: topic.deriveSymmetricKey(), signer: key, using: &random), on: topic)
@@ -194,7 +198,7 @@ struct Client: Sendable {
     func pushResponse(
         to messageID: [UInt8], _ send: () async throws -> Void
     ) async throws -> ServerReply<PushNotificationResponse> {
-        try await reply(.pushNotificationResponse, to: messageID, { $0.messageID }, send)
+        try await reply(.pushNotificationResponse, .push, to: messageID, { $0.messageID }, send)
     }
 
     /// Encodes a push request.
@@ -224,28 +228,62 @@ struct Client: Sendable {
 
     /// Publishes a frame's data, encrypted to the server.
     func send(data: [UInt8], on topic: TopicName? = nil) async throws {
-        try await play.publish(play.sealed(data, signer: key), on: topic ?? .partitioned(play.server))
+        let topic = topic ?? .partitioned(play.server)
+        note(data, on: topic)
+        try await play.publish(play.sealed(data, signer: key), on: topic)
+    }
+
+    private func note(_ data: [UInt8], on topic: TopicName) {
+        play.journal.note(
+            SentRequest(
+                installationID: installationID, messageID: Hex.encode(messageID(data), prefix: "0x"), topic: topic.topic.contentTopic))
     }
 
     /// Waits for the server's reply to a request that the body sends. A reply with another id counts, unless the client made an earlier
     /// request with it, because separate rules judge the ids.
+    ///
+    /// - Parameter few: Lets few requests of its kind be in progress. One that has no reply after a second makes room.
+    /// - Throws: ``Overdue`` if the reply does not arrive in time.
     private func reply<Payload: WireMessage>(
-        _ type: MessageType, to requestID: [UInt8], _ id: @escaping @Sendable (Payload) -> [UInt8],
-        where matches: @escaping @Sendable (Payload) -> Bool = { _ in true }, _ send: () async throws -> Void
+        _ type: MessageType, _ kind: Patience.Kind, to requestID: [UInt8], _ id: @escaping @Sendable (Payload) -> [UInt8],
+        where matches: @escaping @Sendable (Payload) -> Bool = { _ in true }, amongFew few: ConcurrencyLimiter? = nil,
+        _ send: () async throws -> Void
     ) async throws -> ServerReply<Payload> {
         let earlier = mailbox.begin(requestID: requestID)
         let mark = mailbox.count
-        let sentAt = play.network.now
-        try await send()
-        let received = await play.network.first(in: mailbox, after: mark, within: play.limits.timeout) { [server = play.server] received in
+        let isReply: @Sendable (Mailbox.Received) -> Bool = { [server = play.server] received in
             guard received.message?.sender == server, let payload = received.decoded(as: type, Payload.self) else { return false }
             return (id(payload) == requestID || !earlier.contains(id(payload))) && matches(payload)
         }
-        guard let received, let payload = received.decoded(as: type, Payload.self) else {
-            throw Finding.fails("expected \(type.name), none arrived within \(play.limits.timeout.text)")
+        play.network.watch(mailbox)
+        try await few?.acquire()
+        let sentAt = play.network.now
+        do {
+            defer { few?.release() }
+            try await send()
+            if few != nil {
+                _ = await withTimeout(Self.paceOfNewOwners, clock: play.limits.clock) { [mailbox] in
+                    await mailbox.first(after: mark, where: isReply)
+                }
+            }
         }
+        var received = await play.patience.wait(for: kind) { [mailbox] in await mailbox.first(after: mark, where: isReply) }
+        if received == nil {
+            await play.network.read()
+            received = mailbox.messages(after: mark).first(where: isReply)
+        }
+        try Task.checkCancellation()
+        guard let received, let payload = received.decoded(as: type, Payload.self) else {
+            // The mailbox stays watched: the reply may be late.
+            throw Overdue(kind, "expected \(kind.rawValue), none arrived") { [mailbox] in
+                mailbox.messages(after: mark).first(where: isReply).map { sentAt.duration(to: $0.arrivedAt) }
+            }
+        }
+        play.network.unwatch(mailbox)
         return ServerReply(payload: payload, received: received, requestID: requestID, sentAt: sentAt, play: play)
     }
+
+    private static let paceOfNewOwners = Duration.seconds(1)
 }
 
 extension Duration {

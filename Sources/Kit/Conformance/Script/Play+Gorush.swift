@@ -1,4 +1,5 @@
 import Bytes
+import Envelope
 import StatusCrypto
 import Tasks
 import Wire
@@ -6,28 +7,27 @@ import Wire
 // What the script expects at the kit's gorush stub.
 extension Play {
     /// Waits for a notification to a device.
-    ///
-    /// - Parameter time: The maximum time. Nil means the time for a reply.
     @discardableResult
-    func expectNotification(to deviceToken: String, within time: Duration? = nil) async throws -> GorushNotification {
-        try await expectNotifications(1, to: deviceToken, within: time)[0]
+    func expectNotification(to deviceToken: String) async throws -> GorushNotification {
+        try await expectNotifications(1, to: deviceToken)[0]
     }
 
     /// Waits for at least a number of notifications to a device.
+    ///
+    /// - Throws: ``Overdue`` if they do not arrive in time.
     @discardableResult
-    func expectNotifications(
-        _ count: Int, to deviceToken: String, within time: Duration? = nil
-    ) async throws -> [GorushNotification] {
+    func expectNotifications(_ count: Int, to deviceToken: String) async throws -> [GorushNotification] {
         guard let gorush else { throw Finding.fails("the kit's stub of gorush does not run") }
-        let time = time ?? limits.timeout
-        if let notifications = await withTimeout(time, clock: limits.clock, { await gorush.wait(for: count, to: deviceToken) }) ?? nil {
-            return notifications
-        }
+        let start = network.now
+        let notifications = await patience.wait(for: .notification) { await gorush.wait(for: count, to: deviceToken) }
+        if let notifications { return notifications }
+        try Task.checkCancellation()
         let foundCount = gorush.notifications(to: deviceToken).count
         let expected = count == 1 ? "a notification at gorush" : "\(count) notifications to a device at gorush"
         let refusal = gorush.refusal.map { "; gorush would reject a POST of the server: \($0)" } ?? ""
-        throw Finding.fails(
-            "expected \(expected), \(foundCount == 0 ? "none" : "\(foundCount)") arrived within \(time.text)\(refusal)")
+        throw Overdue(.notification, "expected \(expected), \(foundCount == 0 ? "none" : "\(foundCount)") arrived\(refusal)") {
+            gorush.arrival(of: count, to: deviceToken).map { max(.zero, start.duration(to: $0)) }
+        }
     }
 
     /// Proves that exactly a number of notifications go to each owner's device, and none to the devices in their past: after the requests
@@ -58,12 +58,10 @@ extension Play {
     }
 
     /// Pushes to another device and waits for its notification.
-    ///
-    /// - Parameter time: The maximum time. Nil means the time for a reply.
-    func pushControl(within time: Duration? = nil) async throws {
+    func pushControl() async throws {
         let owner = try await fresh.registeredClient()
         try await client().push(to: owner).expectReports(nil)
-        try await expectNotification(to: owner.deviceToken, within: time)
+        try await expectNotification(to: owner.deviceToken)
     }
 }
 

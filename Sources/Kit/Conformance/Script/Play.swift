@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import StatusCrypto
+import WakuREST
 import Wire
 
 /// A scenario in progress: what its script can do.
@@ -10,6 +11,10 @@ struct Play: Sendable {
     /// Nil if the tested server is not configured with the kit's stub.
     let gorush: GorushStub?
     let limits: ConformanceRun.Limits
+    let patience: Patience
+    let journal: Journal
+    /// Restarts the tested server, or nil if the kit cannot.
+    let restart: (@Sendable () async throws -> Void)?
     /// The bundle id of the kit's iOS devices.
     let apnTopic: String
     /// The rule's id.
@@ -62,8 +67,8 @@ struct Play: Sendable {
     /// The same scenario for clients without a past.
     var fresh: Play {
         Play(
-            server: server, network: network, gorush: gorush, limits: limits, apnTopic: apnTopic, rule: rule, past: .first,
-            observations: observations, random: random)
+            server: server, network: network, gorush: gorush, limits: limits, patience: patience, journal: journal, restart: restart,
+            apnTopic: apnTopic, rule: rule, past: .first, observations: observations, random: random)
     }
 
     /// Returns random bytes.
@@ -95,6 +100,16 @@ struct Play: Sendable {
         observations.record(departure, departs: !isSo, in: rule)
     }
 
+    /// Performs an exchange of a kind with an owner that the server does not know yet.
+    func exchange(_ kind: Patience.Kind) async throws {
+        switch kind {
+        case .registration: try await expectControlReply()
+        case .query: _ = try await client().query(fresh.registeredClient())
+        case .push: _ = try await client().push(to: fresh.registeredClient())
+        case .notification: try await pushControl()
+        }
+    }
+
     // MARK: Envelopes
 
     /// Encrypts a frame's data to the server.
@@ -107,6 +122,24 @@ struct Play: Sendable {
 
     func publish(_ payload: [UInt8], on topic: TopicName) async throws {
         try await network.publish(network.envelope(payload, on: topic.topic))
+    }
+
+    // MARK: Restarts
+
+    /// How often a node that starts with the server is tried again, once a second.
+    private static let maximumNodeAttemptCount = 60
+
+    /// Restarts the server, and returns when it replies again.
+    func restartServer() async throws {
+        guard let restart else { throw Finding.fails("the kit has no command that restarts the server") }
+        try await restart()
+        for attempt in 1...Self.maximumNodeAttemptCount {
+            do {
+                return try await expectControlReply()
+            } catch is NodeError where attempt < Self.maximumNodeAttemptCount {
+                try await limits.clock.sleep(for: .seconds(1))
+            }
+        }
     }
 
     // MARK: Silence

@@ -22,7 +22,8 @@ struct ConformanceServerCommand: AsyncParsableCommand {
         discussion: """
             Tests any server of 71/STATUS-PUSH-NOTIFICATION-SERVER from outside, with throw-away keys. A rule passes, fails, or departs as \
             the reference implementation does. Rules about pushes need --gorush-stub. Use a test server: the run leaves registrations \
-            behind. --list prints the rules. Exit codes: 0 no rule failed; 1 a rule failed; 69 the node cannot be used.
+            behind. --list prints the rules. Exit codes: 0 no rule failed; 1 a rule failed; 69 the node cannot be used, or no server \
+            replied; 75 no rule failed, but answers were late.
             """)
 
     @OptionGroup var server: ServerOptions
@@ -33,6 +34,11 @@ struct ConformanceServerCommand: AsyncParsableCommand {
             "The address on which the kit listens as the gorush that the server is configured with.", valueName: "host:port"),
         transform: ListenAddress.init)
     var gorushStub: ListenAddress?
+
+    @Option(
+        help: ArgumentHelp(
+            "A shell command that restarts the server, for rules about restarts, which run at the end.", valueName: "command"))
+    var restart: String?
 
     @Option(help: ArgumentHelp("Write the results as JUnit XML to this file.", valueName: "file"), completion: .file())
     var junit: String?
@@ -58,6 +64,9 @@ struct ConformanceServerCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The bundle id of the kit's iOS devices, one that the server serves.", valueName: "bundle"))
     var bundleID = "im.status.ethereum"
 
+    @Option(help: ArgumentHelp("Let departures count as failures: departs.", valueName: "departs"))
+    var strict: Strictness?
+
     @Flag(help: "Print the rules with their places in 71, and run none.")
     var list = false
 
@@ -78,9 +87,11 @@ struct ConformanceServerCommand: AsyncParsableCommand {
         let node = ConformanceNode(
             url: access.url, pubsubTopic: access.pubsubTopic, reception: access.reception == .store ? .store : .relayCache)
         let seed = seed ?? UInt64(UInt32.random(in: .min ... .max))
+        let restarting = restart.map { command in { @Sendable () async throws in try await Self.restartServer(command) } }
         let results = try await withGorushStub { gorush in
             let run = ConformanceRun(
                 of: key.publicKey, through: node, rules: rules, gorush: gorush,
+                restart: restarting,
                 limits: .init(timeout: server.timeout, gracePeriod: gracePeriod), apnTopic: bundleID, seed: seed)
             do {
                 return try await ProgressBar.whileRunning(json: output.json) { report in
@@ -98,7 +109,7 @@ struct ConformanceServerCommand: AsyncParsableCommand {
             }
         }
         if let junit { try write(JUnit.document(results), to: junit) }
-        try output.print(ConformanceReport(results, seed: seed))
+        try output.print(ConformanceReport(results, seed: seed, failsDepartures: strict == .departs))
     }
 
     /// Runs the body, with a stub if the options ask for it.
@@ -112,6 +123,17 @@ struct ConformanceServerCommand: AsyncParsableCommand {
         } catch let failure as GorushStub.ListenFailure {
             throw Failure.configuration("--gorush-stub: \(failure)")
         }
+    }
+
+    /// Runs the command in a thread of its own. Foundation's `Process` would wait for the server too, if the command starts it directly.
+    private static func restartServer(_ command: String) async throws {
+        let status = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                // The results alone go to the output.
+                continuation.resume(returning: unsafe system("{ \(command)\n} >&2"))
+            }
+        }
+        guard status == 0 else { throw Failure.configuration("--restart: the command failed") }
     }
 
     private func write(_ text: String, to path: String) throws {
@@ -129,6 +151,11 @@ extension Rule {
 }
 
 extension Rule.Level: ExpressibleByArgument {}
+
+/// What counts as a failure beside failed rules.
+enum Strictness: String, CaseIterable, ExpressibleByArgument {
+    case departs
+}
 
 struct ListenAddress {
     let host: String

@@ -1,0 +1,154 @@
+import Bytes
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Wire
+
+extension Mutant {
+    /// Servers in which a request leaves behind more than it should.
+    static let state: [Mutant] = [
+        Mutant("merges by message id alone", .fails, "state.other-target", "state.second-device") {
+            $0.deduplicates = { _, request in (try? PushNotificationRequest.decode(request.payload))?.messageID }
+        },
+        Mutant("merges by message id and owner", .fails, "state.second-device") {
+            $0.deduplicates = { push, request in
+                (try? PushNotificationRequest.decode(request.payload)).map { $0.messageID + push.target.keyHash.bytes }
+            }
+        },
+        Mutant("remembers what it filtered", .fails, "state.unmuted") { $0.deduplicatesFiltered = true },
+        Mutant("unregisters an installation of all owners", .fails, "state.same-installation") { $0.removesOfAllKeys = true },
+        Mutant("serves one owner per topic", .fails, "state.same-topic") { $0.servesOneOwnerPerTopic = true },
+        Mutant("posts the first bundle id of a request", .fails, "delivery.own-topics") {
+            $0.posts = { pushes, _ in
+                let topic = pushes.first { $0.tokenType == .apn }?.apnTopic ?? ""
+                for index in pushes.indices where pushes[index].tokenType == .apn { pushes[index].apnTopic = topic }
+            }
+        },
+        Mutant("posts the first platform of a request", .fails, "delivery.own-topics", "delivery.two-platforms") {
+            $0.posts = { pushes, _ in
+                let first = pushes.first?.tokenType
+                pushes.removeAll { $0.tokenType != first }
+            }
+        },
+        Mutant("checks the token type before the version", .fails, "refusal.old-and-unsupported") {
+            $0.decides = { decision, message, _ in
+                if ![.apn, .firebase].contains(message.tokenType), decision == .refuse(.versionMismatch) {
+                    decision = .refuse(.unsupportedTokenType)
+                }
+            }
+        },
+        Mutant("stops mentions in muted chats", .fails, "filter.mention-muted") {
+            $0.aims = { target, _, _ in target.allowedMentionsChatList.subtract(target.mutedChatList) }
+        },
+        Mutant("stops mentions in blocked chats", .fails, "filter.mention-blocked") {
+            $0.aims = { target, _, _ in target.allowedMentionsChatList.subtract(target.blockedChatList) }
+        },
+    ]
+
+    /// Servers with limits that 71 does not have, and that expect one spelling.
+    static let limits: [Mutant] = [
+        Mutant("reads two bytes of a frame's length", .fails, "size.long-frame") {
+            $0.opens = { payload, key in
+                guard let frame = try? RFC26.openAsymmetric(payload, with: key), frame.data.count <= 65_535 else { return nil }
+                return OpenFrame(data: frame.data, signer: frame.signer())
+            }
+        },
+        refusing("refuses 1,001 contacts", "size.contacts-1001", "size.contacts-3900") { $0.allowedKeyList.count > 1_000 },
+        refusing("refuses 2,000 contacts", "size.contacts-3900") { $0.allowedKeyList.count > 2_000 },
+        Mutant("keeps 1,000 contacts", .fails, "size.contacts-1001", "size.contacts-3900") {
+            $0.keeps = { _, new in
+                var kept = new
+                kept.allowedKeyList = Array(new.allowedKeyList.prefix(1_000))
+                return kept
+            }
+        },
+        refusing("refuses Firebase tokens over 255 characters", "size.firebase-token") {
+            $0.tokenType == .firebase && $0.deviceToken.text.utf8.count > 255
+        },
+        refusing("expects APNs tokens of 64 digits", "size.apn-token") { $0.tokenType == .apn && $0.deviceToken.text.utf8.count != 64 },
+        Mutant("cuts installation ids to 36 characters", .fails, "size.installation-id") {
+            $0.receives = { message, _ in message.installationID = String(message.installationID.prefix(36)) }
+        },
+        Mutant("expects installation ids that are UUIDs", .departs, "size.installation-id") {
+            $0.decides = { decision, message, _ in
+                if message.installationID.utf8.count > 36 { decision = .refuse(.malformedMessage) }
+            }
+        },
+        Mutant("reports on the first 500", .fails, "size.notifications") {
+            $0.answersPush = { response, _ in response.reports = Array(response.reports.prefix(500)) }
+        },
+        Mutant("writes installation ids in small letters", .fails, "spelling.installation-id") {
+            $0.receives = { message, _ in message.installationID = message.installationID.lowercased() }
+        },
+        refusing("refuses APNs tokens in capitals", "spelling.apn-token") {
+            $0.tokenType == .apn && $0.deviceToken.text.contains { $0.isUppercase }
+        },
+        Mutant("expects content topics in small letters", .fails, "spelling.content-topic") {
+            $0.takes = { $0.message.contentTopic == $0.message.contentTopic.lowercased() }
+        },
+        Mutant("drops list entries that are not 64 bytes", .fails, "spelling.short-entries") {
+            $0.keeps = { _, new in
+                var kept = new
+                kept.blockedChatList = new.blockedChatList.filter { $0.count == 64 }
+                return kept
+            }
+        },
+    ]
+
+    /// Servers that forget.
+    static let restarts: [Mutant] = [
+        Mutant("forgets registrations at a restart", .fails, "restart.registration") { $0.keepsAtRestart = { $0.registrations = [:] } },
+        Mutant("forgets query topics at a restart", .fails, "restart.registration") { $0.keepsAtRestart = { $0.queryTopics = [:] } },
+        Mutant("forgets versions at a restart", .fails, "restart.version") { $0.keepsAtRestart = { $0.versions = [:] } },
+    ]
+
+    private static func refusing(
+        _ name: String, _ rules: String..., if isRefused: @escaping @Sendable (PushNotificationRegistration) -> Bool
+    ) -> Mutant {
+        Mutant(name, .fails, all: rules) {
+            $0.decides = { decision, message, _ in if isRefused(message) { decision = .refuse(.malformedMessage) } }
+        }
+    }
+
+    /// Servers that fail for one value in 256, and with clients whose clocks are wrong.
+    static let chance: [Mutant] = [
+        Mutant("does not pad X", .fails, "chance.shared-secret") {
+            $0.handles = { request, key in
+                request.type != .pushNotificationRegistration || key.sharedSecret(with: request.sender).withExposedBytes { $0[0] } != 0
+            }
+        },
+        Mutant("does not pad R of a grant", .fails, "chance.grant") {
+            $0.judgesFacts = { if case .message(let message) = $0.content, message.grant.first == 0 { $0.grantIsValid = false } }
+        },
+        Mutant("does not pad S of a grant", .fails, "chance.grant") {
+            $0.judgesFacts = { facts in
+                if case .message(let message) = facts.content, message.grant.count == 65, message.grant[32] == 0 {
+                    facts.grantIsValid = false
+                }
+            }
+        },
+        Mutant("does not pad S of a message's signature", .fails, "chance.message-signature") {
+            $0.identifies = { frame, source in
+                guard let message = try? ApplicationMetadataMessage.decode(frame.data), message.signature.count == 65,
+                    message.signature[32] != 0
+                else { return nil }
+                return Behaviour().identifies(frame, source)
+            }
+        },
+        Mutant("does not pad a topic's key", .fails, "chance.topic-key") {
+            $0.uses = { key in key.withExposedBytes { $0[0] } != 0 }
+        },
+        Mutant("expects clocks within 30 s", .fails, "time.wrong-clock") {
+            $0.takes = { envelope in
+                let now = WallClock.system.now().nanoseconds
+                return envelope.message.timestamp.map { abs(now - $0) < 30_000_000_000 } ?? true
+            }
+        },
+        Mutant("expects clocks that are not behind", .fails, "time.wrong-clock") {
+            $0.takes = { envelope in
+                let now = WallClock.system.now().nanoseconds
+                return envelope.message.timestamp.map { now - $0 < 10 * 60_000_000_000 } ?? true
+            }
+        },
+    ]
+}
