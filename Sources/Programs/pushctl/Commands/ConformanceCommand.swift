@@ -127,6 +127,8 @@ struct ConformanceServerCommand: AsyncParsableCommand {
 
     /// Runs the command in a thread of its own. Foundation's `Process` would wait for the server too, if the command starts it directly.
     private static func restartServer(_ command: String) async throws {
+        // Otherwise a server that the command starts would keep the stub's port.
+        for descriptor: Int32 in 3..<1_024 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         let status = await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 // The results alone go to the output.
