@@ -165,6 +165,8 @@ package final class Engine: Service, EnvelopeReceiver {
         context.metrics.count(.unsupportedVersion, unreadableShare.withLock { $0.countUnreadable(hashes, at: context.time.elapsed()) })
     }
 
+    package func networkReturned() { replyStage.networkReturned() }
+
     package func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
         try await context.storeHealth.observingFailure { try await lookUp { Set(envelopes.lazy.map(\.message.contentTopic)) } }
         countUnreadable(envelopes)

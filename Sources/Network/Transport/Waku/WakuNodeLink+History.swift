@@ -17,7 +17,7 @@ extension WakuNodeLink {
         while await pause(action.delay, orSignals: signals) {
             let event = if let event = signals.nextForHistory() { event } else { await carryOut(action.work, receiver, topic) }
             action = history.note(event, at: base.wallClock.now())
-            status.report(action.issue, about: "history of \(topic)")
+            status.report(action.issue, about: WakuStatus.historySubject(topic))
             watchStore(topic, event, action, signals)
             if action.hasFoundMissed { signals.signalMissed() }
             guard action.filledGapCount > 0 else { continue }
