@@ -200,6 +200,26 @@ struct GapTests {
         await world.pass(.seconds(5), dueIn: [WakuWorld.interval, .seconds(60)])
     }
 
+    @Test func `after a pause of the server, what only the store has accuses nobody`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            let transport = world.transport(node.url)
+            try await world.whileRunning(transport) { () async throws in
+                // A minute passes at once, as when the process is stopped and continued. The comparison may come before the poll.
+                try await world.send([1])
+                #expect(try await node.wakuNode.takeMessages(on: TestNode.topic)?.count == 1)
+                await world.pass(.seconds(60), dueIn: WakuWorld.idle)
+                for _ in 1...2 { await passMinute() }
+                #expect(world.receiver.numbers == [1])
+                #expect(transport.warnings == [] && transport.healthIssues == [])
+                try await world.send([2])
+                #expect(try await node.wakuNode.takeMessages(on: TestNode.topic)?.count == 1)
+                for _ in 1...2 { await passMinute() }
+                #expect(world.receiver.numbers == [1, 2])
+                #expect(transport.warnings.count == 1 && transport.warnings[0].contains("another program reads from"))
+            }
+        }
+    }
+
     @Test func `a node without its own store is a warning while peers have history`() async throws {
         world.control.faults.asksPeersStore = true
         try await whileReceiving { transport async throws in

@@ -1,3 +1,4 @@
+import Envelope
 import Synchronization
 import Tasks
 
@@ -13,10 +14,18 @@ final class TopicSignals: Sendable {
     /// The watch over the node's store, or nil if the node's own store is not queried.
     private let storeWatch: Mutex<StoreWatch?>
     private let historySignal = Notify()
+    private let rhythm: Mutex<PollRhythm>
 
-    init(watchesStore: Bool) {
+    /// - Parameter pollInterval: The time between two polls.
+    init(watchesStore: Bool, pollInterval: Duration) {
         storeWatch = Mutex(watchesStore ? StoreWatch() : nil)
+        rhythm = Mutex(PollRhythm(interval: pollInterval))
     }
+
+    func polled(at time: Duration, _ now: Timestamp) { rhythm.withLock { $0.polled(at: time, now) } }
+
+    /// Whether polls came at their interval since a time on the wall clock, and still do.
+    func isPolledSteadily(since start: Timestamp, at time: Duration) -> Bool { rhythm.withLock { $0.isSteady(since: start, at: time) } }
 
     /// Tells the watch over the node's store what happened.
     ///

@@ -12,7 +12,8 @@ extension WakuNodeLink {
         var history = HistorySync(
             pubsubTopic: topic, peerAddress: base.configuration.storePeerAddress, wants: { receiver.isInterested(in: $0) },
             isKnown: { hash in self.base.known.withLock { $0.contains(hash) } },
-            forgottenUntil: { self.base.known.withLock(\.forgottenUntil) })
+            forgottenUntil: { self.base.known.withLock(\.forgottenUntil) },
+            isPolledSteadily: { start in signals.isPolledSteadily(since: start, at: self.base.time.elapsed()) })
         var action = history.action
         while await pause(action.delay, orSignals: signals) {
             let event = if let event = signals.nextForHistory() { event } else { await carryOut(action.work, receiver, topic) }

@@ -43,7 +43,8 @@ final class WakuNodeLink: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.watchHealth(receiver) }
             for topic in base.configuration.pubsubTopics {
-                let signals = TopicSignals(watchesStore: base.configuration.watchesStore)
+                let signals = TopicSignals(
+                    watchesStore: base.configuration.watchesStore, pollInterval: base.configuration.pollInterval)
                 group.addTask { await self.poll(topic, receiver, signals) }
                 if base.configuration.usesHistory { group.addTask { await self.followHistory(of: topic, receiver, signals) } }
             }
@@ -120,6 +121,7 @@ final class WakuNodeLink: Sendable {
         let taken = try await node.takeMessages(on: topic)
         let end = base.wallClock.now()
         base.metrics.polled(in: start.duration(to: end))
+        signals.polled(at: base.time.elapsed(), end)
         guard let envelopes = taken else {
             base.metrics.count(.notSubscribed)
             return .notSubscribed
