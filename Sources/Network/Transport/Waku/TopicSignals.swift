@@ -15,6 +15,7 @@ final class TopicSignals: Sendable {
     private let storeWatch: Mutex<StoreWatch?>
     private let historySignal = Notify()
     private let rhythm: Mutex<PollRhythm>
+    private let outages = Monitor((watch: OutageWatch(), ended: ClosedRange<Timestamp>?.none))
 
     /// - Parameter pollInterval: The time between two polls.
     init(watchesStore: Bool, pollInterval: Duration) {
@@ -46,6 +47,21 @@ final class TopicSignals: Sendable {
             pending.isInterrupted = reception == .interrupted
         }
         historySignal.notify()
+    }
+
+    /// Notes a change in the reception for ``nextOutage()``.
+    func noteReception(_ reception: TopicPoll.Reception, at now: Timestamp) {
+        outages.update { outages in
+            if let outage = outages.watch.note(reception, at: now) { outages.ended = outage }
+        }
+    }
+
+    /// Waits for the end of an outage of the node, or returns nil when the task is cancelled. Only the last of several is kept.
+    func nextOutage() async -> ClosedRange<Timestamp>? {
+        await outages.wait { outages in
+            defer { outages.ended = nil }
+            return outages.ended
+        }
     }
 
     func signalMissed() {

@@ -49,6 +49,26 @@ extension WakuNodeLink {
         clock is wrong
         """
 
+    /// Warns after each outage while the node's own store has no message of it.
+    func checkOutages(of topic: String, _ signals: TopicSignals) async {
+        await cancelWhenGracefulShutdown { [self] in
+            while let outage = await signals.nextOutage() {
+                var check = OutageCheck(outage, pubsubTopic: topic, at: base.wallClock.now())
+                while case .count(let query, let delay) = check.step, await base.pause(delay) {
+                    check.note(rowCount: try? await node.storePage(query).rows.count, at: base.wallClock.now())
+                    status.warn(check.hasHole ? Self.hole(outage) : nil, about: "outage on \(topic)")
+                }
+            }
+        }
+    }
+
+    private static func hole(_ outage: ClosedRange<Timestamp>) -> String {
+        let seconds = outage.lowerBound.duration(to: outage.upperBound.advanced(by: TopicPoll.maximumDelay)).components.seconds
+        return """
+            the store has no messages of the outage of \(seconds) s; if the node was down, only store-sync or storePeer brings them
+            """
+    }
+
     /// Returns the node's own checkpoint or, until it exists, the checkpoint that a transport with a single node saved.
     ///
     /// If the server ignored messages with version 0 until now, the checkpoint moves back by a day, once and durably, because they lie

@@ -47,6 +47,7 @@ final class WakuNodeLink: Sendable {
                     watchesStore: base.configuration.watchesStore, pollInterval: base.configuration.pollInterval)
                 group.addTask { await self.poll(topic, receiver, signals) }
                 if base.configuration.usesHistory { group.addTask { await self.followHistory(of: topic, receiver, signals) } }
+                if base.configuration.watchesStore { group.addTask { await self.checkOutages(of: topic, signals) } }
             }
         }
     }
@@ -70,7 +71,10 @@ final class WakuNodeLink: Sendable {
             status.report(action.issue, about: topic)
             // A failure to publish while the node was away does not apply to the node that is back.
             if wasAway, action.issue == nil { status.report(nil, about: "publishing") }
-            if let reception = action.reception { signals.signalHistory(reception) }
+            if let reception = action.reception {
+                signals.signalHistory(reception)
+                signals.noteReception(reception, at: base.wallClock.now())
+            }
             if case .gap(let cause) = action.reception {
                 base.metrics.count(cause)
                 if cause != .start { status.foundGap() }
