@@ -123,6 +123,7 @@ final class CommitStage: Sendable {
         ).listen(directory)
         account(for: outcomes)
         listening.reply(replies)
+        context.deriveKeys(after: committed.topicChanges)
         unblock(durable)
         for (item, error) in failures { handle(error, of: item, isAlone: batch.count == 1, triedAt: start, in: &retries) }
     }
