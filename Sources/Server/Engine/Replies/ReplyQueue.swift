@@ -219,7 +219,11 @@ struct ReplyQueue: Sendable {
             echoesInFlightCount -= 1
         } else {
             let isLost = inFlight.removeValue(forKey: publication.reply.id)?.isLost == true
-            if !isDraining { isLost ? returnToQueue(publication) : echoes?.add(publication.reply, at: budget.time) }
+            if isLost, !isDraining {
+                returnToQueue(Publication(reply: publication.reply))
+            } else if !isDraining {
+                echoes?.add(publication.reply, at: budget.time)
+            }
         }
         networkReturned()
     }
@@ -292,9 +296,10 @@ struct ReplyQueue: Sendable {
             echoesInFlightCount -= 1
             return []
         }
-        guard inFlight.removeValue(forKey: publication.reply.id)?.isSuperseded == false else { return [] }
+        guard let flight = inFlight.removeValue(forKey: publication.reply.id), !flight.isSuperseded else { return [] }
         guard !isDraining else { return release([publication]) + (isBlocked ? giveUp() : []) }
         var publication = publication
+        if flight.isLost { publication.envelopes = [] }  // segments that were accepted are missing from it
         publication.failureCount += 1
         enter(publication, restingUntil: (now + Self.backOff.bound(afterFailures: publication.failureCount), failure))
         return evict()
