@@ -11,18 +11,31 @@ import Testing
 @testable import PostgreSQLStore
 @testable import SQLiteStore
 
-/// A database that 0.1.0 made, in `Tests/Databases`.
-struct FirstRelease: Sendable, CustomTestStringConvertible {
+/// A database that an earlier release made, in `Tests/Databases`.
+struct EarlierRelease: Sendable, CustomTestStringConvertible {
     let testDescription: String
     private let file: String
     private let isPostgreSQL: Bool
+    /// A time after the last event in the database, when its pushes have not expired.
+    let later: Timestamp
 
-    static let sqlite = ["9f15cd8", "010774d"].map { FirstRelease(testDescription: "SQLite, \($0)", file: $0, isPostgreSQL: false) }
-    static let postgreSQL = FirstRelease(testDescription: "PostgreSQL, 010774d", file: "010774d.postgresql", isPostgreSQL: true)
-    static let all = sqlite + [postgreSQL]
+    private init(_ version: String, _ commit: String, isPostgreSQL: Bool = false, later: Timestamp) {
+        testDescription = "\(version), \(isPostgreSQL ? "PostgreSQL" : "SQLite"), \(commit)"
+        file = isPostgreSQL ? commit + ".postgresql" : commit
+        self.isPostgreSQL = isPostgreSQL
+        self.later = later
+    }
 
-    /// A time after the last event in the databases, when their pushes have not expired.
-    static let later = Timestamp(nanoseconds: 1_795_630_000_000_000_000)
+    static let firstSQLite = ["9f15cd8", "010774d"].map { EarlierRelease("0.1.0", $0, later: firstTime) }
+    static let firstPostgreSQL = EarlierRelease("0.1.0", "010774d", isPostgreSQL: true, later: firstTime)
+    static let first = firstSQLite + [firstPostgreSQL]
+    static let secondSQLite = EarlierRelease("0.2.0", "6d75d3fc", later: secondTime)
+    static let secondPostgreSQL = EarlierRelease("0.2.0", "6d75d3fc", isPostgreSQL: true, later: secondTime)
+    static let sqlite = firstSQLite + [secondSQLite]
+    static let all = first + [secondSQLite, secondPostgreSQL]
+
+    private static let firstTime = Timestamp(nanoseconds: 1_795_630_000_000_000_000)
+    private static let secondTime = Timestamp(nanoseconds: 1_795_752_000_000_000_000)
 
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Databases")
 
