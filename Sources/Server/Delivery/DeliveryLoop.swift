@@ -38,7 +38,8 @@ package final class DeliveryLoop: Service {
         self.wallClock = wallClock
         self.logger = logger
         let dependencies = Route.Dependencies(
-            outbox: outbox, configuration: configuration, wallClock: wallClock, time: SteadyTime(clock: clock, start: wallClock.now()),
+            outbox: outbox, configuration: configuration, wallClock: wallClock,
+            time: SteadyTime(clock: clock, start: wallClock.read().stamp),
             random: random, logger: logger, firstAttempts: firstAttempts, memberNumber: memberNumber, mayPost: mayPost,
             onUnregistered: onUnregistered)
         let all = configuration.allRoutes
@@ -120,7 +121,7 @@ package final class DeliveryLoop: Service {
         while true {
             do {
                 let leaseCount = try await outbox.takeOverOutbox(
-                    routes: configuration.assignments, latest: wallClock.now().advanced(by: BackOff.longestOfPush))
+                    routes: configuration.assignments, latest: wallClock.read().stamp.advanced(by: BackOff.longestOfPush))
                 let topics = try await outbox.deliveredBundleIDs()
                 let earliest = wallClock.now().advanced(by: .zero - RouteFailure.recentInterval)
                 for route in routes {

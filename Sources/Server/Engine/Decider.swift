@@ -75,7 +75,7 @@ struct Decider: Sendable {
     }
 
     private func decideWhole(_ message: OpenedEnvelope, at now: Timestamp, in batch: inout DecidedBatch) -> Outcome {
-        guard !message.isTooOld(at: now) else {
+        guard message.age(at: ClockReading(now: now)) == .young else {
             batch.decide(message.id, as: .ignored(.tooOld))
             return Outcome(category: message.tooOld)
         }
@@ -274,11 +274,11 @@ extension OpenedEnvelope {
         }
     }
 
-    fileprivate func isTooOld(at now: Timestamp) -> Bool {
+    func age(at reading: ClockReading) -> ClockAge {
         switch content {
-        case .message(.push, _): AgeRules.isTooOld(.pushNotificationRequest, since: agesSince, now: now)
-        case .message(.query, _): AgeRules.isTooOld(.pushNotificationQuery, since: agesSince, now: now)
-        case .message(.registration, _), .dropped: false
+        case .message(.push, _): AgeRules.age(.pushNotificationRequest, since: agesSince, at: reading)
+        case .message(.query, _): AgeRules.age(.pushNotificationQuery, since: agesSince, at: reading)
+        case .message(.registration, _), .dropped: .young
         }
     }
 }

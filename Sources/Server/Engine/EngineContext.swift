@@ -19,7 +19,7 @@ struct EngineContext: Sendable {
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
-        time = SteadyTime(clock: clock, start: wallClock.now())
+        time = SteadyTime(clock: clock, start: wallClock.read().stamp)
         self.admission = admission
         storeHealth = StoreHealth(time: time, logger: logger) { isAway in admission.pause(isAway) }
     }

@@ -29,6 +29,8 @@ package final class PostgreSQLStore: PushStore {
     /// The time at which the session that holds a locked row was last looked for.
     let holderLookup = Mutex<Duration?>(nil)
     let lockedPushes = Mutex(LockedPushes())
+    /// What the database's clock showed at the last renewal of the lease, at a time of ``time``.
+    let clockReading = Mutex<(time: Timestamp, at: Duration)?>(nil)
     /// The size in bytes above which the store rejects new devices of gateways; nil means no limit.
     let maximumStoredByteCount: Int?
 

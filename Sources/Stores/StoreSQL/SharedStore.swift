@@ -10,6 +10,8 @@ package protocol SharedStore: Sendable {
 
     var sealing: RowSealing { get }
     var userKeys: UserKeys { get }
+    /// The name under which this server's own rows are kept. It is empty in the database of one server.
+    var serverName: String { get }
 
     /// Reads from one state of the database.
     func reading<Result: Sendable>(_ body: @escaping @Sendable (Reading) throws -> Result) async throws -> Result

@@ -11,6 +11,8 @@ struct OutcomeContext: Sendable {
     var rules: OutcomeRules
     /// The time of the wall clock.
     var now: Timestamp
+    /// Whether no device may be given up, because the clock is in doubt.
+    var isHeld = false
     /// The bundle ids that are known to be stored.
     var savedTopics: Set<String>
     /// The monotonic time, by which delays are kept.
@@ -98,7 +100,10 @@ extension PushOutbox {
 
 extension OutcomeContext {
     fileprivate func decide(_ attempt: PushAttempt, suspicion: Suspicion?, jitter: () -> Double) -> PushDecision {
-        let decision = rules.decide(attempt, suspicion: suspicion, jitter: jitter())
+        var decision = rules.decide(attempt, suspicion: suspicion, jitter: jitter())
+        if isHeld, decision.token == .unregister {
+            decision = PushDecision(disposition: .retry(after: BackOff.patient.longest, isUnknown: false), reason: decision.reason)
+        }
         return attempt.push.notification?.isTriedOnce ?? false ? decision.ofOnlyAttempt : decision
     }
 }

@@ -22,8 +22,13 @@ struct DeliveryPlan: Sendable {
     var deferred: [QueuedPush] = []
     /// Pushes for suspected devices that were refused a short time ago, or are attempted now, with the delay.
     var suspended: [(push: QueuedPush, rest: Duration)] = []
+    /// Pushes that are too old only if the clock is right (``ClockAge``).
+    var doubtful: [QueuedPush] = []
     /// The items, with a batch for each request.
     var batches: [[DeliveryItem]] = []
+
+    /// After a step of the clock, so long is the time until a push whose age is in doubt is looked at again.
+    private static let doubtInterval = Duration.seconds(10)
 
     /// Returns the changes to commit before the requests are posted.
     ///
@@ -37,6 +42,7 @@ struct DeliveryPlan: Sendable {
                     id: $0.id, .postpone(until: now.advanced(by: UnprovenBundleIDBudget.retryInterval * jitter())),
                     reason: .unprovenBundleID)
             }
+            + doubtful.map { .init(id: $0.id, .postpone(until: now.advanced(by: Self.doubtInterval)), reason: .doubtfulAge) }
             + suspended.map { .init(id: $0.push.id, .postpone(until: now.advanced(by: $0.rest)), reason: .suspectedToken) }
             + expired.map { .init(id: $0.id, .finish(.expired), reason: .lifetime) }
             + unsendable.map { push, obstacle in .init(id: push.id, .finish(.refused), reason: obstacle.reason) }

@@ -137,7 +137,9 @@ final class Route: Sendable {
     }
 
     private func expire() async throws {
-        let now = dependencies.wallClock.now()
+        let reading = dependencies.wallClock.read()
+        guard !reading.isHeld else { return }
+        let now = reading.now
         let oldest = now.advanced(by: .zero - dependencies.configuration.lifetime)
         let count = try await dependencies.outbox.expireAllPushes(route: name, acceptedBefore: oldest, at: now)
         metrics.finished(.expired, .expired, by: count)
@@ -165,7 +167,8 @@ final class Route: Sendable {
         let (elapsed, steadyNow) = (time.elapsed(), time.now)
         // If a request failed during this read, its released pushes are in `due`. The route does not post them now.
         guard state.withLock({ $0.requestCapacity(at: elapsed) >= requestCount }) else { return handle(.woken) }
-        let now = dependencies.wallClock.now()
+        let reading = dependencies.wallClock.read()
+        let now = reading.now
         var random = dependencies.random
         let (candidates, pause) = state.withLock { state in
             (state.candidates(among: due, at: elapsed), state.evidence.failure.nextAttempt(at: elapsed))
@@ -174,14 +177,16 @@ final class Route: Sendable {
             try await recordOutcomes()
             return handle(.nothingDue(until: pause ?? elapsed))
         }
-        let plan = planner.plan(
-            candidates, batch: batch, limit: limit, at: now, using: &random,
+        func isDoubtful(_ push: QueuedPush) -> Bool { reading.age(since: push.acceptedAt, lifetime: planner.lifetime) == .doubtful }
+        var plan = planner.plan(
+            candidates.filter { !isDoubtful($0) }, batch: batch, limit: limit, at: now, using: &random,
             suspending: { push, suspicion in
                 state.withLock { $0.suspension(of: push, suspicion, at: elapsed, steadyNow: steadyNow) }
             },
             admitting: { pushes in state.withLock { $0.admitted(pushes, at: elapsed) } })
+        plan.doubtful = candidates.filter(isDoubtful)
         let member = dependencies.memberNumber()
-        guard try await recordOutcomes(leasing: plan, at: now) else {
+        guard try await recordOutcomes(leasing: plan, at: reading.stamp) else {
             return handle(.notLeased(plan.batches.joined().flatMap(\.pushes)))
         }
         metrics.count(plan)
@@ -301,7 +306,8 @@ final class Route: Sendable {
             (state.rules(at: elapsed, judgingRefusals: judgesRefusals), state.evidence.savedTopics)
         }
         return OutcomeContext(
-            route: name, rules: rules, now: now ?? dependencies.wallClock.now(), savedTopics: savedTopics, steadyNow: steadyNow)
+            route: name, rules: rules, now: now ?? dependencies.wallClock.read().stamp, isHeld: dependencies.wallClock.read().isHeld,
+            savedTopics: savedTopics, steadyNow: steadyNow)
     }
 
     private func jitter() -> Double {

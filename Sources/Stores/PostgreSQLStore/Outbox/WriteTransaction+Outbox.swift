@@ -120,7 +120,8 @@ extension WriteTransaction {
         ) { (id: try $0.next(Int64.self), isFirst: try $0.next(Bool.self)) }
         database.add(
             """
-            UPDATE registration SET first_delivered_at = coalesce(first_delivered_at, delivered_at, $1), delivered_at = $1
+            UPDATE registration SET
+                first_delivered_at = coalesce(first_delivered_at, delivered_at, $1), delivered_at = greatest(delivered_at, $1)
             WHERE id = ANY($2)
             """,
             now, SQLArray(rows.map(\.id)))

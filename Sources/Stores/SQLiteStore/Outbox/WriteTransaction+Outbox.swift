@@ -165,7 +165,8 @@ extension WriteTransaction {
         ) { try $0.nextInstallation() }
         try database.run(
             """
-            UPDATE registration SET first_delivered_at = coalesce(first_delivered_at, delivered_at, ?1), delivered_at = ?1
+            UPDATE registration SET
+                first_delivered_at = coalesce(first_delivered_at, delivered_at, ?1), delivered_at = max(coalesce(delivered_at, ?1), ?1)
             WHERE id = ?2 AND is_live = 1 AND version = ?3
             """,
             now, target.row, target.version)

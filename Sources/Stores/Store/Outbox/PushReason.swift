@@ -24,6 +24,8 @@ package enum PushReason: String, Sendable, CaseIterable {
     case unprovenBundleID = "unproven bundle id"
     /// Another push is attempted to the suspected device first.
     case suspectedToken = "suspected token"
+    /// After a step of the clock, the push is too old by one of two times.
+    case doubtfulAge = "age in doubt"
     case queueFull = "queue full"
     case forgotten
     case withdrawn
