@@ -143,6 +143,10 @@ final class CommitStage: Sendable {
         allowances.withLock { allowances in
             for spending in outcomes.lazy.flatMap(\.spendings) { allowances.spend(spending) }
         }
+        let evictedCount = outcomes.reduce(0) { $0 + $1.evictedCount }
+        if evictedCount > 0 {
+            context.logger.info("registrations made room for newer ones of their key", metadata: ["registrations": "\(evictedCount)"])
+        }
         let coalescedCount = outcomes.reduce(0) { $0 + $1.coalescedPushCount }
         if let count = coalesced.withLock({ $0.add(coalescedCount, at: context.time.elapsed()) }) {
             context.logger.info("pushes were coalesced, because their devices get too many", metadata: ["pushes": "\(count)"])
