@@ -28,6 +28,9 @@ package struct Lookups: Sendable {
 
     package init() {}
 
+    /// The keys whose rows the decisions lock.
+    package var owners: Set<Digest64> { Set(registrations.map(\.keyHash)).union(targets.keys.map(\.keyHash)) }
+
     /// The installations with more pushes than credits.
     package var rateLimitedTargets: [Installation] {
         pushCounts.filter { $0.value > allowances.pushCount(to: $0.key) }.map(\.key)

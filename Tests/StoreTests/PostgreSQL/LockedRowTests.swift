@@ -1,7 +1,9 @@
 import Bytes
 import Envelope
 import PushProtocol
+import StatusCrypto
 import Store
+import Synchronization
 import TestSupport
 import Testing
 
@@ -68,6 +70,45 @@ import Testing
                 }
             }
             for outcome in await register([newer[2]], in: store) { try outcome.get() }
+        }
+    }
+
+    private static let ownerRow = "owner WHERE key_hash = (SELECT key_hash FROM registration WHERE id = 3)"
+
+    @Test func `the row of an owner that is held stops the messages that name it, and no others`() async throws {
+        try await withPushes { store, folder, _ in
+            let phones = (1...8).map { installation(1, key: $0) }
+            try await withLock(on: Self.ownerRow, in: folder) {
+                // The second time the store knows the row, and waits for no lock.
+                for version: UInt64 in 2...3 {
+                    let newer = phones.map { registration($0, version: version) }
+                    let outcomes = await register(newer, in: store)
+                    for (number, outcome) in outcomes.enumerated() {
+                        guard number == 2 else {
+                            #expect(throws: Never.self) { try outcome.get() }
+                            continue
+                        }
+                        guard case .failure(let error) = outcome, case .ownersLocked(let owners, _)? = error as? StoreError else {
+                            Issue.record("not held: \(outcome)")
+                            continue
+                        }
+                        #expect(owners == [hash(3)])
+                    }
+                }
+                let held = store.knownHeldOwners.withLock(\.self)
+                #expect(held == [hash(3)])
+                // A stranger's requests name the owner beside others.
+                let committed = await store.commit(Array(1...200), at: start) { numbers in
+                    var lookups = Lookups()
+                    for number in numbers { lookups.targets[phones[number % 8], default: []] = [] }
+                    return lookups
+                } deciding: { _, _ in
+                }
+                #expect(committed.outcomes.count { (try? $0.get()) == nil } == 25)
+            }
+            for outcome in await register([registration(phones[2], version: 3)], in: store) { try outcome.get() }
+            let held = store.knownHeldOwners.withLock(\.self)
+            #expect(held.isEmpty)
         }
     }
 

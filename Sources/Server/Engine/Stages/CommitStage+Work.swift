@@ -82,7 +82,7 @@ extension OpenedEnvelope {
 
     /// The database rows that the message may find locked.
     var subjects: [BlockedMessages.Subject] {
-        [.message(id)] + installations.map { .installation($0) }
+        [.message(id)] + Set(installations.map(\.keyHash)).map { .owner($0) }
     }
 
     private var installations: [Installation] {

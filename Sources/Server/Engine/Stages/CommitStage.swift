@@ -178,7 +178,12 @@ extension CommitStage {
             context.giveBack(item.work.rows)
         } else if error.isBlocked, let message = item.work.undecided {
             warn(of: error)
-            block(message, message.subjects)
+            let cost = context.time.elapsed() - start
+            if case .ownersLocked(let owners, _)? = error as? StoreError {
+                block(message, owners.map { .owner($0) })
+            } else {
+                block(message, [.message(message.id)], after: isAlone ? cost : .zero)
+            }
         } else if error.isOfWholeStore, isAlone, let message = item.work.undecided {
             // If the store is back and fails on it again, the message is tried alone, and doesn't delay others.
             block(message, [.message(message.id)])
@@ -307,15 +312,19 @@ extension CommitStage {
 
     /// Warns when messages start to wait for a locked row, and whenever the store names the session that holds it.
     private func warn(of error: any Error) {
-        guard case .rowLocked(let holder)? = error as? StoreError else { return }
+        let holder: String?
+        switch error as? StoreError {
+        case .rowLocked(let session), .ownersLocked(_, let session): holder = session
+        default: return
+        }
         guard lockWarning.exchange(true, ordering: .relaxed) == false || holder != nil else { return }
         context.logger.warning(
             "messages wait for a row that another session of the database holds", metadata: ["session": "\(holder ?? "unknown")"])
     }
 
-    private func block(_ message: OpenedEnvelope, _ subjects: [BlockedMessages.Subject]) {
+    private func block(_ message: OpenedEnvelope, _ subjects: [BlockedMessages.Subject], after cost: Duration = .zero) {
         let now = context.time.elapsed()
-        blocked.update { $0.failed(message.rows, subjects, at: now) }
+        blocked.update { $0.failed(message.rows, subjects, at: now, after: cost) }
     }
 
     /// Returns the messages to the journal that waited for rows which are no longer blocked.
