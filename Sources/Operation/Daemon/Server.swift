@@ -34,7 +34,7 @@ package enum Server {
         let endStart = StartProgress.report(to: serviceManager)
         defer { endStart() }
         try await settings.files.withOpen(for: settings.databaseUse, logger: logger) { identity, store in
-            DatabaseBackup.removeLeftovers(besideDatabase: settings.storagePath)
+            PlainCopyFolder.removeLeftovers(besideDatabase: settings.storagePath, logger: logger)
             TemporaryName.removeLeftovers(beside: settings.adminTokenFile)
             let token = try AdminToken(writingTo: settings.adminTokenFile)
             endStart()

@@ -183,6 +183,8 @@ package final class PostgreSQLStore: PushStore {
 
     package var sealing: RowSealing { secrets.sealing }
 
+    package func checkFile() {}
+
     package func probe() async throws {
         try await pool.perform(.writing) {
             $0.add("INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = probe.count + 1")

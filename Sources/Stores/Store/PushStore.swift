@@ -24,6 +24,11 @@ package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbo
     /// The number of rows that the store has set aside since it was opened (``DamagedRowKind``).
     var damagedRowCount: Int { get }
 
+    /// Checks that the store still writes to the file that it has opened. A database server does that itself.
+    ///
+    /// - Throws: ``StoreError/fileLost(path:)``.
+    func checkFile() throws(StoreError)
+
     /// This server's membership if several servers share the database, or nil if they don't.
     var cluster: (any ClusterStore)? { get }
 

@@ -29,7 +29,7 @@ struct Composition {
             directory, canary == nil ? transport : CanaryTransport(transport: transport, canary: canaryNode), delivery)
         let statementLog = base.store.cluster.map { StatementLogWatch(cluster: $0, clock: base.clock, logger: base.logger) }
         let conditions = ServerConditions(
-            time: base.time, transport: transport, engine: engine,
+            store: base.store, time: base.time, keyFiles: KeyFileWatch(base.settings.files), transport: transport, engine: engine,
             delivery: delivery, proxyDelivery: proxyDelivery,
             damagedRows: DamagedRowConditions(store: base.store, time: base.sinceStart),
             wal: WALConditions(storage: base.settings.storage, time: base.sinceStart), cluster: base.store.cluster,
