@@ -374,7 +374,12 @@ let package = Package(
                 "PushProtocol", "Envelope", "Bytes", "StatusCrypto", "Wire", logging,
             ]),
         tests("Bench", ["Bench"]),
-        tests("Operator", ["Operator", "Observation"]),
+        tests(
+            "Operator",
+            [
+                "Operator", "Observation", "Delivery", "Transport", "SQLiteStore", "PostgreSQLStore", "StoreSQL", "Store", "PushProtocol",
+                "MetricDeclarations", "ServerFiles", "ServerCrypto", "Envelope", "Wire", "StatusCrypto", "Bytes", grdb,
+            ]),
         tests(
             "Conformance",
             [

@@ -125,6 +125,6 @@ package final class WakuTransport: MessageTransport {
 
 extension Timestamp {
     fileprivate func seconds(since earlier: Timestamp) -> Double {
-        Double(nanoseconds - earlier.nanoseconds) / 1e9
+        earlier.duration(to: self) / .seconds(1)
     }
 }

@@ -129,7 +129,7 @@ struct BatchPlanner: Sendable {
     private func item(_ group: GorushGroup, identifier: NotificationID, at now: Timestamp) -> DeliveryItem {
         // The earliest expiry. The times hardly differ, because pushes of the same request were accepted together.
         let end = group.pushes.map { $0.acceptedAt.advanced(by: lifetime) }.min() ?? now
-        let secondsLeft = max(1, (end.nanoseconds - now.nanoseconds) / 1_000_000_000)
+        let secondsLeft = max(1, now.duration(to: end).components.seconds)
         var notification = group.notification
         notification.identifier = Hex.encode(identifier.bytes)
         if !group.isSilent { notification.collapseIdentifier = group.pushes.first.map(Self.collapseIdentifier) }

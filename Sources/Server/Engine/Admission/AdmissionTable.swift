@@ -1,5 +1,6 @@
 import Envelope
 import Foundation
+import Store
 import Transport
 import Wire
 
@@ -163,7 +164,7 @@ struct AdmissionTable: Sendable {
 
     /// Adds rows that wait to be read.
     mutating func wait(_ new: [Int64], _ reason: Reason) {
-        for row in new { rows[reason, default: []].insert(Int(row)) }
+        for row in new where row.isRowNumber { rows[reason, default: []].insert(Int(row)) }
     }
 
     /// Returns the rows to read next: the oldest if they are undecided, the newest if they are unanswered. ``enter(_:of:_:)`` removes them.

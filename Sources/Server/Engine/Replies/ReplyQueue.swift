@@ -1,6 +1,7 @@
 import Envelope
 import Foundation
 import PushProtocol
+import Store
 import Tasks
 
 /// The reply queue, which decides what to publish next. It does not perform I/O: events go in, the next ``Publication`` comes out.
@@ -109,7 +110,7 @@ struct ReplyQueue: Sendable {
 
     /// Adds rows whose replies wait to be read.
     mutating func store(_ rows: [Int64]) {
-        for row in rows { stored.insert(Int(row)) }
+        for row in rows where row.isRowNumber { stored.insert(Int(row)) }
     }
 
     /// Returns the newest stored rows, which are to be read next, or nil if none are stored or ``freeRowCapacity`` is 0.
