@@ -79,7 +79,7 @@ enum Remedy {
         ),
         (
             ["suspected token"],
-            "Apple or Google rejected the device less than 10 minutes ago. The server retries every 10 minutes: try again later."
+            "Apple or Google rejected the device less than 10 minutes ago. The server retries, at least every 10 minutes: try again later."
         ),
         (
             ["a proxy answers", "status 413"],
