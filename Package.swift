@@ -250,7 +250,7 @@ let package = Package(
 
         executable("pushbench", in: "Benchmarks", ["Bench", "Observation"]),
 
-        // The benchmarks (docs/BENCHMARKS.md) of every layer, with the bare C libraries for comparison.
+        // The benchmarks (Benchmarks/BENCHMARKS.md) of every layer, with the bare C libraries for comparison.
         library(
             "Bench", in: "Benchmarks",
             [
