@@ -19,6 +19,7 @@ func server(_ name: String, _ package: String) -> Target.Dependency {
 
 let argumentParser = server("ArgumentParser", "swift-argument-parser")
 let deque = server("DequeModule", "swift-collections")
+let heap = server("HeapModule", "swift-collections")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["FileState"]))
 let hummingbird = server("Hummingbird", "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -184,7 +185,7 @@ let package = Package(
             "Delivery", in: "Sources/Server",
             [
                 "Store", "PushProtocol", "Envelope", "Wire", "StatusCrypto", "HTTPClient", "MetricDeclarations", "JSON", "Tasks",
-                "Bytes", logging, metrics, serviceLifecycle,
+                "Bytes", deque, heap, logging, metrics, serviceLifecycle,
             ]),
 
         // Stores: what must survive.
@@ -250,7 +251,7 @@ let package = Package(
 
         executable("pushbench", in: "Benchmarks", ["Bench", "Observation"]),
 
-        // The benchmarks (docs/BENCHMARKS.md) of every layer, with the bare C libraries for comparison.
+        // The benchmarks (Benchmarks/BENCHMARKS.md) of every layer, with the bare C libraries for comparison.
         library(
             "Bench", in: "Benchmarks",
             [
@@ -262,7 +263,7 @@ let package = Package(
         // Clock, waiting, processes, vectors, keys: shared by all tests.
         library(
             "TestSupport", in: "Tests/Support",
-            ["CFaultyVFS", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Tasks", "Bytes", logging]),
+            ["CFaultyVFS", "Store", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Tasks", "Bytes", logging]),
         // Nodes, the stub of gorush and clients of gateways: for tests over HTTP, and the demo.
         library(
             "TestServers", in: "Tests/Support",
@@ -374,7 +375,12 @@ let package = Package(
                 "PushProtocol", "Envelope", "Bytes", "StatusCrypto", "Wire", logging,
             ]),
         tests("Bench", ["Bench"]),
-        tests("Operator", ["Operator", "Observation"]),
+        tests(
+            "Operator",
+            [
+                "Operator", "Observation", "Delivery", "Transport", "SQLiteStore", "PostgreSQLStore", "StoreSQL", "Store", "PushProtocol",
+                "MetricDeclarations", "ServerFiles", "ServerCrypto", "Envelope", "Wire", "StatusCrypto", "Bytes", grdb,
+            ]),
         tests(
             "Conformance",
             [

@@ -44,6 +44,12 @@ package enum LatencyBenchmark {
             add(replySamples, of: "\(kind.rawValue) to reply", to: &report)
             if kind == .push { add(pushSamples, of: "push to gorush", to: &report) }
         }
+        for hasIdleCores in [true, false] {
+            let samples = try await FirstQueries.measure(hasIdleCores: hasIdleCores, options)
+            let name = "\(FirstQueries.count) first queries at once\(hasIdleCores ? "" : ", busy cores")"
+            report.add("\(name), rate", samples.map { Double(FirstQueries.count) / $0.quantile(1) * 1_000 }, unit: "/s")
+            report.add("\(name), p99", samples.map { $0.quantile(0.99) }, unit: "ms", goal: .atMost(3_000))
+        }
         return report
     }
 

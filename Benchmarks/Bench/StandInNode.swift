@@ -20,6 +20,9 @@ final class StandInNode: Sendable {
     /// The time for which a publishing nwaku ignores other requests. The value is not a measurement of a real node. With this value, the
     /// node limits the rate, instead of the processors, which the server, the stand-in and gorush share.
     private static let publishingTime = Duration.milliseconds(2)
+    /// How much longer a message takes if the cache is full, because a node copies its cache for each message (WAKU_REST.md §2.1).
+    private static let fullCacheTime = Duration.microseconds(3_050)
+    private static let fullCacheCount = 4_096
     private static let health = #"{"nodeHealth":"READY","protocolsHealth":[{"Relay":"READY"}]}"#
 
     private struct State {
@@ -66,9 +69,13 @@ final class StandInNode: Sendable {
     /// The number of POSTs of messages so far.
     var publishedCount: Int { state.withLock { $0.publishedCount } }
 
+    private static func time(cachedCount: Int) -> Duration {
+        publishingTime + fullCacheTime * min(cachedCount, fullCacheCount) / fullCacheCount
+    }
+
     private func answer(_ request: String) -> String {
         if request.hasPrefix("POST /relay/v1/messages") {
-            if kind == .nwaku { publishing.withLock { _ in Thread.sleep(forTimeInterval: Self.publishingTime.seconds) } }
+            if kind == .nwaku { publishing.withLock { _ in Thread.sleep(forTimeInterval: Self.time(cachedCount: waitingCount).seconds) } }
             state.withLock { $0.publishedCount += 1 }
             return kind.success
         }

@@ -8,7 +8,7 @@ import Store
 import Wire
 
 /// The delay of queries on topics without derived keys, during a flood of throw-away registrations without derived keys (docs/LIMITS.md). A
-/// derivation takes 13 ms, so the whole flood keeps the deriving thread busy for some 26 s.
+/// derivation takes 18 ms, so the whole flood keeps the two deriving threads busy for some 18 s.
 enum TopicKeyFlood {
     static let topicCount = 2_000
     /// The number of honest owners that registered before the throw-away ones, and of those that registered after them.
@@ -32,25 +32,32 @@ enum TopicKeyFlood {
         var samples: [Sample] = []
         for run in 0..<options.runCount {
             options.progress.say("abuse: \(topicCount) topics without keys, run \(run + 1) of \(options.runCount)")
-            let folder = options.directory + "/topic-keys"
-            try? FileManager.default.removeItem(atPath: folder)
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            defer { try? FileManager.default.removeItem(atPath: folder) }
-            let path = folder + "/run.sqlite"
-            let store = try SeededStore.open(path)
-            try await store.apply(at: Timestamp(nanoseconds: 1_700_000_000_000_000_000)) { batch in
-                for owner in early + thrownAway + late { batch.register(owner.registration, topics: .init(keyHash: owner.keyHash)) }
-            }
-            await store.close()
             let transport = PacedTransport(workload, rate: rate, strangersAtOnce: flood, patience: .seconds(60))
-            _ = try await EngineRun(path: path, workerCount: options.threadCount)
-                .run(transport, messageCount: workload.envelopes.count) { (.nan, .nan) }
-            samples.append(try transport.replyLatencies(threadCount: options.threadCount))
+            samples.append(try await latencies(of: transport, workload, about: early + thrownAway + late, options))
         }
         return samples
     }
 
-    private static func query(about owner: Owner, by sender: PrivateKey) throws -> WakuEnvelope {
+    /// Measures the latencies of queries on a new database, in which no topic key is derived.
+    static func latencies(
+        of transport: PacedTransport, _ workload: Workload, about owners: [Owner], _ options: Options
+    ) async throws -> Sample {
+        let folder = options.directory + "/topic-keys"
+        try? FileManager.default.removeItem(atPath: folder)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/run.sqlite"
+        let store = try SeededStore.open(path)
+        try await store.apply(at: Timestamp(nanoseconds: 1_700_000_000_000_000_000)) { batch in
+            for owner in owners { batch.register(owner.registration, topics: .init(keyHash: owner.keyHash)) }
+        }
+        await store.close()
+        _ = try await EngineRun(path: path, workerCount: options.threadCount)
+            .run(transport, messageCount: workload.envelopes.count) { (.nan, .nan) }
+        return try transport.replyLatencies(threadCount: options.threadCount)
+    }
+
+    static func query(about owner: Owner, by sender: PrivateKey) throws -> WakuEnvelope {
         var random = SecureRandom()
         var query = PushNotificationQuery()
         query.publicKeys = [owner.keyHash.bytes]

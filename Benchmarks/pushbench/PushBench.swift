@@ -7,7 +7,7 @@ import Observation
 struct PushBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pushbench",
-        abstract: "Compare the server with the bare cryptography of its messages (docs/BENCHMARKS.md).",
+        abstract: "Compare the server with the bare cryptography of its messages (Benchmarks/BENCHMARKS.md).",
         version: BuildInfo.description,
         subcommands: [
             EngineCommand.self, ScaleCommand.self, LatencyCommand.self, TopicFilterCommand.self, DeliveryCommand.self, AbuseCommand.self,

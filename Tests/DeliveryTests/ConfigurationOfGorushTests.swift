@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func `Routes, check-config, Config/gorush.yml and the pages want the same number of workers`() async throws {
-        let wanted = GorushProfile.wantedWorkerCount(routes: 2, maximumRequestsInFlight: 256)
+        let wanted = GorushProfile.wantedWorkerCount(routes: 2)
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         for (file, form) in [
             ("Config/gorush.yml", "worker_num: \(wanted)\n"), ("docs/DELIVERY.md", "`core.worker_num: \(wanted)`"),

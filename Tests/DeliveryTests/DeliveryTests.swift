@@ -91,13 +91,20 @@ import Testing
         }
     }
 
-    @Test func `A gorush that hides its configuration counts as one in sync mode`() async throws {
+    @Test(arguments: [true, false])
+    func `a gorush that hides its configuration gets pushes only if a setting trusts it`(isTrusted: Bool) async throws {
         try await withStubGorush(.init(isSync: false, isBehindProxy: true)) { stub in
             let world = try World()
-            try await world.withDelivery(to: await stub.url) { running in
+            try await world.withDelivery(to: await stub.url, { $0.trustsSyncMode = isTrusted }) { running in
                 try await running.accept([iosPush(1)])
-                try await running.pass { try await running.isAllDone() }
-                #expect(running.loop.healthIssues == [])
+                if isTrusted {
+                    try await running.pass { try await running.isAllDone() }
+                    #expect(running.loop.healthIssues == [] && running.loop.warnings.contains { $0.contains(GorushProfile.trustWarning) })
+                } else {
+                    let passed = try await running.pass { running.loop.healthIssues.contains { $0.contains(GorushProfile.hiddenIssue) } }
+                    #expect(passed >= GorushProfile.hiddenInterval && passed <= .seconds(20))
+                    #expect(stub.posts.all.allSatisfy { $0.body == #"{"notifications":[]}"# })
+                }
             }
         }
     }
@@ -160,11 +167,12 @@ import Testing
             try await world.withDelivery(
                 to: await stub.url,
                 {
-                    $0.maximumRequestsInFlight = 3; $0.drainLimit = .zero
+                    $0.maximumRequestsInFlight = 4; $0.drainLimit = .zero
                 }
             ) { _ async throws in
                 await stub.posts.wait(for: 3)
-                await world.clock.sleepers(dueIn: .seconds(30), .seconds(30))
+                // Until an attempt is slow.
+                await world.clock.sleepers(dueIn: Bulkhead.slowDuration, .seconds(30))
                 #expect(try await world.count("state = 6") == 3)
                 #expect(try await world.count("state = 0") == 7)
                 #expect(stub.posts.all.count == 3)
@@ -296,8 +304,9 @@ import Testing
                     }
                 ) { running in
                     try await running.accept((0..<20).map { iosPush($0) } + (20..<40).map { iosPush($0, topic: "im.status.desktop") })
-                    await hanging.posts.wait(for: 2)
-                    await stub.posts.wait(for: 2)
+                    // Of two workers one is for devices that have worked.
+                    await hanging.posts.wait(for: 1)
+                    await stub.posts.wait(for: 1)
                     try await running.accept((40..<60).map { androidPush($0) })
                     let android = await stub.waitForNotifications(count: 20)
                     #expect(android.allSatisfy { $0.platform == 2 })
@@ -305,7 +314,7 @@ import Testing
                     try await running.accept([iosPush(60, topic: "im.status.other")])
                     await stub.waitForNotifications(count: 21)
                     #expect(stub.notifications.all.contains { $0.topic == "im.status.other" })
-                    #expect(try await world.count("route = 'desktop' AND state = 6") == 2)
+                    #expect(try await world.count("route = 'desktop' AND state = 6") == 1)
                 }
             }
         }
@@ -314,7 +323,7 @@ import Testing
     @Test func `a notification that gorush rejects is found, and the rest of its batch is sent`() async throws {
         try await withStubGorush { stub in
             let world = try World()
-            try await world.withDelivery(to: await stub.url, { $0.batchMode = .batch }) { running in
+            try await world.withDelivery(to: await stub.url, { ($0.batchMode, $0.lifetime) = (.batch, .seconds(1_800)) }) { running in
                 try await running.settle()
                 stub.refuse(token: androidToken(13))
                 try await running.accept((0..<40).map { androidPush($0) })

@@ -76,7 +76,14 @@ extension NotificationTemplates {
 
 extension PushAttempt {
     /// Creates an attempt that was answered immediately.
-    init(push: QueuedPush, outcome: AttemptOutcome, at time: Timestamp = World.start) {
-        self.init(push: push, outcome: outcome, at: time, postedAt: time, answeredAt: time)
+    init(
+        push: QueuedPush, outcome: AttemptOutcome, at time: Timestamp = World.start, kind: AttemptChoice.Kind = .retry,
+        ownDelay: Duration = .zero
+    ) {
+        self.init(
+            choice: AttemptChoice(
+                number: Int(push.id), device: RowSealing.device(of: push.targetDigest), push: .row(push.id), kind: kind,
+                attemptClass: .proven),
+            push: push, outcome: outcome, at: time, postedAt: time, answeredAt: time, ownDelay: ownDelay)
     }
 }

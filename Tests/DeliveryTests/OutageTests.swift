@@ -30,7 +30,7 @@ struct OutageTests {
             let city = try City()
             try await city.withServer(gorush: await stub.url) { server in
                 try await server.register(deviceCount: Self.deviceCount)
-                stub.breakDown(.answer(status: 503))
+                stub.breakDown(.answer(status: 503), hidesConfiguration: true)
                 let start = ContinuousClock.now
                 let stepPushCount = rate * Self.stepSeconds
                 for _ in stride(from: 0, to: 3_600, by: Self.stepSeconds) {

@@ -99,7 +99,7 @@ import Wire
         let topic = TopicKeyQueue.Topic(subscriber: .init(registration: 1, isPrefixed: false), keyHash: Digest64())
         #expect(admission.wait(7, for: topic) == 0)
         #expect(admission.read(\.isEmpty))
-        #expect(await admission.nextTopic() == topic)
+        #expect(await admission.startDerivation() == .topic(topic))
         admission.finishTopic(topic)
         #expect(await admission.nextRows(.undecided, maximumCount: 64) == [7])
     }

@@ -11,14 +11,14 @@ import Testing
     private typealias Subject = BlockedMessages.Subject
 
     private var blocked = BlockedMessages()
-    private let phone = Subject.installation(Installation(keyHash: Digest64(repeating: 1), installationID: "phone"))
-    private let tablet = Subject.installation(Installation(keyHash: Digest64(repeating: 1), installationID: "tablet"))
+    private let phone = Subject.owner(Digest64(repeating: 1))
+    private let tablet = Subject.owner(Digest64(repeating: 2))
 
     private mutating func admit(_ rows: [Int64], _ subjects: [Subject]) -> BlockedMessages.Admittance { blocked.admit(rows, subjects) }
     private mutating func startTrials(at now: Duration) -> [Int64] { blocked.startTrials(at: now).sorted() }
     private mutating func succeeded(_ subjects: [Subject]) -> [Int64] { blocked.succeeded(subjects).sorted() }
 
-    @Test mutating func `messages about a blocked installation wait, and others pass`() {
+    @Test mutating func `messages about a blocked owner wait, and others pass`() {
         blocked.failed([1], [.message(1), phone], at: .zero)
         #expect(admit([2], [.message(2), phone]) == .no)
         #expect(admit([3], [.message(3), tablet]) == .together)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test mutating func `the messages of a blocked installation are tried in turn, because a row of one alone may be locked`() {
+    @Test mutating func `the messages of a blocked owner are tried in turn, because a row of one alone may be locked`() {
         blocked.failed([1], [phone], at: .zero)
         #expect(admit([2], [phone]) == .no)
         #expect(blocked.count == 2)
@@ -68,5 +68,13 @@ import Testing
         #expect(startTrials(at: .seconds(3)) == [2])
         #expect(startTrials(at: .seconds(5)).isEmpty)
         #expect(blocked.isEmpty && blocked.nextTrialTime == nil)
+    }
+
+    @Test mutating func `trials that take long are rare: a twentieth of the writer's time`() {
+        blocked.failed([1], [.message(1)], at: .seconds(1), after: .seconds(1))
+        blocked.failed([2], [.message(2)], at: .seconds(2), after: .seconds(1))
+        #expect(blocked.nextTrialTime == .seconds(21))
+        #expect(startTrials(at: .seconds(21)) == [1])
+        #expect(startTrials(at: .seconds(41)) == [2])
     }
 }

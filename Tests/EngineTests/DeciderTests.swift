@@ -116,11 +116,8 @@ struct DeciderTests {
     }
 
     @Test func `a message that finds a locked row waits with the others about its installations`() {
-        let phone = Installation(keyHash: keyHash, installationID: "phone")
-        let tablet = Installation(keyHash: keyHash, installationID: "tablet")
-        #expect(registration(1, version: 1).subjects == [.message(1), .installation(phone)])
-        #expect(
-            push(2, installations: ["tablet", "phone"]).subjects == [.message(2), .installation(tablet), .installation(phone)])
+        #expect(registration(1, version: 1).subjects == [.message(1), .owner(keyHash)])
+        #expect(push(2, installations: ["tablet", "phone"]).subjects == [.message(2), .owner(keyHash)])
         #expect(message(3, .query([keyHash])).subjects == [.message(3)])
     }
 
@@ -153,14 +150,50 @@ struct DeciderTests {
         #expect(batch.filteredCount == 1)
     }
 
-    @Test func `an installation that unregisters in the batch gets no push, and the key may register another one`() {
-        let others = (1...ProtocolLimits.maximumInstallationsPerKey).map { Installation(keyHash: keyHash, installationID: "\($0)") }
-        let leaving = registration(2, version: 1, installation: "1") { $0.unregister = true }
+    /// The facts of a key whose capacity is used up, by registrations of rising age.
+    private func fillKey(_ facts: inout Facts) {
+        for number in 1...ProtocolLimits.maximumInstallationsPerKey {
+            let installation = Installation(keyHash: keyHash, installationID: "\(number)")
+            let version = StoredVersion(version: 7, plaintextDigest: Digest32(repeating: UInt8(number)), isRegistered: true)
+            facts.installations[keyHash, default: [:]][installation] = .live(
+                LiveInstallation(version: version, registeredAt: Timestamp(nanoseconds: -Int64(number))))
+        }
+    }
+
+    @Test func `an installation that unregisters in the batch gets no push, and nobody makes room for the next one of its key`() {
+        let leaving = registration(2, version: 8, installation: "1") { $0.unregister = true }
+        let (batch, outcomes) = decide([leaving, registration(3, version: 1), push(4, installations: ["1"])], knowing: fillKey)
+        #expect(outcomes.map(\.category) == [.unregistered, .registered, .pushRequest])
+        #expect(outcomes[1].evictedCount == 0 && batch.pushes.isEmpty)
+    }
+
+    @Test func `the newest registration of a full key is taken, and the oldest becomes a tombstone of its version`() {
+        let (batch, outcomes) = decide([registration(1, version: 1), push(2, installations: ["64"])], knowing: fillKey)
+        #expect(outcomes.map(\.category) == [.registered, .pushRequest])
+        #expect(outcomes[0].evictedCount == 1 && batch.pushes.isEmpty)
+        guard case .unregister(let evicted, 7, let digest, _) = batch.registrations.first else {
+            Issue.record("\(batch.registrations)")
+            return
+        }
+        #expect(evicted.installationID == "64" && digest == Digest32(repeating: 64))
+    }
+
+    @Test func `a registration with too long lists leaves its version, but removes nothing that is registered`() {
+        func oversized(_ id: Int64, version: UInt64) -> OpenedEnvelope {
+            registration(id, version: version) { $0.mutedChatList = Array(repeating: [UInt8](repeating: 1, count: 64), count: 8_193) }
+        }
         let (batch, outcomes) = decide([
-            registration(1, version: 1), leaving, registration(3, version: 1), push(4, installations: ["1"]),
-        ]) { $0.installations[keyHash] = Dictionary(others.map { ($0, .live(listByteCount: 0)) }) { first, _ in first } }
-        #expect(outcomes.map(\.category) == [.registrationOverInstallations, .unregistered, .registered, .pushRequest])
-        #expect(batch.pushes.isEmpty)
+            oversized(1, version: 5), registration(2, version: 5), registration(3, version: 6), oversized(4, version: 7),
+        ])
+        #expect(
+            outcomes.map(\.category) == [
+                .registrationOverLists, .registrationVersionMismatch, .registered, .registrationOverLists,
+            ])
+        guard case .register(let stored, _, _) = batch.registrations.last else {
+            Issue.record("\(batch.registrations)")
+            return
+        }
+        #expect(stored.content.version == 6 && batch.registrations.count == 1)
     }
 
     @Test func `a query is decided when its reply is published, all other messages and segments at once`() {
@@ -217,13 +250,13 @@ struct DeciderTests {
         #expect(stored.content.version == 350)
     }
 
-    @Test func `within a batch, the list bytes of a key add up, and an unregistration alone does not make its key known`() {
+    @Test func `within a batch, the infos of a key add up, and an unregistration alone does not make its key known`() {
         let large = (1...3).map { number in
             registration(Int64(number), version: 1, installation: "\(number)") {
-                $0.mutedChatList = Array(repeating: [UInt8](repeating: 1, count: 64), count: 3_900)
+                $0.allowedKeyList = Array(repeating: [UInt8](repeating: 1, count: 64), count: 4_000)
             }
         }
-        #expect(decide(large).outcomes.map(\.category) == [.registered, .registered, .registrationOverLists])
+        #expect(decide(large).outcomes.map(\.evictedCount) == [0, 0, 1])
         let leaving = registration(1, version: 1) { $0.unregister = true }
         let (_, outcomes) = decide([leaving, registration(2, version: 2, installation: "other")]) { $0.isStorageFull = true }
         #expect(outcomes.map(\.category) == [.registrationOverStorage, .registrationOverStorage])

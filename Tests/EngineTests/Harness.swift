@@ -210,6 +210,8 @@ final class FailingPublisher: Sendable {
     private let remaining = Mutex((count: 0, error: TransportError.quotaExhausted))
     /// The rejected messages, in order.
     let refused = Recorder<WakuEnvelope>()
+    /// What the engine does if the network lost the accepted messages, in order.
+    let losses = Recorder<@Sendable () -> Void>()
 
     init(willPublish: @escaping @Sendable () -> Void = {}) { self.willPublish = willPublish }
 
@@ -252,8 +254,11 @@ final class TestTransport: MessageTransport {
         try? await gracefulShutdown()  // Throws only if cancelled, which also ends the wait
     }
 
-    func publish(_ envelope: WakuEnvelope) async throws {
+    func publish(_ envelope: WakuEnvelope) async throws { try await publish(envelope) {} }
+
+    func publish(_ envelope: WakuEnvelope, reportLoss: @escaping @Sendable () -> Void) async throws {
         try await publishing.check(envelope)
+        publishing.losses.append(reportLoss)
         replies.append(envelope)
     }
 

@@ -10,7 +10,7 @@ import Testing
 import Transport
 import Wire
 
-/// Any client can cause 13 ms of PBKDF2 with one message on an unused query topic.
+/// Any client can cause 18 ms of PBKDF2 with one message on an unused query topic.
 @Suite(.safetyNet) struct JunkFloodTests {
     private static let topicCount = 5
 

@@ -189,18 +189,22 @@ import Wire
                 keyHash: Keccak.shake256(Array("\(registration / 2)".utf8)))
         }
         var returned: [Int64] = []
+        var started: [TopicKeyQueue.Topic] = []
         var count: Int64 = 0
         var overflowCount = 0
         for _ in 0..<5_000 {
             if Int.random(in: 0..<12, using: &random) > 0, let topic = topics.randomElement(using: &random) {
                 count += 1
                 overflowCount += queue.add(count, waitingFor: topic)
-            } else if let next = queue.next {
-                returned += queue.take(next)
+            } else if started.count < 2, case .topic(let next) = queue.start() {
+                started.append(next)
+            } else if let topic = started.popLast() {
+                returned += queue.take(topic)
             }
         }
-        for _ in 0...TopicKeyQueue.maximumTopicCount { if let next = queue.next { returned += queue.take(next) } }
-        #expect(queue.next == nil)
+        while let topic = started.popLast() { returned += queue.take(topic) }
+        for _ in 0...TopicKeyQueue.maximumTopicCount { if case .topic(let next) = queue.start() { returned += queue.take(next) } }
+        #expect(queue.start() == nil)
         #expect(returned.count == Int(count) && Set(returned).count == Int(count))
         #expect(overflowCount > 0)
     }

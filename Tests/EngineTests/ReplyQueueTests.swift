@@ -260,4 +260,25 @@ import Wire
         add([3])
         #expect(Array(queue.stored) == [1, 2, 3])
     }
+
+    @Test mutating func `a reply that arrived before the last failure for want of peers was held`() throws {
+        add([1])
+        let publication = try take(at: .zero)
+        #expect(!queue.wasHeld(publication))
+        queue.hold(at: Timestamp(nanoseconds: -1))
+        #expect(!queue.wasHeld(publication))
+        queue.hold(at: Timestamp(nanoseconds: 0))
+        #expect(queue.wasHeld(publication))
+    }
+
+    @Test(arguments: [false, true])
+    mutating func `a reply of which a segment is lost is published again as a whole`(isFailed: Bool) throws {
+        add([1])
+        var publication = try take(at: .zero)
+        publication.envelopes = [.sample([1]), .sample([2])]
+        #expect(queue.takeBack(publication) == [])
+        publication.envelopes.removeFirst()
+        if isFailed { fail(publication, .own, at: .zero) } else { queue.published(publication) }
+        #expect(next(at: .seconds(1))?.envelopes == [])
+    }
 }

@@ -18,7 +18,7 @@ import Testing
     /// Takes the rows of all topics, in order.
     mutating func rows() -> [[Int64]] {
         var served: [[Int64]] = []
-        while let next = queue.next { served.append(queue.take(next)) }
+        while case .topic(let next) = queue.start() { served.append(queue.take(next)) }
         return served
     }
 
@@ -28,7 +28,38 @@ import Testing
             #expect(lostCount == 0)
         }
         #expect(rows() == [[3], [1, 2, 4], [6], [5]])
-        #expect(queue.next == nil)
+        #expect(queue.start() == nil)
+    }
+
+    @Test mutating func `a topic whose key is being derived is not started twice`() {
+        for row in 1...3 as ClosedRange<Int64> { _ = queue.add(row, waitingFor: topic(row)) }
+        let started = (1...4).map { _ in queue.start() }
+        #expect(started == [.topic(topic(1)), .topic(topic(3)), .topic(topic(2)), nil])
+        _ = queue.add(4, waitingFor: topic(1))
+        #expect(queue.start() == nil)
+        #expect(queue.take(topic(1)) == [1, 4])
+        _ = queue.add(5, waitingFor: topic(1))
+        #expect(queue.start() == .topic(topic(1)))
+    }
+
+    @Test mutating func `keys are derived in advance while no message waits for one, a thousand at most`() {
+        let subscribers = (1...Int64(TopicKeyQueue.maximumAdvanceCount + 1)).map { registration in
+            TopicTable.Subscriber(registration: registration, isPrefixed: false)
+        }
+        queue.add(inAdvance: subscribers)
+        #expect(queue.start() == .advance(subscribers[0]))
+        _ = queue.add(1, waitingFor: topic(1))
+        queue.add(inAdvance: subscribers)
+        #expect(queue.start() == .topic(topic(1)))
+        _ = queue.take(topic(1))
+        for subscriber in subscribers[1..<TopicKeyQueue.maximumAdvanceCount] {
+            let next = queue.start()
+            #expect(next == .advance(subscriber))
+        }
+        #expect(queue.start() == nil)
+        queue.add(inAdvance: subscribers)
+        queue.dropAdvance()
+        #expect(queue.start() == nil)
     }
 
     @Test mutating func `all installations of an owner share a topic, and its other form is a topic of its own`() {
@@ -53,7 +84,7 @@ import Testing
         #expect(served.count == count)
         #expect(Set(served.joined()).count == count + 2)
         #expect(served.last?.count == 3)
-        #expect(queue.next == nil)
+        #expect(queue.start() == nil)
         // Dropped rows are returned once.
         _ = queue.add(6_000, waitingFor: topic(1))
         #expect(rows() == [[6_000]])

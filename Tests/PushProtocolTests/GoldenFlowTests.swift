@@ -79,7 +79,7 @@ private struct ServerInMemory {
         let installation = try #require(facts.installation(keyHash: client.hash))
         let decision = RegistrationRules.decide(
             facts, stored: versions[installation],
-            key: RegisteringKey(liveInstallationCount: registrations.keys.count { $0 != installation }),
+            key: RegisteringKey(),
             policy: RegistrationPolicy(acceptRetransmission: false))
         switch decision {
         case .register: registrations[installation] = message

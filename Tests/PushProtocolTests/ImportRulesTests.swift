@@ -102,8 +102,8 @@ import Wire
     private static let taken: [([ImportException], Change)] = [
         ([.accessToken], { $0.accessToken = "[b6ae4fde-bb65-11ea-b3de-0242ac130004]" }),
         ([], { $0.accessToken = "{b6ae4fde-bb65-11ea-b3de-0242ac130004}" }), ([], { $0.enabled = false }),
-        ([.lists], { $0.allowedKeyList = Array(repeating: [1], count: 4_001) }),
-        ([.lists], { $0.blockedChatList = [Array(repeating: 1, count: 256 << 10)] }),
+        ([], { $0.allowedKeyList = Array(repeating: [1], count: 4_001) }),
+        ([.lists], { $0.blockedChatList = [Array(repeating: 1, count: (512 << 10) + 1)] }),
         ([], { $0.allowedKeyList = Array(repeating: Array(repeating: 1, count: 64), count: 250) }),
     ]
 

@@ -111,7 +111,7 @@ import Wire
         message.installationID = Fixture.installationID
         message.unregister = true
         #expect(decide(message, grantIsValid: false) == .unregister)
-        #expect(decide(message, grantIsValid: false, key: RegisteringKey(liveInstallationCount: 1_000)) == .unregister)
+        #expect(decide(message, grantIsValid: false, key: RegisteringKey(rowCount: 1_000)) == .unregister)
     }
 
     @Test(arguments: [
@@ -211,13 +211,6 @@ import Wire
         #expect(stored.content.apnTopic.isEmpty)
     }
 
-    @Test(arguments: [(63, RegistrationDecision.register), (64, .limit(.installations))])
-    func `row 9a: a key has at most 64 installations, this one included`(others: Int, expected: RegistrationDecision) {
-        let key = RegisteringKey(liveInstallationCount: others)
-        #expect(decide(Fixture.registration(), key: key) == expected)
-        #expect(decide(Fixture.registration(), stored: stored(4), key: key) == expected)
-    }
-
     @Test func `row 9a: a key has at most 256 rows, including tombstones`() {
         #expect(decide(Fixture.registration(), key: RegisteringKey(rowCount: 255)) == .register)
         #expect(decide(Fixture.registration(), key: RegisteringKey(rowCount: 256)) == .limit(.installations))
@@ -281,7 +274,7 @@ import Wire
     func `row 9b: when the storage is full, a known key stores 16 KiB in all, and has no such limit once it is proven`(
         byteCount: Int, otherByteCount: Int, isAccepted: Bool
     ) {
-        var key = RegisteringKey(liveInstallationCount: 1, listByteCount: otherByteCount, rowCount: 1, isKnown: true)
+        var key = RegisteringKey(listByteCount: otherByteCount, rowCount: 1, isKnown: true)
         let registration = Fixture.registration { $0.mutedChatList = [[UInt8](repeating: 1, count: byteCount)] }
         #expect(decide(registration, key: key) == .register)
         key.isStorageFull = true
@@ -295,28 +288,23 @@ import Wire
         { $0.allowedKeyList = $1 }, { $0.blockedChatList = $1 }, { $0.allowedMentionsChatList = $1 }, { $0.mutedChatList = $1 },
     ]
 
-    @Test(arguments: lists)
-    func `row 9a: a list has at most 4,000 entries`(set: @Sendable (inout PushNotificationRegistration, [[UInt8]]) -> Void) {
-        #expect(decide(Fixture.registration { set(&$0, Array(repeating: [1], count: 4_000)) }) == .register)
-        #expect(decide(Fixture.registration { set(&$0, Array(repeating: [1], count: 4_001)) }) == .limit(.lists))
-    }
-
-    /// An entry of 64 bytes takes 66, as in the reference's lists.
-    @Test(arguments: lists)
-    func `row 9a: the lists of an installation have at most 256 KiB, those of a key 512`(
-        set: @Sendable (inout PushNotificationRegistration, [[UInt8]]) -> Void
+    /// An entry of 64 bytes is one of the reference's lists.
+    @Test(arguments: lists, [(64, 8_192), (1, 65_536)])
+    func `row 9a: the lists of an installation have at most 512 KiB, and an entry counts eight bytes at least`(
+        set: @Sendable (inout PushNotificationRegistration, [[UInt8]]) -> Void, entry: (byteCount: Int, maximumCount: Int)
     ) {
         func registration(_ count: Int) -> PushNotificationRegistration {
-            Fixture.registration { set(&$0, Array(repeating: [UInt8](repeating: 1, count: 64), count: count)) }
+            Fixture.registration { set(&$0, Array(repeating: [UInt8](repeating: 1, count: entry.byteCount), count: count)) }
         }
-        #expect(registration(1_201).listByteCount == 79_266)
-        #expect(decide(registration(1_201)) == .register)
-        #expect(decide(registration(3_971)) == .register)
-        #expect(decide(registration(3_972)) == .limit(.lists))
-        func beside(_ byteCount: Int) -> RegisteringKey { RegisteringKey(liveInstallationCount: 1, listByteCount: byteCount) }
-        #expect(decide(registration(1), key: beside(512 * 1_024 - 66)) == .register)
-        #expect(decide(registration(1), key: beside(512 * 1_024 - 65)) == .limit(.lists))
-        #expect(decide(registration(0), key: beside(1 << 30)) == .register)
+        #expect(decide(registration(entry.maximumCount)) == .register)
+        #expect(decide(registration(entry.maximumCount + 1)) == .limit(.lists))
+        // What other installations of the key have makes room.
+        #expect(decide(registration(1), key: RegisteringKey(listByteCount: 1 << 30)) == .register)
+    }
+
+    @Test func `row 9a: 4,000 contacts and as many muted chats register`() {
+        let entries = Array(repeating: [UInt8](repeating: 1, count: 64), count: 4_000)
+        #expect(decide(Fixture.registration { ($0.allowedKeyList, $0.mutedChatList) = (entries, entries) }) == .register)
     }
 
     /// Breaks each row from the last to the first. At each step the row broken last, the earliest, must decide.
@@ -329,7 +317,7 @@ import Wire
         var busy = RegisteringKey()
         busy.mayRegister = false
         #expect(decide(message, key: busy) == .limit(.rate))
-        message.blockedChatList = Array(repeating: [], count: 4_001)
+        message.blockedChatList = Array(repeating: [], count: 65_537)
         #expect(decide(message, key: busy) == .limit(.lists))
         message.deviceToken = ""
         #expect(decide(message) == .refuse(.malformedMessage))

@@ -127,6 +127,8 @@ import Wire
                 Holder(PushToken.fcm(DeviceToken(secret))),
                 Holder(
                     PushAttempt(
+                        choice: AttemptChoice(
+                            number: 1, device: DeviceCode(), push: .row(1), kind: .first, attemptClass: .proven),
                         push: queued, outcome: .sent, at: Timestamp(nanoseconds: 1), postedAt: Timestamp(nanoseconds: 1),
                         answeredAt: Timestamp(nanoseconds: 1))),
                 Holder(GorushClient(http: client, endpoint: endpoint, probeTimeout: .seconds(1))),

@@ -23,10 +23,10 @@ extension Server {
         case unwritten([QueuedPush])
     }
 
-    /// The due pushes that a read of the queue returned, to be posted next.
+    /// The attempts that a route has chosen, to be posted next.
     struct Look {
-        var due: [QueuedPush]
-        var requestCount: Int
+        var choices: [AttemptChoice]
+        var found: [FoundPush]
         var batch: Int?
     }
 
@@ -34,6 +34,7 @@ extension Server {
     struct Attempt {
         var route: Int
         var batch: [DeliveryItem]
+        var choices: [Int64: AttemptChoice]
         var at: Timestamp
         var postedAt: Timestamp
     }
@@ -54,22 +55,25 @@ extension Server {
             case .expire:
                 let oldest = now.advanced(by: .zero - configuration.lifetime)
                 _ = try await store.expireAllPushes(route: name, acceptedBefore: oldest, at: now)
-            case .retryNow(let row):
-                let last = try await store.retryNow(
-                    route: name, reasons: OutcomeRules.reasonsOfRoute, after: row, at: steadyNow(steadily))
-                routes[index].handle(.retriedNow(upTo: last), at: elapsed)
-            case .postDue(let requests, let batch):
-                let due = try await store.duePushes(
-                    route: name, at: steadyNow(steadily), limit: max(32, requests * (batch ?? 1)))
-                guard due.isEmpty else {
-                    looks[index] = Look(due: due, requestCount: requests, batch: batch)
-                    return .due(due)
-                }
+            case .read(let limits):
+                let time = steadyNow(steadily)
+                let read = try await store.waitingPushes(route: name, at: time, limits: limits)
+                let next = try await store.nextAttempt(route: name, after: time)
+                let until = next.map { Duration.nanoseconds($0.nanoseconds - startedAt.nanoseconds) }
+                routes[index].handle(.read(read.pushes, leaving: read.unfinishedQueues, next: until), at: elapsed)
+            case .post:
                 // A push whose outcome is unrecorded may still be due in the database. Record its outcome first.
                 guard routes[index].unrecordedOutcomes.isEmpty else { return await recordOutcomes(index, at: now, steadily) }
-                let next = try await store.nextAttempt(route: name)
-                let until = next.map { Duration.nanoseconds($0.nanoseconds - startedAt.nanoseconds) }
-                routes[index].handle(.nothingDue(until: until), at: elapsed)
+                let choices = routes[index].choose(at: elapsed)
+                guard !choices.isEmpty else { return .busy }
+                do {
+                    let found = try await store.pushes(choices.map(\.push), route: name, at: steadyNow(steadily))
+                    looks[index] = Look(choices: choices, found: found, batch: routes[index].batchCount)
+                    return .due(found.compactMap { if case .push(let push) = $0 { push } else { nil } })
+                } catch {
+                    routes[index].handle(.dropped(choices.map { ($0, .unchanged) }), at: elapsed)
+                    throw error
+                }
             case .recordOutcomes: return await recordOutcomes(index, at: now, steadily)
             case .stop: break
             case .wait(let until): return .idle(until: until + startedSteadily)
@@ -84,31 +88,40 @@ extension Server {
         _ look: Look, of index: Int, at now: Timestamp, _ steadily: Duration, using random: inout SplitMix64
     ) async -> DeliveryStep {
         let elapsed = steadily - startedSteadily
-        guard routes[index].requestCapacity(at: elapsed) >= look.requestCount else {
-            routes[index].handle(.woken, at: elapsed)
-            return .busy
-        }
         let planner = BatchPlanner(dataFormat: .rfc71, templates: NotificationTemplates(), lifetime: configuration.lifetime)
-        var state = routes[index]
-        let candidates = state.candidates(among: look.due, at: elapsed)
-        guard !candidates.isEmpty else {
-            routes[index].handle(.nothingDue(until: state.evidence.failure.nextAttempt(at: elapsed) ?? elapsed), at: elapsed)
-            return .busy
-        }
         let time = steadyNow(steadily)
+        var choices: [Int64: AttemptChoice] = [:]
+        var due: [QueuedPush] = []
+        var dropped: [(AttemptChoice, RouteState.DropReason)] = []
+        for (choice, found) in zip(look.choices, look.found) {
+            switch found {
+            case .push(let push) where choices[push.id] == nil:
+                choices[push.id] = choice
+                due.append(push)
+            case .push: dropped.append((choice, .unchanged))
+            case .later(let next):
+                dropped.append((choice, .nothingDue(until: .nanoseconds(next.nanoseconds - startedAt.nanoseconds))))
+            case .nothing: dropped.append((choice, choice.push.isLookUp ? .nothingDue(until: nil) : .ended))
+            }
+        }
+        var state = routes[index]
         let plan = planner.plan(
-            candidates, batch: look.batch, limit: look.requestCount * (look.batch ?? 1), at: now, using: &random,
-            suspending: { [state] in state.suspension(of: $0, $1, at: elapsed, steadyNow: time) },
+            due, sharing: Set(choices.filter { $0.value.kind == .first }.keys), batch: look.batch, at: now, using: &random,
             admitting: { state.admitted($0, at: elapsed) })
         routes[index] = state
         let pushes = plan.batches.joined().flatMap(\.pushes)
         let (recorded, step) = await recordOutcomes(index, leasing: plan, at: now, steadily)
         guard recorded?.isLeased == true else {
-            routes[index].handle(.notLeased(pushes), at: elapsed)
+            routes[index].handle(.dropped(dropped + choices.values.map { ($0, .unchanged) }), at: elapsed)
             return step
         }
-        routes[index].handle(.posting(plan.batches.map(\.count), targets: pushes.map(\.targetDigest)), at: elapsed)
-        attempts += plan.batches.map { Attempt(route: index, batch: $0, at: now, postedAt: time) }
+        let posted = pushes.compactMap { choices[$0.id] }
+        let numbers = Set(posted.map(\.number))
+        dropped += choices.values.filter { !numbers.contains($0.number) }.map { ($0, .ended) }
+        routes[index].handle(.dropped(dropped), at: elapsed)
+        routes[index].handle(.posting(posted), at: elapsed)
+        if !plan.deferred.isEmpty { routes[index].handle(.woken, at: elapsed) }
+        attempts += plan.batches.map { Attempt(route: index, batch: $0, choices: choices, at: now, postedAt: time) }
         guard case .settled(let ends, _) = step else { return step }
         return .settled(ends, leased: pushes)
     }
@@ -126,8 +139,8 @@ extension Server {
         let elapsed = steadily - startedSteadily
         let state = routes[index]
         let context = OutcomeContext(
-            route: state.route.name, rules: state.rules(at: elapsed, judgingRefusals: true), now: now,
-            savedTopics: state.evidence.savedTopics, steadyNow: steadyNow(steadily))
+            route: state.route.name, rules: state.rules(judgingRefusals: true), now: now,
+            savedTopics: state.belief.savedTopics, steadyNow: steadyNow(steadily))
         do {
             let recorded = try await store.recordOutcomes(state.unrecordedOutcomes, leasing: plan, in: context) { 0.5 }
             routes[index].handle(.recorded(recorded.decisions, state.unrecordedOutcomes), at: elapsed)
@@ -137,7 +150,6 @@ extension Server {
             let ends = zip(state.unrecordedOutcomes, recorded.decisions).compactMap { attempt, decision in
                 if case .finish(let outcome) = decision.disposition { (push: attempt.push, outcome: outcome) } else { nil }
             }
-            if ends.count < state.unrecordedOutcomes.count { routes[index].handle(.woken, at: elapsed) }
             return (recorded, .settled(ends, leased: []))
         } catch {
             routes[index].handle(.storeFailed("\(error)"), at: elapsed)
@@ -156,14 +168,15 @@ extension Server {
         let answer = try gorush.post(batch)
         let answeredAt = steadyNow(steadily)
         func ended(_ outcomes: [AttemptOutcome]) -> [PushAttempt] {
-            zip(pushes, outcomes).map {
-                .init(push: $0, outcome: $1, at: attempt.at, postedAt: attempt.postedAt, answeredAt: answeredAt)
+            zip(pushes, outcomes).compactMap { push, outcome in
+                attempt.choices[push.id].map {
+                    PushAttempt(
+                        choice: $0, push: push, outcome: outcome, isShared: pushes.count > 1, at: attempt.at, postedAt: attempt.postedAt,
+                        answeredAt: answeredAt)
+                }
             }
         }
-        // gorush handles requests one after another. No other push is delivered in between.
-        let reading = ResponseInterpretation(
-            answer, batch: batch, retriesItself: false, timeouts: routes[route].timeouts, routeDelivered: false)
-        switch reading {
+        switch ResponseInterpretation(answer, batch: batch, retriesItself: false) {
         case .outcomes(let outcomes, let news):
             routes[route].handle(.answered(news, ended(outcomes), jitter: 0.5), at: elapsed)
         case .limit(let limit):
@@ -171,7 +184,6 @@ extension Server {
         case .divide:
             throw Violation(property: "this gorush rejects no single push: \(answer)")
         }
-        routes[route].handle(.ended(batch.count), at: elapsed)
         return (pushes, route)
     }
 }

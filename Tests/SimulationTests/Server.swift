@@ -76,7 +76,7 @@ struct Server {
             pubsubTopic: Network.pubsubTopic, peerAddress: nil, wants: wants, isKnown: { hash in known.contains(hash) })
         let all = configuration.allRoutes
         routes = all.map { RouteState(route: $0, configuration: configuration, routesOfEndpoint: all.count) }
-        _ = try await store.takeOverOutbox(routes: configuration.assignments, latest: now.advanced(by: BackOff.longestOfPush))
+        _ = try await store.takeOverOutbox(routes: configuration.assignments, latest: now.advanced(by: configuration.lifetime))
         let topics = try await store.deliveredBundleIDs()
         for index in routes.indices { routes[index].handle(.topicsSaved(topics[all[index].name] ?? []), at: .zero) }
         let unfinished = try await store.unfinishedRows()

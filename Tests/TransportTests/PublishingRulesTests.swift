@@ -15,7 +15,7 @@ import Wire
 
     @Test(arguments: [
         NodeError.unreachable("timedOut"), .refused(status: 500, text: "Failed to publish: timedout"), .refused(status: 500, text: ""),
-        .refused(status: 503, text: ""), .refused(status: 404, text: "/relay endpoints are not available while initializing."),
+        .refused(status: 503, text: ""), .refused(status: 404, text: ""), .noRelay(.starting),
         .refused(status: 400, text: "Failed to publish: Node not subscribed to topic: /waku/2/rs/16/32"), .refused(status: 429, text: ""),
     ])
     func `a passing failure affects every message`(error: NodeError) {

@@ -162,4 +162,53 @@ struct SeveralNodesTests {
         }
         await first.kill()
     }
+
+    /// Publishes through the first node, with confirmation.
+    func whileConfirming(_ test: (WakuTransport) async throws -> Void) async throws {
+        await first.start()
+        await second.start()
+        let transport = world.transport(
+            [first.url, second.url],
+            .init(pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval, confirmsPublishing: true))
+        try await world.whileRunning(transport, dueIn: Self.idle + [.seconds(3)]) { () async throws in try await test(transport) }
+        await first.kill()
+        await second.kill()
+    }
+
+    @Test func `a message that another node's store lacks is published once more`() async throws {
+        try await whileConfirming { transport async throws in
+            // The first node keeps its own message, which proves nothing.
+            first.control.faults.hasPeers = false
+            let envelope = world.envelope(1)
+            try await transport.publish(envelope)
+            #expect(world.peers.received == [])
+            await world.pass(.seconds(3), dueIn: Self.polled + [.seconds(3)])
+            #expect(world.peers.received == [envelope])
+            for _ in 1...2 { await world.pass(.seconds(3), dueIn: Self.polled + [.seconds(3)]) }
+            #expect(world.peers.received == [envelope])
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a message in another node's store is confirmed, and a node without peers or store accuses nobody`(isPeerless: Bool) async throws {
+        if isPeerless { second.control.faults.hasPeers = false } else { second.control.faults.asksPeersStore = true }
+        second.control.faults.reportsPeers = !isPeerless
+        first.control.faults.reportsPeers = true
+        await first.start()
+        await second.start()
+        let transport = world.transport(
+            [first.url, second.url],
+            .init(pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval, confirmsPublishing: true))
+        let health = isPeerless ? Duration.seconds(1) : .seconds(10)
+        let idle = Self.polled + [.seconds(60), .seconds(60), .seconds(10), health, .seconds(3)]
+        try await world.whileRunning(transport, dueIn: idle) { () async throws in
+            let envelope = world.envelope(1)
+            try await transport.publish(envelope)
+            #expect(world.peers.received == [envelope])
+            for _ in 1...2 { await world.pass(.seconds(3), dueIn: Self.polled + [.seconds(3)]) }
+            #expect(world.peers.received == [envelope])
+        }
+        await first.kill()
+        await second.kill()
+    }
 }

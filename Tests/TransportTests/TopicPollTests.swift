@@ -1,4 +1,5 @@
 import Bytes
+import Envelope
 import StatusCrypto
 import TestServers
 import TestSupport
@@ -179,5 +180,22 @@ struct TopicPollTests {
         poll.note(.accepted)
         poll.note(.took(LiveBatch()))
         #expect(poll.action.reception == nil)
+    }
+
+    @Test func `polls are steady up to ten intervals or five seconds apart`() {
+        let start = TestNode.start
+        for (interval, longest) in [(Duration.milliseconds(500), Duration.seconds(5)), (.seconds(2), .seconds(20))] {
+            var rhythm = PollRhythm(interval: interval)
+            #expect(rhythm.isSteady(since: start, at: .seconds(100)))
+            rhythm.polled(at: .zero, start)
+            rhythm.polled(at: longest, start.advanced(by: longest))
+            #expect(rhythm.isSteady(since: start, at: longest * 2))
+            #expect(!rhythm.isSteady(since: start, at: longest * 2 + .nanoseconds(1)))
+            let end = longest * 2 + .nanoseconds(1)
+            rhythm.polled(at: end, start.advanced(by: end))
+            #expect(!rhythm.isSteady(since: start, at: end))
+            #expect(!rhythm.isSteady(since: start.advanced(by: end), at: end))
+            #expect(rhythm.isSteady(since: start.advanced(by: end + .nanoseconds(1)), at: end))
+        }
     }
 }

@@ -181,11 +181,10 @@ struct WakuTransportTests {
         world.control.faults.isNotReady = true
         try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
             let transport = world.transport(node.url)
-            try await world.whileRunning(transport, dueIn: [WakuWorld.interval, .seconds(10)]) { () async throws in
+            try await world.whileRunning(transport, dueIn: [WakuWorld.interval, .seconds(1)]) { () async throws in
                 #expect(
                     transport.issuesWithoutNode == [
-                        "\(TestNode.topic): the node responded with 404: /relay endpoints are not available while initializing.",
-                        "health: the node is not ready: INITIALIZING",
+                        "\(TestNode.topic): the node is starting", "health: the node is not ready: INITIALIZING",
                     ])
                 world.control.faults.isNotReady = false
                 try await world.send([1])

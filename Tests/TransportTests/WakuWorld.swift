@@ -14,6 +14,8 @@ final class Receiver: EnvelopeReceiver {
     struct DiskFull: Error {}
     /// The messages of unsupported versions.
     let unreadable = Recorder<WakuEnvelope>()
+    /// The times at which a network without peers had peers again.
+    let returns = Recorder<Void>()
     /// The topics that become of interest later.
     let lateTopics = Condition<Set<String>>([])
 
@@ -45,6 +47,8 @@ final class Receiver: EnvelopeReceiver {
     func countUnreadable(_ envelopes: [WakuEnvelope]) {
         for envelope in envelopes { unreadable.append(envelope) }
     }
+
+    func networkReturned() { returns.append(()) }
 
     func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
         try await hook.withLock { $0 }?(envelopes)

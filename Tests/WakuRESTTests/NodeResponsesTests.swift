@@ -119,6 +119,30 @@ import Wire
         #expect(health.connection == nil)
     }
 
+    @Test(arguments: [
+        (#""connectionStatus":"Connected","protocolsHealth":[{"Relay":"READY"}]"#, true, false, []),
+        (#""connectionStatus":"PartiallyConnected","protocolsHealth":[{"Relay":"READY"},{"Store":"NOT_MOUNTED"}]"#, true, true, []),
+        (
+            #""connectionStatus":"Connected","protocolsHealth":[{"Relay":"NOT_READY","desc":"No connected peers"}]"#, false, false,
+            ["the node's relay is not ready: No connected peers"]
+        ),
+        (
+            #""connectionStatus":"Disconnected","protocolsHealth":[{"Relay":"READY"}]"#, false, false,
+            ["the node's connection is not ready: Disconnected"]
+        ),
+        (#""protocolsHealth":[{"Relay":"NOT_MOUNTED"}]"#, false, false, ["the node's relay is not ready: NOT_MOUNTED"]),
+        (#""protocolsHealth":[{"Relay":"EVENT_LOOP_LAGGING"},{"Store":"READY"}]"#, true, false, []),
+        (#""protocolsHealth":[]"#, true, false, []),
+    ])
+    func `a node without peers says so in its relay's state or its connection, and a missing store in the store's`(
+        text: String, hasPeers: Bool, lacksStore: Bool, issues: [String]
+    ) throws {
+        let health = try read(#"{"nodeHealth":"READY",\#(text)}"#) { reader throws(JSONError) in try NodeHealth(reading: &reader) }
+        #expect(health.hasPeers == hasPeers)
+        #expect(health.lacksStore == lacksStore)
+        #expect(health.issues == issues)
+    }
+
     @Test(arguments: [("\"Connected\"", "Connected"), ("\"PartiallyConnected\"", "PartiallyConnected"), ("null", nil)])
     func `a node's connection is read in its own words`(json: String, connection: String?) throws {
         let text = #"{"nodeHealth":"READY","connectionStatus":\#(json),"protocolsHealth":[]}"#

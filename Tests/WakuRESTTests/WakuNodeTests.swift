@@ -11,22 +11,33 @@ import Wire
 /// The client of a node's REST API, with the relay as its node.
 @Suite(.safetyNet)
 struct WakuNodeTests {
-    @Test func `distinguishes a node without relay from a topic without subscription`() async throws {
-        try await withRelay(.init()) { relay async throws in
+    @Test func `the subscription distinguishes a node without relay from a topic without subscription, and its health says why`()
+        async throws
+    {
+        let control = RelayControl()
+        try await withRelay(.init(), control: control) { relay async throws in
             let node = relay.wakuNode
             #expect(try await node.takeMessages(on: TestNode.topic) == nil)
-            // The relay responds to every request below this path with the 404 of a missing module.
-            let elsewhere = relay.wakuNode(at: "/filter")
-            let text = "/filter endpoints are not available."
-            await #expect(throws: NodeError.refused(status: 404, text: text)) { try await elsewhere.takeMessages(on: TestNode.topic) }
+            control.faults.isNotReady = true
+            #expect(try await node.takeMessages(on: TestNode.topic) == nil)
+            await #expect(throws: NodeError.noRelay(.starting)) { try await node.subscribe(to: [TestNode.topic]) }
+            control.faults = RelayFaults()
+            control.faults.hasNoRelay = true
+            #expect(try await node.takeMessages(on: TestNode.topic) == nil)
+            await #expect(throws: NodeError.noRelay(.off)) { try await node.subscribe(to: [TestNode.topic]) }
+            // Below this path every request is a 404, also for the health.
+            let elsewhere = relay.wakuNode(at: "/elsewhere")
+            #expect(try await elsewhere.takeMessages(on: TestNode.topic) == nil)
+            await #expect(throws: NodeError.noRelay(.unknown)) { try await elsewhere.subscribe(to: [TestNode.topic]) }
+            control.faults = RelayFaults()
+            try await node.subscribe(to: [TestNode.topic])
         }
     }
 
-    /// The 404s of a proxy and of a node are about them and not about the topic. A go-waku says "not subscribed" in words.
+    /// The 404s of a proxy are about it and not about the topic. A go-waku says "not subscribed" in words.
     @Test(arguments: [
         ("", true), ("no subscription found for pubsubTopic", true), ("consume channel is closed for subscription", true),
-        ("Not found: invalid path or method used.", false), ("/relay endpoints are not available while initializing.", false),
-        ("/relay endpoints are not available. Please check your configuration: --relay", false), ("404 page not found", false),
+        ("404 page not found", false),
         ("<html><h1>nginx</h1></html>", false),
     ])
     func `only an empty 404 means that the node is not subscribed, or go-waku's words`(text: String, isNotSubscribed: Bool) async throws {
@@ -41,6 +52,21 @@ struct WakuNodeTests {
             #expect(error == .refused(status: 404, text: text) && !isNotSubscribed)
         }
         server.stop()
+    }
+
+    @Test(arguments: [64, 65])
+    func `a message with more than 64 bytes of meta is not posted`(count: Int) async throws {
+        try await withRelay { relay async throws in
+            var envelope = WakuEnvelope.sample()
+            envelope.message.meta = [UInt8](repeating: 1, count: count)
+            do throws(NodeError) {
+                try await relay.wakuNode.publish(envelope)
+                #expect(count == 64)
+            } catch {
+                #expect(error == .refused(status: 400, text: "meta exceeds maximum of 64 bytes") && count == 65)
+            }
+            #expect(try await relay.wakuNode.takeMessages(on: TestNode.topic)?.count == (count == 64 ? 1 : 0))
+        }
     }
 
     @Test(arguments: [(131_072, true), (131_073, false)])

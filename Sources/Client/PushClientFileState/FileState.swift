@@ -2,6 +2,7 @@ public import FoundationEssentials
 import GRDB
 import Platform
 public import PushClient
+import Synchronization
 
 #if !FileState
     #error("PushClientFileState needs the package's trait FileState")
@@ -9,7 +10,14 @@ public import PushClient
 
 /// The state of clients in an SQLite file, which only its owner may read.
 public final class FileState: ClientState {
+    /// The calls in progress, and whether the file is closed: SQLite must not be called afterwards.
+    private struct Use {
+        var callCount = 0
+        var isClosed = false
+    }
+
     private let database: DatabaseQueue
+    private let use = Mutex(Use())
     /// See ``init(path:deviceMark:)``.
     public let deviceMark: String?
 
@@ -37,7 +45,7 @@ public final class FileState: ClientState {
     /// Returns the value that was saved last under the name, or nil.
     public func value(named name: String) async throws -> Data? {
         do {
-            return try await database.read { try Self.value(named: name, in: $0) }
+            return try await using { try await $0.read { try Self.value(named: name, in: $0) } }
         } catch {
             throw Self.failure(error)
         }
@@ -46,7 +54,7 @@ public final class FileState: ClientState {
     /// Saves a value under the name. Returns after it is on the disk.
     public func save(_ value: Data, named name: String) async throws {
         do {
-            try await database.write { try Self.save(value, named: name, in: $0) }
+            try await using { try await $0.write { try Self.save(value, named: name, in: $0) } }
         } catch {
             throw Self.failure(error)
         }
@@ -55,25 +63,49 @@ public final class FileState: ClientState {
     /// Saves a value under the name if the present value is as expected, in a transaction, because other processes may use the file too.
     public func replace(_ old: Data?, by new: Data, named name: String) async throws -> Bool {
         do {
-            return try await database.write { database in
-                guard try Self.value(named: name, in: database) == old else { return false }
-                try Self.save(new, named: name, in: database)
-                return true
+            return try await using { queue in
+                try await queue.write { database in
+                    guard try Self.value(named: name, in: database) == old else { return false }
+                    try Self.save(new, named: name, in: database)
+                    return true
+                }
             }
         } catch {
             throw Self.failure(error)
         }
     }
 
-    /// Closes the file, which ends its locks. Waits for a call in progress. Every later call throws `PushClientError.stateUnusable`.
+    /// Closes the file, which ends its locks, once no call is in progress. Every later call throws `PushClientError.stateUnusable`.
     ///
     /// For an app that the system suspends: open the file again for the next client.
     public func close() throws {
+        let isIdle = use.withLock { use in
+            defer { use.isClosed = true }
+            return !use.isClosed && use.callCount == 0
+        }
+        guard isIdle else { return }
         do {
             try database.close()
         } catch {
             throw Self.failure(error)
         }
+    }
+
+    /// Performs a call, unless the file is closed. The last call in progress closes a file that was closed meanwhile.
+    private func using<Result>(_ call: (DatabaseQueue) async throws -> Result) async throws -> Result {
+        try use.withLock { use in
+            guard !use.isClosed else { throw Unusable.closed }
+            use.callCount += 1
+        }
+        defer {
+            let mustClose = use.withLock { use in
+                use.callCount -= 1
+                return use.isClosed && use.callCount == 0
+            }
+            // Nobody is left who could be told of a failure, and the file is whole in any case.
+            if mustClose { try? database.close() }
+        }
+        return try await call(database)
     }
 
     private static func value(named name: String, in database: Database) throws -> Data? {
@@ -87,6 +119,7 @@ public final class FileState: ClientState {
 
     private enum Unusable: Error {
         case newerVersion
+        case closed
     }
 
     /// Returns the error to throw. It contains a database error's code, but not its text, which may quote a statement.
@@ -94,6 +127,7 @@ public final class FileState: ClientState {
         switch error {
         case is CancellationError: error
         case Unusable.newerVersion: PushClientError.stateUnusable(reason: "it was written by a later version of this program")
+        case Unusable.closed: PushClientError.stateUnusable(reason: "it is closed")
         case let error as DatabaseError where error.resultCode == .SQLITE_NOTADB:
             PushClientError.stateUnusable(reason: "it is of another kind")
         case let error as DatabaseError: PushClientError.stateUnusable(reason: "SQLite error \(error.extendedResultCode.rawValue)")

@@ -138,7 +138,7 @@ extension PushClientError {
             switch error {
             case .refused(let status, let text): .nodeRejected(status: status, text: text)
             case .unreachable(let reason): .nodeUnreachable(reason: reason)
-            case .unintelligible, .tooLarge: .nodeUnreachable(reason: error.description)
+            case .noRelay, .unintelligible, .tooLarge: .nodeUnreachable(reason: error.description)
             }
     }
 }

@@ -30,18 +30,18 @@ extension GatewayDelivery: ProxyOutbox {
 extension GatewayDelivery: SoftphoneOutbox {
     package func deliver(_ notifications: [AcceptedNotification]) async throws -> [FirstAttempt] {
         guard let delivery else {
-            _ = try await store.enqueue(notifications, repeatsSince: nil, isDiscarded: true, at: wallClock.now())
+            _ = try await store.enqueue(notifications, repeatsSince: nil, isDiscarded: true, at: wallClock.read().stamp)
             return notifications.map { _ in .sent }
         }
         var pushes: [Int64?] = []
         let results = try await delivery.firstAttempts.wait(
             for: notifications.map(\.digest), atMost: Self.maximumWait, clock: clock
         ) {
-            pushes = try await store.enqueue(notifications, repeatsSince: nil, isDiscarded: false, at: wallClock.now())
+            pushes = try await store.enqueue(notifications, repeatsSince: nil, isDiscarded: false, at: wallClock.read().stamp)
             delivery.wake()
         }
         let late = zip(pushes, results).compactMap { push, result in result == nil ? push : nil }
-        if !late.isEmpty { try await store.withdraw(late, at: wallClock.now()) }
+        if !late.isEmpty { try await store.withdraw(late, at: wallClock.read().stamp) }
         return results.map { result in
             switch result {
             case .sent: .sent

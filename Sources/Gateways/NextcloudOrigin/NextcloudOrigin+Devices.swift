@@ -32,7 +32,7 @@ extension NextcloudOrigin {
         let device = OriginDevice(
             user: session.user, tokenID: tokenID, identifier: identifier.text, publicKey: registration.deviceKey,
             pushTokenHash: registration.pushTokenHash, proxy: registration.proxy.text,
-            appType: AppType(userAgent: request.headers["User-Agent"] ?? ""), lastSeen: session.lastSeen, createdAt: wallClock.now())
+            appType: AppType(userAgent: request.headers["User-Agent"] ?? ""), lastSeen: session.lastSeen, createdAt: wallClock.read().stamp)
         let registered = try await store.changeOriginDevices(of: session.user) { device.register(among: $0, version) }
         if registered == .otherKey { return .fault(.deviceKey) }
         // Pushes that waited for the device's previous proxy wait for this proxy now.

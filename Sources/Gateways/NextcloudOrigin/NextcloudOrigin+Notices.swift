@@ -24,7 +24,7 @@ extension NextcloudOrigin {
     }
 
     private func send(_ notice: Notice, to user: String) async throws {
-        let now = wallClock.now()
+        let now = wallClock.read().stamp
         let devices = notice.choose(from: OriginDevice.reachable(try await store.originDevices(of: user), at: now))
         guard !devices.isEmpty, let key = try await keys.find(user) else { return }
         var pushes: [OriginPush] = []

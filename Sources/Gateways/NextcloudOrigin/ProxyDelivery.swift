@@ -116,12 +116,14 @@ package final class ProxyDelivery: Service {
     private func postBatch(to proxy: String) async throws -> Bool {
         let waiting = try await store.waitingOriginPushes(to: proxy, limit: Self.batchCount)
         if waiting.isEmpty { return false }
-        let now = wallClock.now()
-        let live = waiting.filter { $0.push.expiresAt > now }
+        let reading = wallClock.read()
+        let live = waiting.filter { reading.age(since: $0.push.expiresAt, lifetime: .zero) == .young }
+        // Those whose age is in doubt keep their places. The proxy is looked at again after its rest.
+        if live.isEmpty, reading.isHeld { throw Failure.unreachable }
         let unknown = live.isEmpty ? [] : try await post(live, to: proxy)
-        try await store.finishOriginPushes(waiting, unknown: unknown)
-        metrics.count(.expired, waiting.count - live.count)
-        return waiting.count == Self.batchCount
+        try await store.finishOriginPushes(reading.isHeld ? live : waiting, unknown: unknown)
+        if !reading.isHeld { metrics.count(.expired, waiting.count - live.count) }
+        return waiting.count == Self.batchCount || reading.isHeld && live.count < waiting.count
     }
 
     /// - Returns: The identifiers of devices that the proxy does not know.

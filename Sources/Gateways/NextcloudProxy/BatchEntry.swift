@@ -50,6 +50,12 @@ struct BatchEntry: Sendable, Equatable {
 
     /// Returns the notification for a device (GATEWAY_PROTOCOLS.md §3).
     func notification(for device: ProxyDevice) -> GatewayNotification {
+        var notification = content(for: device)
+        notification.isCall = kind == .voip
+        return notification
+    }
+
+    private func content(for device: ProxyDevice) -> GatewayNotification {
         // Apps rely on exactly these two fields.
         let data = ["subject": subject, "signature": signature]
         switch device.platform {

@@ -136,7 +136,7 @@ package final class NextcloudProxy: Gateway {
     private func register(_ request: GatewayRequest) async throws -> GatewayResponse {
         if let refusal = limitRegistrations(of: request.client) { return refusal }
         let body = try await request.body(upTo: Self.maximumDeviceBodyByteCount)
-        let now = wallClock.now()
+        let now = wallClock.read().stamp
         let registration: DeviceRegistration
         do throws(DeviceRequest.Fault) {
             registration = try DeviceRegistration(request, body: body, apps: configuration.apps, at: now)
@@ -147,7 +147,7 @@ package final class NextcloudProxy: Gateway {
         if try await store(registration, isProven: false, at: now) { return Self.done }
         guard let cloudID = registration.cloudID else { return .text(409, "Conflict") }
         if let refusal = try await refuse(registration, cloudID, request) { return refusal }
-        _ = try await store(registration, isProven: true, at: wallClock.now())
+        _ = try await store(registration, isProven: true, at: wallClock.read().stamp)
         return Self.done
     }
 
@@ -193,7 +193,7 @@ package final class NextcloudProxy: Gateway {
             return .badRequest
         }
         enum Outcome: Sendable { case removed, unknown, forbidden }
-        let outcome = try await store.changeDevice(device.identifier, at: wallClock.now()) { known -> (DeviceChange, Outcome) in
+        let outcome = try await store.changeDevice(device.identifier, at: wallClock.read().stamp) { known -> (DeviceChange, Outcome) in
             guard let known else { return (.none, .unknown) }
             // The signature is checked under the stored key, which equals the key in the request.
             guard known.userKey == device.userKey, device.isSigned else { return (.none, .forbidden) }
@@ -242,7 +242,7 @@ package final class NextcloudProxy: Gateway {
     }
 
     private func take(_ texts: [String], from client: IPAddress) async throws -> GatewayResponse {
-        let now = wallClock.now()
+        let now = wallClock.read().stamp
         let result = try await judgeAndWrite(texts, at: now)
         let elapsed = elapsed()
         limits.withLock { $0.unknownEntries.charge(result.unknownCount, to: client, at: elapsed) }

@@ -91,8 +91,10 @@ package final class SoftphoneGateway: Gateway {
             }
             do throws(SoftphonePush.Fault) {
                 // Two equal requests are two pushes.
-                var notification = try SoftphonePush(element, apps: apps).notification
+                let push = try SoftphonePush(element, apps: apps)
+                var notification = push.notification
                 notification.isTriedOnce = true
+                notification.isCall = push.verb != .reprovision
                 notifications.append(AcceptedNotification(notification, digest: random.fixedBytes()))
                 answers.append(nil)
             } catch {

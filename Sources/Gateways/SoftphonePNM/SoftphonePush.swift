@@ -21,6 +21,7 @@ struct SoftphonePush: Sendable {
         static func invalid(_ name: String) -> Fault { Fault(response: "Invalid attribute: \(name)") }
     }
 
+    let verb: Verb
     /// The notification for the phone.
     let notification: GatewayNotification
 
@@ -34,6 +35,7 @@ struct SoftphonePush: Sendable {
         let appID = try Self.required("AppId", fields)
         let deviceToken = try Self.required("DeviceToken", fields)
         guard let verb = Verb(rawValue: verbName) else { throw Fault(response: "Unknown verb: \(verbName.prefix(Self.maximumEchoCount))") }
+        self.verb = verb
         guard let app = apps[appID] else { throw Fault(response: "Unknown AppId: \(appID.prefix(Self.maximumEchoCount))") }
         guard let token = DeviceToken.decode(deviceToken, for: app.platform) else { throw .invalid("DeviceToken") }
         guard !app.isPushKit || verb == .reprovision else {

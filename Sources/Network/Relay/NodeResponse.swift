@@ -8,11 +8,14 @@ package enum NodeResponse {
 
     static let health = health(node: "READY")
 
-    /// - Parameter node: The node's state. While it starts or stops, its protocols' states are left out.
-    package static func health(node: String) -> String {
+    /// - Parameters:
+    ///   - node: The node's state. While it starts or stops, its protocols' states are left out.
+    ///   - relay: The relay's state, and why it is not ready.
+    ///   - store: The store's state.
+    package static func health(node: String, relay: String = #""READY""#, store: String = "READY") -> String {
         let isRunning = !["INITIALIZING", "SHUTTING_DOWN"].contains(node)
-        let protocols = isRunning ? #"{"Relay":"READY"},{"Rln Relay":"NOT_MOUNTED"},{"Store":"READY"}"# : ""
-        let connection = isRunning ? "Connected" : "Disconnected"
+        let protocols = isRunning ? #"{"Relay":\#(relay)},{"Rln Relay":"NOT_MOUNTED"},{"Store":"\#(store)"}"# : ""
+        let connection = isRunning && relay.hasPrefix(#""READY""#) ? "Connected" : "Disconnected"
         return "{\"nodeHealth\":\(JSONText.string(node)),\"connectionStatus\":\"\(connection)\",\"protocolsHealth\":[\(protocols)]}"
     }
 

@@ -5,9 +5,6 @@ import Wire
 
 /// The bodies of requests, read as nwaku reads them: unknown fields, repeated keys and wrong types are errors (WAKU_REST.md §0).
 enum RelayBodies {
-    /// The maximum length of `meta` (WAKU_REST.md §1.2).
-    static let maximumMetaByteCount = 64
-
     /// Reads a list of topics. One topic that does not name a static shard makes the list invalid.
     static func pubsubTopics(_ request: RelayRequest) throws(RelayRefusal) -> [String] {
         let topics = try decode(request) { reader throws(JSONError) in
@@ -34,8 +31,9 @@ enum RelayBodies {
             return fields
         }
         guard var message = fields.decoded() else { throw RelayRefusal(400, "Incorrect base64 string") }
-        guard message.meta.count <= maximumMetaByteCount else {
-            throw RelayRefusal(400, "Failed to publish: meta exceeds maximum of \(maximumMetaByteCount) bytes")
+        // A node drops the message silently, but an error helps whoever tries it (WAKU_REST.md §1.2).
+        guard message.meta.count <= MessageJSON.maximumMetaByteCount else {
+            throw RelayRefusal(400, "Failed to publish: meta exceeds maximum of \(MessageJSON.maximumMetaByteCount) bytes")
         }
         if (message.timestamp ?? 0) == 0 { message.timestamp = now.nanoseconds }
         return message

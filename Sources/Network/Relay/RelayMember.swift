@@ -71,7 +71,7 @@ package final class RelayMember: BusListener {
                 node.withLock { $0.unsubscribe(from: topics) }
                 return .ok
             case .messages(let topic):
-                // A missing subscription is a 404 without text, unlike an unknown path.
+                // A missing subscription is a 404 without text, as is an unknown path (WAKU_REST.md §0).
                 guard let messages = node.withLock({ $0.take(pubsubTopic: topic) }) else { return .error(404) }
                 return .json(NodeResponse.messages(messages))
             case .publish(let topic):
@@ -79,7 +79,7 @@ package final class RelayMember: BusListener {
                 return await pass(envelope, to: publish)
             case .automatic(let route): return automatic(route)
             case .store(let query): return try store(try StoreRequest(parsing: query))
-            case .unknown(let text): return .error(404, text)
+            case .unknown: return .error(404)
             case .invalidParameter: return .error(400)
             }
         } catch {

@@ -13,8 +13,8 @@ enum RelayRoute: Equatable {
     case automatic(AutomaticRoute)
     /// A store query. `query` is the undecoded text after the question mark.
     case store(query: Substring)
-    /// An unknown path or method, with the node's text for the path's first segment.
-    case unknown(text: String)
+    /// An unknown path or method, also of a protocol that the node does not serve.
+    case unknown
     /// A topic in the path that is not percent-encoded correctly.
     case invalidParameter
 
@@ -52,25 +52,12 @@ enum RelayRoute: Equatable {
             guard let topic = PercentEncoding.decode(segment) else { return .invalidParameter }
             return .automatic(.messages(contentTopic: topic))
         }
-        return unknown(path)
+        return .unknown
     }
 
     private static func segment(of path: Substring, after prefix: String) -> Substring? {
         guard path.hasPrefix(prefix) else { return nil }
         let segment = path.dropFirst(prefix.count)
         return segment.isEmpty || segment.contains("/") ? nil : segment
-    }
-
-    /// Returns the response to an unknown path or method: a 404, whose text says if the protocol is missing (WAKU_REST.md §0).
-    private static func unknown(_ path: Substring) -> RelayRoute {
-        let root = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().first ?? ""
-        let notAvailable = "/\(root) endpoints are not available."
-        return switch root {
-        case "admin": .unknown(text: notAvailable + " Please check your configuration: --rest-admin=true")
-        case "messaging":
-            .unknown(text: notAvailable + " Please check your configuration: --entry-layer=messaging or --entry-layer=channels")
-        case "filter", "lightpush": .unknown(text: notAvailable)
-        default: .unknown(text: "Not found: invalid path or method used.")
-        }
     }
 }

@@ -12,6 +12,12 @@ package protocol MessageTransport: Sendable {
     ///   `outdated`.
     func publish(_ envelope: WakuEnvelope) async throws
 
+    /// Publishes an envelope like ``publish(_:)``, and tells later if the network lost it.
+    ///
+    /// - Parameter reportLoss: Called at most once, after this function has returned, if the node that accepted the envelope had no peer to
+    ///   pass it to. The caller may publish the same bytes again.
+    func publish(_ envelope: WakuEnvelope, reportLoss: @escaping @Sendable () -> Void) async throws
+
     /// Publishes an envelope that the server itself is to receive from the network, like a client's. Otherwise like ``publish(_:)``.
     func publishToSelf(_ envelope: WakuEnvelope) async throws
 
@@ -28,6 +34,7 @@ package protocol MessageTransport: Sendable {
 extension MessageTransport {
     package var warnings: [String] { [] }
     package var canEcho: Bool { true }
+    package func publish(_ envelope: WakuEnvelope, reportLoss: @escaping @Sendable () -> Void) async throws { try await publish(envelope) }
     package func publishToSelf(_ envelope: WakuEnvelope) async throws { try await publish(envelope) }
 }
 
@@ -46,6 +53,9 @@ package protocol EnvelopeReceiver: Sendable {
     /// ``receive(_:origin:)``.
     func countUnreadable(_ envelopes: [WakuEnvelope])
 
+    /// Called when a network without peers has peers again: what could not be published need not wait any longer.
+    func networkReturned()
+
     /// Returns when each envelope is recorded durably, was already known, or is not for the server.
     ///
     /// A transport continues only after this function has returned: a node's GET is destructive, and an embedded POST answered with 200
@@ -57,6 +67,7 @@ package protocol EnvelopeReceiver: Sendable {
 extension EnvelopeReceiver {
     package func discover(_ contentTopics: () -> Set<String>) async -> Bool { true }
     package func countUnreadable(_ envelopes: [WakuEnvelope]) {}
+    package func networkReturned() {}
 }
 
 /// The reason why the intake is full: a fixed set, for the metrics. Such messages are rejected before they are recorded. Their sender or

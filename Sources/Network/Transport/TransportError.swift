@@ -6,6 +6,8 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
     case refused(status: Int, text: String)
     /// The node sent no usable response. It may still have sent the message.
     case unreachable(String)
+    /// No node that could get the message has a peer, so none got it (WAKU_REST.md §1.2).
+    case noPeers
     /// The RLN quota of every node is exhausted until its epoch ends (WAKU_REST.md §2.3).
     case quotaExhausted
     /// The envelope's timestamp is too far from now for any archive to keep it: seal the message again. Earlier attempts may have sent it.
@@ -16,7 +18,7 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
             switch error {
             case _ where error.isQuotaExhausted: .quotaExhausted
             case .refused(let status, let text): .refused(status: status, text: text)
-            case .unreachable, .unintelligible, .tooLarge: .unreachable("\(error)")
+            case .unreachable, .noRelay, .unintelligible, .tooLarge: .unreachable("\(error)")
             }
     }
 
@@ -24,7 +26,7 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
     package var isPassing: Bool {
         switch self {
         case .refused(let status, let text): PublishAttempts.mayPass(.refused(status: status, text: text))
-        case .unreachable, .quotaExhausted: true
+        case .unreachable, .noPeers, .quotaExhausted: true
         case .outdated: false
         }
     }
@@ -33,6 +35,7 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .refused(let status, let text): "\(NodeError.refused(status: status, text: text))"
         case .unreachable(let reason): reason
+        case .noPeers: "no node has a peer"
         case .quotaExhausted: "the RLN quota is exhausted"
         case .outdated: "the envelope is too old to be archived"
         }

@@ -13,6 +13,9 @@ package struct MessageJSON: Sendable {
     /// The RLN proof, which the server does not read.
     package var proof: ArraySlice<UInt8>?
 
+    /// The maximum length of `meta`. A node accepts a message with a longer one and drops it silently (WAKU_REST.md §1.2).
+    package static let maximumMetaByteCount = 64
+
     /// The differences in reading requests and responses (WAKU_REST.md §0 and §1.2).
     package enum Dialect {
         /// A request as nwaku reads it: no unknown field, no null, numeric timestamps only.

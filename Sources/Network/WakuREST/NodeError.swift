@@ -5,6 +5,8 @@ package enum NodeError: Error, Equatable, CustomStringConvertible {
     /// The status was not 200. go-waku answers 500 with an empty body if it cannot publish, usually because it lacks peers (WAKU_REST.md
     /// §1.2).
     case refused(status: Int, text: String)
+    /// The node has no relay endpoints.
+    case noRelay(RelayAbsence)
     /// Status 200 with a body that does not match the request.
     case unintelligible(String)
     /// The response exceeds the maximum size. A GET's messages are then lost to the server, but are in the node's store.
@@ -23,6 +25,7 @@ package enum NodeError: Error, Equatable, CustomStringConvertible {
         case .refused(500, ""): "the node responded with 500 and an empty body: it has no peers on this topic, most likely"
         case .refused(let status, ""): "the node responded with \(status) and an empty body"
         case .refused(let status, let text): "the node responded with \(status): \(text)"
+        case .noRelay(let absence): "\(absence)"
         case .unintelligible(let reason): "the node's response cannot be read: \(reason)"
         case .tooLarge: "the node's response is too large"
         }

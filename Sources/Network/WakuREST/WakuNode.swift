@@ -52,14 +52,20 @@ package struct WakuNode: HoldsSecret, Sendable {
 
     /// Subscribes the node to all the pubsub topics, or to none on failure. Nothing unsubscribes it, which nodes do not survive
     /// (WAKU_REST.md §2.6).
+    ///
+    /// - Throws: `noRelay` if the node does not know the request, with what its health says about the reason.
     package func subscribe(to pubsubTopics: [String]) async throws(NodeError) {
-        _ = try await send(.post, "/relay/v1/subscriptions", body: JSONText.array(pubsubTopics))
+        do {
+            _ = try await send(.post, "/relay/v1/subscriptions", body: JSONText.array(pubsubTopics))
+        } catch .refused(404, "") {
+            throw .noRelay((try? await health())?.relayAbsence ?? .unknown)
+        }
     }
 
     /// Takes the messages that arrived on a pubsub topic since the last call. The node forgets them.
     ///
     /// - Parameter wants: Whether a content topic is of interest. The base64 of other messages is not decoded.
-    /// - Returns: The messages, or nil if the node is not subscribed to the topic.
+    /// - Returns: The messages, or nil if the node is not subscribed to the topic, or has no relay.
     package func takeMessages(
         on pubsubTopic: String, where wants: (_ contentTopic: String) -> Bool = { _ in true }
     ) async throws(NodeError) -> [WakuEnvelope]? {
@@ -86,9 +92,13 @@ package struct WakuNode: HoldsSecret, Sendable {
     /// Publishes a message unchanged: the caller sets version and timestamp. Do not exceed the kind's limit of POSTs in flight.
     ///
     /// - Returns: The kind of node, as its response shows.
+    /// - Throws: `refused` without a request for a `meta` that is too long, because the node would drop the message silently.
     @discardableResult
     package func publish(_ envelope: WakuEnvelope) async throws(NodeError) -> NodeKind {
-        NodeKind(answer: try await send(.post, messagesPath(envelope.pubsubTopic), body: MessageJSON.request(envelope.message)))
+        guard envelope.message.meta.count <= MessageJSON.maximumMetaByteCount else {
+            throw .refused(status: 400, text: "meta exceeds maximum of \(MessageJSON.maximumMetaByteCount) bytes")
+        }
+        return NodeKind(answer: try await send(.post, messagesPath(envelope.pubsubTopic), body: MessageJSON.request(envelope.message)))
     }
 
     /// Returns the node's health in its own words. Without a health check, a node counts as healthy.
@@ -167,8 +177,9 @@ package struct WakuNode: HoldsSecret, Sendable {
         }
     }
 
-    /// Whether a 404 means that the node is not subscribed to the topic: without text at nwaku, with either of two texts at go-waku
-    /// (WAKU_REST.md §0). Any other text is about the node, or from a proxy.
+    /// Whether a 404 may mean that the node is not subscribed to the topic: without text at nwaku, with either of two texts at go-waku
+    /// (WAKU_REST.md §0). Any other text comes from a proxy or another program. nwaku responds in the same way if it has no relay, which
+    /// the subscription then shows.
     private static func isNotSubscribed(_ text: String) -> Bool {
         ["", "no subscription found for pubsubTopic", "consume channel is closed for subscription"].contains(text)
     }

@@ -17,7 +17,8 @@ package enum ExitStatus {
             is ReadyFileError:
             configuration
         case let error as ListenError: error.isTemporary ? temporary : configuration
-        case StoreError.locked, StoreError.nameTaken, StoreError.rowLocked: temporary
+        case StoreError.locked, StoreError.nameTaken, StoreError.rowLocked, StoreError.ownersLocked: temporary
+        case is LostDatabaseError: temporary
         case is ProbeError, is DrainError: unavailable
         case StoreError.unreachable: unavailable
         case let error as StoreError: error.isConfigurationFault ? configuration : failed

@@ -4,6 +4,7 @@ package import Logging
 import Observation
 import ServerFiles
 package import Settings
+import Store
 
 /// The daemon: opens its files, composes its parts, and runs them until a signal stops the process.
 package enum Server {
@@ -33,16 +34,17 @@ package enum Server {
         let endStart = StartProgress.report(to: serviceManager)
         defer { endStart() }
         try await settings.files.withOpen(for: settings.databaseUse, logger: logger) { identity, store in
-            DatabaseBackup.removeLeftovers(besideDatabase: settings.storagePath)
+            PlainCopyFolder.removeLeftovers(besideDatabase: settings.storagePath, logger: logger)
             TemporaryName.removeLeftovers(beside: settings.adminTokenFile)
             let token = try AdminToken(writingTo: settings.adminTokenFile)
             endStart()
             try readyFile?.removeEarlier()
-            let time = GuardedWallClock(.system, clock: ContinuousClock(), logger: logger)
+            let time = ClockKeeper(
+                .system, after: try await store.clock(), clock: ContinuousClock(), store: store, logger: logger)
             let foundations = Foundations(
                 settings: settings, identity: identity, store: store, adminToken: token, openFileLimit: openFileLimit, metrics: metrics,
                 process: process, readyFile: readyFile, serviceManager: serviceManager, time: time,
-                sinceStart: SteadyTime(clock: ContinuousClock(), start: time.clock.now()), logger: logger)
+                sinceStart: SteadyTime(clock: ContinuousClock(), start: time.wallClock.read().stamp), logger: logger)
             try await lifetime.run(Composition(foundations).services)
         }
         logger.notice("stopped")

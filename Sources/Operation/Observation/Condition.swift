@@ -21,8 +21,10 @@ package enum Condition: Sendable, Equatable {
     case route(String)
     /// No gorush is configured.
     case dryRun
-    /// The wall clock has jumped.
+    /// The wall clock has made a step, or contradicts the database's.
     case clock(String)
+    /// A file with a key of the server is gone, or another one.
+    case keyFile(String)
     /// The canary's test pushes fail.
     case canary(String)
     /// Replies come later than clients wait.
@@ -36,7 +38,8 @@ package enum Condition: Sendable, Equatable {
     package var text: String {
         switch self {
         case .node(let text), .network(let text), .store(let text), .overload(let text), .clients(let text), .gorush(let text),
-            .provider(let text), .route(let text), .clock(let text), .canary(let text), .replies(let text), .backup(let text),
+            .provider(let text), .route(let text), .clock(let text), .keyFile(let text), .canary(let text), .replies(let text),
+            .backup(let text),
             .pushProxy(let text):
             text
         case .dryRun: "dry run: no gorush.url is set, and no push leaves this machine"
@@ -56,6 +59,7 @@ package enum Condition: Sendable, Equatable {
         case .route: "route"
         case .dryRun: "dryRun"
         case .clock: "clock"
+        case .keyFile: "keyFile"
         case .canary: "canary"
         case .replies: "replies"
         case .backup: "backup"
@@ -77,7 +81,8 @@ package enum Condition: Sendable, Equatable {
         case .provider: "Correct the credentials, the bundle id or the environment in gorush's configuration. Accepted pushes wait."
         case .route: "Compare gorush's configuration with Config/gorush.yml, and its keys with the app."
         case .dryRun: "Set gorush.url in the configuration and restart the server."
-        case .clock: "Correct the clock of this machine. The server ignores the jump for ten minutes."
+        case .clock: "Correct the clock of this machine. Nothing is lost if it is right within ten minutes."
+        case .keyFile: "Put the file back from its backup before the next start of the server."
         case .canary: "Send a test push of your own, which shows the step that fails."
         case .replies: "Find what is slow: the node, the database or the processor. Clients no longer wait for such a reply."
         case .backup: "Free space for the backups, or correct the folder's owner. The server tries again within 15 minutes."
@@ -95,6 +100,7 @@ package enum Condition: Sendable, Equatable {
         case .clients: ["pushserver --version"]
         case .clock: ["timedatectl"]
         case .canary: shell.commands("pushctl doctor" + shell.clientOptions)
+        case .keyFile: ["ls -l /etc/pushserver /var/lib/pushserver"]
         case .pushProxy: ["journalctl --unit pushserver --lines 50"]
         }
     }

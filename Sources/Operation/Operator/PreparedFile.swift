@@ -1,17 +1,17 @@
 import Foundation
 import ServerFiles
 
-/// A database file that a tool prepares next to a server's database. A server never opens it.
+/// A database file that a tool prepares in a folder beside a server's database. A server never opens it.
 struct PreparedFile {
     let path: String
     private let place: String
 
     /// - Parameters:
     ///   - place: The server's database, as a path.
-    ///   - suffix: What the file's name ends with, which tells its purpose. A killed tool leaves the file, and the next run replaces it.
-    init(beside place: String, suffix: String) {
+    ///   - name: The file's name in the folder.
+    init(_ name: String, in folder: PlainCopyFolder, for place: String) {
         self.place = place
-        path = place + suffix
+        path = "\(folder.path)/\(name)"
     }
 
     /// Writes a file that does not exist yet.
@@ -47,8 +47,8 @@ struct PreparedFile {
         }
     }
 
-    /// Checks that the server doesn't have a database yet, because a tool must not overwrite it.
-    func checkThatPlaceIsFree() throws(Failure) {
+    /// Checks that a server doesn't have a database yet, because a tool must not overwrite it.
+    static func checkThatPlaceIsFree(_ place: String) throws(Failure) {
         for suffix in ["", "-wal"] {
             let size = try? FileManager.default.attributesOfItem(atPath: place + suffix)[.size] as? Int
             guard (size ?? 0) == 0 else {
@@ -68,10 +68,6 @@ struct PreparedFile {
         let folder = URL(filePath: place).deletingLastPathComponent().path()
         guard sync(path), unsafe rename(path, place) == 0, sync(folder) else { throw failure(place) }
         unsafe unlink(place + "-shm")
-    }
-
-    func remove() {
-        for suffix in ["", "-wal", "-shm", "-journal"] { unsafe unlink(path + suffix) }
     }
 
     private func sync(_ path: String) -> Bool {

@@ -241,7 +241,8 @@ extension Failure {
                     + ". Name the server's file with PUSHSERVER_STORAGE_SEALING_KEY_FILE, or its configuration file with --config."
             case .otherIdentity: "database \(path) belongs to another identity. \(naming)"
             case .unreachable: "\(path): \(error). \(naming)"
-            case .failed, .unavailable, .nameTaken, .duplicated, .rowLocked, .damaged, .alreadyDecided, .alreadyEnded, .queueFull,
+            case .fileLost, .failed, .unavailable, .nameTaken, .duplicated, .rowLocked, .ownersLocked, .damaged, .alreadyDecided,
+                .alreadyEnded, .queueFull,
                 .storageFull, .closed:
                 "database \(path): \(error)."
             }

@@ -20,8 +20,8 @@ package struct ServerFiles: Sendable {
     ///
     /// The lock comes first, so that a second server does not even migrate the first server's database.
     ///
-    /// - Throws: `InstanceLockError`, `KeyFileError`, ``MissingKeyError`` or ``UnusableDatabaseError`` before `body` runs, and any error
-    ///   that `body` throws.
+    /// - Throws: ``LostDatabaseError``, `InstanceLockError`, `KeyFileError`, ``MissingKeyError`` or ``UnusableDatabaseError`` before `body`
+    ///   runs, and any error that `body` throws.
     package func withOpen(
         for use: DatabaseUse, logger: Logger, _ body: (PrivateKey, any ServerStore) async throws -> Void
     ) async throws {
@@ -51,11 +51,15 @@ package struct ServerFiles: Sendable {
     private func withLocked(
         for use: DatabaseUse, logger: Logger, _ body: (PrivateKey, any ServerStore) async throws -> Void
     ) async throws {
-        let lock: InstanceLock? = if case .sqlite(let path) = database { try InstanceLock(database: path) } else { nil }
+        let path: String? = if case .sqlite(let path) = database { path } else { nil }
+        let mark = path.map { DatabaseMark(of: $0) }
+        try mark?.checkThatDatabaseExists()
+        let lock = try path.map { try InstanceLock(database: $0) }
         defer { withExtendedLifetime(lock) {} }
         let identity = try ServerIdentity.loadOrCreate(self, logger: logger)
         let sealingKeys = try ServerSealing.loadOrCreate(self, logger: logger)
         let store = try database.open(for: use, of: identity.publicKey.compressed, sealingKeys: sealingKeys, logger: logger)
+        mark?.write(identity: identity.publicKey.compressed, logger: logger)
         let result: Result<Void, any Error>
         do {
             try await body(identity, store)

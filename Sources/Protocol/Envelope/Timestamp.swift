@@ -1,5 +1,3 @@
-import Platform
-
 /// A wall clock time in nanoseconds since 1970, as in Waku messages (PROTOCOL.md §4). Its range ends in 2262.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var nanoseconds: Int64
@@ -24,22 +22,5 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     package func duration(to later: Timestamp) -> Duration {
         let (difference, overflow) = later.nanoseconds.subtractingReportingOverflow(nanoseconds)
         return .nanoseconds(overflow ? (later > self ? .max : .min) : difference)
-    }
-}
-
-/// The wall clock, passed in so that tests can set it. Delays use an `any Clock<Duration>` instead.
-package struct WallClock: Sendable {
-    package let now: @Sendable () -> Timestamp
-
-    package init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
-}
-
-extension WallClock {
-    /// The system's clock, as set by NTP.
-    package static let system = WallClock {
-        var time = timespec()
-        // The call fails only for an unknown clock.
-        _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Timestamp(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 }

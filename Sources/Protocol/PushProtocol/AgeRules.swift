@@ -13,6 +13,12 @@ package enum AgeRules {
         return start < now.advanced(by: .zero - maximumAge)
     }
 
+    /// Judges the age of a message as ``isTooOld(_:since:now:)`` does, as far as the clock is not in doubt.
+    package static func age(_ type: MessageType, since start: Timestamp?, at reading: ClockReading) -> ClockAge {
+        guard isTooOld(type, since: start, now: reading.stamp) else { return .young }
+        return reading.isHeld ? .doubtful : .over
+    }
+
     private static func maximumAge(of type: MessageType) -> Duration? {
         switch type {
         case .pushNotificationRequest: ProtocolLimits.pushLifetime

@@ -130,10 +130,7 @@ package enum ImportRules {
     private static func exceptions(of content: PushNotificationRegistration) -> [ImportException] {
         var exceptions: [ImportException] = []
         if !content.accessToken.isWellFormed { exceptions.append(.accessToken) }
-        let isOverLists =
-            content.listByteCount > ProtocolLimits.maximumListByteCount
-            || content.lists.contains { $0.count > ProtocolLimits.maximumListEntryCount }
-        if isOverLists { exceptions.append(.lists) }
+        if content.boundedListByteCount > ProtocolLimits.maximumListByteCount { exceptions.append(.lists) }
         return exceptions
     }
 }

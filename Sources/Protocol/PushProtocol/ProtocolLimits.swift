@@ -2,7 +2,7 @@
 package enum ProtocolLimits {
     // MARK: Registrations
 
-    /// A person has a handful of devices. More would fill the disk and every response to a query for the key.
+    /// A person has a handful of devices. More would fill the disk and every response to a query for the key. The newest stay.
     package static let maximumInstallationsPerKey = 64
     /// Includes tombstones. An owner who reinstalls each month leaves that many in twenty years.
     package static let maximumRowsPerKey = 256
@@ -18,7 +18,7 @@ package enum ProtocolLimits {
     package static let registrationCapacity = 300
     /// A reference client's queue sends two messages a second.
     package static let registrationInterval = Duration.milliseconds(500)
-    /// The bytes of registrations that a key may write before the writer serves all others first. Four installations with the longest lists
+    /// The bytes of registrations that a key may write before the writer serves all others first. Two installations with the longest lists
     /// fit.
     package static let registrationByteCapacity = 1 << 20
     /// Allows 1 MiB a minute in the order of arrival.
@@ -31,13 +31,11 @@ package enum ProtocolLimits {
     package static let apnDeviceTokenDigitCounts = 64...200
     /// A bundle id is in reverse-DNS form, and a DNS name has at most 253 bytes. gorush sends it in a header.
     package static let maximumAPNTopicByteCount = 255
-    /// Twice what an owner with 2,000 contacts needs, for each list of a registration.
-    package static let maximumListEntryCount = 4_000
-    /// The reference client takes 66 bytes per contact or chat, so 2,000 contacts and as many chats fit. A query of 300 bytes returns these
-    /// lists.
-    package static let maximumListByteCount = 256 << 10
-    /// Room for two installations with the longest lists, or seven with 500 contacts each and their chats.
-    package static let maximumListByteCountPerKey = 512 << 10
+    /// The reference client takes 64 bytes per contact or chat, so 4,000 contacts and as many chats fit. A query of 300 bytes returns the
+    /// contacts.
+    package static let maximumListByteCount = 512 << 10
+    /// How much an entry of a list counts at least, because the server stores a fingerprint of this length for it.
+    package static let minimumListEntryByteCount = 8
 
     // MARK: Queries
 

@@ -70,7 +70,6 @@ package struct RegistrationPolicy: Sendable, Equatable {
 
 /// What is stored under a registration's key, apart from its own installation, and the key's remaining credits.
 package struct RegisteringKey: Sendable, Equatable {
-    package var liveInstallationCount: Int
     /// The bytes that the live installations' lists take.
     package var listByteCount: Int
     /// The number of rows, tombstones included.
@@ -84,8 +83,7 @@ package struct RegisteringKey: Sendable, Equatable {
     /// Whether only proven keys may store as much as before, and other known keys a little.
     package var isStorageFull = false
 
-    package init(liveInstallationCount: Int = 0, listByteCount: Int = 0, rowCount: Int = 0, isKnown: Bool = false) {
-        self.liveInstallationCount = liveInstallationCount
+    package init(listByteCount: Int = 0, rowCount: Int = 0, isKnown: Bool = false) {
         self.listByteCount = listByteCount
         self.rowCount = rowCount
         self.isKnown = isKnown
@@ -113,6 +111,12 @@ package enum RegistrationDecision: Sendable, Equatable {
     case unregister
     /// Success: the registration replaces the installation's stored state.
     case register
+
+    /// Whether the registration is refused for good, although no check has failed. Its version then becomes a tombstone, so that it can't
+    /// be published again once it would fit.
+    package var isFinalLimit: Bool {
+        if case .limit(let limit) = self { limit.error == .malformedMessage } else { false }
+    }
 }
 
 /// The check that a rejected registration has failed.
@@ -138,9 +142,9 @@ package enum RegistrationCheck: String, Error, Sendable {
 
 /// A limit that stops untrusted clients from filling the server.
 package enum RegistrationLimit: Sendable, Equatable {
-    /// The entries or bytes of lists.
+    /// The bytes of lists.
     case lists
-    /// The live installations, or all rows.
+    /// The rows, tombstones included.
     case installations
     /// The key's rate of registrations.
     case rate
@@ -214,11 +218,9 @@ package enum RegistrationRules {
         // Row 9.
         guard hasUsableDeviceToken(message) else { throw .deviceToken }
 
-        // Row 9a: bounds a key's storage, and every response to queries for it.
-        guard hasBoundedLists(message, beside: key) else { return .limit(.lists) }
-        guard key.liveInstallationCount < ProtocolLimits.maximumInstallationsPerKey,
-            stored != nil || key.rowCount < ProtocolLimits.maximumRowsPerKey
-        else { return .limit(.installations) }
+        // Row 9a: bounds a key's storage. Live installations beyond a key's capacity make room (`KeyCapacity`).
+        guard message.boundedListByteCount <= ProtocolLimits.maximumListByteCount else { return .limit(.lists) }
+        guard stored != nil || key.rowCount < ProtocolLimits.maximumRowsPerKey else { return .limit(.installations) }
 
         // Row 9b: a single key must not keep the writer busy, and new keys must not fill the disk.
         guard key.mayRegister else { return .limit(.rate) }
@@ -278,15 +280,6 @@ package enum RegistrationRules {
         return (1...ProtocolLimits.maximumDeviceTokenByteCount).contains(token.count)
     }
 
-    private static func hasBoundedLists(_ message: PushNotificationRegistration, beside key: RegisteringKey) -> Bool {
-        guard message.lists.allSatisfy({ $0.count <= ProtocolLimits.maximumListEntryCount }) else { return false }
-        let byteCount = message.listByteCount
-        // A registration without lists passes even if the lists of other devices, stored under a higher limit, exceed it.
-        return byteCount == 0
-            || byteCount <= ProtocolLimits.maximumListByteCount
-                && byteCount + key.listByteCount <= ProtocolLimits.maximumListByteCountPerKey
-    }
-
     static func isUsable(_ apnTopic: String, by policy: RegistrationPolicy) -> Bool {
         (1...ProtocolLimits.maximumAPNTopicByteCount).contains(apnTopic.utf8.count) && policy.serves(apnTopic)
     }
@@ -308,6 +301,11 @@ package enum RegistrationRules {
 
 extension PushNotificationRegistration {
     package var lists: [[[UInt8]]] { [allowedKeyList, blockedChatList, allowedMentionsChatList, mutedChatList] }
+
+    /// The bytes of the lists' entries. An entry counts at least as much as its stored fingerprint.
+    package var boundedListByteCount: Int {
+        lists.joined().reduce(0) { $0 + max($1.count, ProtocolLimits.minimumListEntryByteCount) }
+    }
 
     /// The bytes that the lists take as they are stored and sent.
     package var listByteCount: Int {

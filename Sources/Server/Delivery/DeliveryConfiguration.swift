@@ -97,8 +97,10 @@ package struct DeliveryConfiguration: Sendable {
     package var timeout = Duration.seconds(60)
     /// A probe's timeout. gorush responds to probes without Apple or Google.
     package var probeTimeout = Duration.seconds(5)
-    /// How many requests a route may have in flight. ``CongestionWindow`` decides how many of them are used.
+    /// How many requests a route may have in flight, whatever gorush's number of workers.
     package var maximumRequestsInFlight = 256
+    /// Whether a gorush that hides its configuration counts as one in sync mode.
+    package var trustsSyncMode = false
     /// The maximum number of notifications in a request. gorush may have a lower limit.
     package var maximumNotificationsPerRequest = 100
     /// How many notifications a route may have in flight. gorush's queue may lower this limit.

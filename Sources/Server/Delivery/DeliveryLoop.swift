@@ -24,12 +24,14 @@ package final class DeliveryLoop: Service {
     /// - Parameters:
     ///   - clock: The clock of delays. `wallClock` decides about expiry.
     ///   - memberNumber: This server's number among the database's servers. Asked before each lease.
+    ///   - memberCount: How many servers share the database and so gorush, this one included.
     ///   - mayPost: Whether this server still owns the pushes that it leased under a number. Asked right before each post.
     ///   - onUnregistered: Receives the registrations that the delivery has unregistered, because their devices are dead.
     package init(
         store: any PushOutbox, configuration: DeliveryConfiguration, clock: any Clock<Duration>, wallClock: WallClock,
         random: any RandomNumberGenerator & Sendable = SecureRandom(), logger: Logger,
-        memberNumber: @escaping @Sendable () -> Int64 = { 0 }, mayPost: @escaping @Sendable (_ memberNumber: Int64) -> Bool = { _ in true },
+        memberNumber: @escaping @Sendable () -> Int64 = { 0 }, memberCount: @escaping @Sendable () -> Int = { 1 },
+        mayPost: @escaping @Sendable (_ memberNumber: Int64) -> Bool = { _ in true },
         onUnregistered: @escaping @Sendable ([ChangedRegistration]) async -> Void
     ) {
         outbox = store
@@ -38,9 +40,10 @@ package final class DeliveryLoop: Service {
         self.wallClock = wallClock
         self.logger = logger
         let dependencies = Route.Dependencies(
-            outbox: outbox, configuration: configuration, wallClock: wallClock, time: SteadyTime(clock: clock, start: wallClock.now()),
+            outbox: outbox, configuration: configuration, clock: clock, wallClock: wallClock,
+            time: SteadyTime(clock: clock, start: wallClock.read().stamp),
             random: random, logger: logger, firstAttempts: firstAttempts, memberNumber: memberNumber, mayPost: mayPost,
-            onUnregistered: onUnregistered)
+            memberCount: memberCount, onUnregistered: onUnregistered)
         let all = configuration.allRoutes
         let endpoints = all.map(configuration.endpoint)
         routes = zip(all, endpoints).map { route, endpoint in
@@ -120,9 +123,9 @@ package final class DeliveryLoop: Service {
         while true {
             do {
                 let leaseCount = try await outbox.takeOverOutbox(
-                    routes: configuration.assignments, latest: wallClock.now().advanced(by: BackOff.longestOfPush))
+                    routes: configuration.assignments, latest: wallClock.read().stamp.advanced(by: configuration.lifetime))
                 let topics = try await outbox.deliveredBundleIDs()
-                let earliest = wallClock.now().advanced(by: .zero - RouteFailure.recentInterval)
+                let earliest = wallClock.now().advanced(by: .zero - RecentDevices.interval)
                 for route in routes {
                     route.haveWorked(topics[route.name] ?? [])
                     route.haveGotPushes(

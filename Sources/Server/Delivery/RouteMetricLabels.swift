@@ -52,6 +52,7 @@ enum GorushResult: String, MetricLabels {
     case misconfigured
     case wantsTLS = "wants_tls"
     case unavailable
+    case busy
     case timedOut = "timed_out"
     case uncertain
 
@@ -67,6 +68,7 @@ enum GorushResult: String, MetricLabels {
         case .misconfigured, .unfit: self = .misconfigured
         case .wantsTLS: self = .wantsTLS
         case .unavailable: self = .unavailable
+        case .busy: self = .busy
         case .timedOut: self = .timedOut
         case .unknown: self = .uncertain
         }
@@ -123,6 +125,7 @@ enum PushFailure: String, MetricLabels {
         case .operatorFault: self = .operatorFault
         case .tooLong: self = .tooLong
         case .refusedPush: self = .invalid
+        case .unknown: self = .unknownText
         }
     }
 }

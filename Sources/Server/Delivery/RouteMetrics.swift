@@ -14,7 +14,7 @@ package struct RouteMetrics: Sendable {
     private let requestSeconds: CoreMetrics.Timer
     private let breaker: Meter
     private let inFlight: Meter
-    private let window: Meter
+    private let workers: Meter
     private let queued: Meter
     private let failing: Meter
     private let credentials: Meter
@@ -30,7 +30,7 @@ package struct RouteMetrics: Sendable {
         requestSeconds = Self.requestSeconds.timer(route)
         breaker = Self.breaker.gauge(route)
         inFlight = Self.inFlight.gauge(route)
-        window = Self.window.gauge(route)
+        workers = Self.workers.gauge(route)
         queued = Self.queued.gauge(route)
         failing = Self.failing.gauge(route)
         credentials = Self.credentials.gauge(route)
@@ -75,7 +75,7 @@ package struct RouteMetrics: Sendable {
     func set(_ view: RouteStatus, queuedCount: Int) {
         breaker.set(view.isBreakerOpen ? 1 : 0)
         inFlight.set(view.notificationsInFlight)
-        window.set(view.requestWindow)
+        workers.set(view.workerCount)
         queued.set(queuedCount)
         failing.set(view.isFailing ? 1 : 0)
         credentials.set(view.refusesCredentials ? 1 : 0)
@@ -84,7 +84,7 @@ package struct RouteMetrics: Sendable {
 
 extension RouteMetrics {
     package static let declarations = [
-        pushes, pushSeconds, retries, failures, deadRegistrations, requests, requestSeconds, breaker, inFlight, window, queued, failing,
+        pushes, pushSeconds, retries, failures, deadRegistrations, requests, requestSeconds, breaker, inFlight, workers, queued, failing,
         credentials,
     ]
 
@@ -114,8 +114,8 @@ extension RouteMetrics {
     private static let inFlight = Metric(
         .gauge, "pushserver_route_notifications_in_flight", configuredLabels: ["route"],
         help: "Notifications that wait for gorush's response.")
-    private static let window = Metric(
-        .gauge, "pushserver_route_request_window", configuredLabels: ["route"], help: "Requests that may be in flight.")
+    private static let workers = Metric(
+        .gauge, "pushserver_route_workers", configuredLabels: ["route"], help: "Workers of gorush that the route may use.")
     private static let queued = Metric(
         .gauge, "pushserver_route_pushes_queued", configuredLabels: ["route"], help: "Open pushes of the route.")
     private static let failing = Metric(

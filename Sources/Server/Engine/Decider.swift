@@ -32,6 +32,8 @@ struct Decider: Sendable {
         var acceptedPushCount = 0
         /// The number of accepted pushes that were coalesced with others.
         var coalescedPushCount = 0
+        /// The number of installations that made room for a registration of their key.
+        var evictedCount = 0
         /// The check or limit by which a registration was rejected, for the log, or nil.
         var rejection: String?
         /// The credits that the decision spends.
@@ -75,7 +77,7 @@ struct Decider: Sendable {
     }
 
     private func decideWhole(_ message: OpenedEnvelope, at now: Timestamp, in batch: inout DecidedBatch) -> Outcome {
-        guard !message.isTooOld(at: now) else {
+        guard message.age(at: ClockReading(now: now)) == .young else {
             batch.decide(message.id, as: .ignored(.tooOld))
             return Outcome(category: message.tooOld)
         }
@@ -115,6 +117,13 @@ struct Decider: Sendable {
         if case .message(let content) = facts.content, let installation {
             switch decision {
             case .register:
+                let live = batch.facts.live(beside: installation)
+                for evicted in KeyCapacity.evicted(from: live, by: content) {
+                    guard let version = live[evicted]?.version else { continue }
+                    batch.unregister(
+                        evicted, version: version.version, plaintextDigest: version.plaintextDigest, topics: registration.topics)
+                    outcome.evictedCount += 1
+                }
                 batch.register(
                     Registration(keyHash: registration.keyHash, content: content, plaintextDigest: facts.plaintextDigest),
                     topics: registration.topics)
@@ -122,6 +131,9 @@ struct Decider: Sendable {
                 batch.spend(spending)
                 outcome.spendings = [spending]
             case .unregister:
+                batch.unregister(
+                    installation, version: content.version, plaintextDigest: facts.plaintextDigest, topics: registration.topics)
+            case .limit where decision.isFinalLimit && stored?.isRegistered != true:
                 batch.unregister(
                     installation, version: content.version, plaintextDigest: facts.plaintextDigest, topics: registration.topics)
             case .discard, .refuse, .limit, .unchanged:
@@ -274,11 +286,11 @@ extension OpenedEnvelope {
         }
     }
 
-    fileprivate func isTooOld(at now: Timestamp) -> Bool {
+    func age(at reading: ClockReading) -> ClockAge {
         switch content {
-        case .message(.push, _): AgeRules.isTooOld(.pushNotificationRequest, since: agesSince, now: now)
-        case .message(.query, _): AgeRules.isTooOld(.pushNotificationQuery, since: agesSince, now: now)
-        case .message(.registration, _), .dropped: false
+        case .message(.push, _): AgeRules.age(.pushNotificationRequest, since: agesSince, at: reading)
+        case .message(.query, _): AgeRules.age(.pushNotificationQuery, since: agesSince, at: reading)
+        case .message(.registration, _), .dropped: .young
         }
     }
 }

@@ -165,6 +165,8 @@ package final class Engine: Service, EnvelopeReceiver {
         context.metrics.count(.unsupportedVersion, unreadableShare.withLock { $0.countUnreadable(hashes, at: context.time.elapsed()) })
     }
 
+    package func networkReturned() { replyStage.networkReturned() }
+
     package func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
         try await context.storeHealth.observingFailure { try await lookUp { Set(envelopes.lazy.map(\.message.contentTopic)) } }
         countUnreadable(envelopes)
@@ -175,7 +177,7 @@ package final class Engine: Service, EnvelopeReceiver {
         }
         guard !wanted.isEmpty else { return }
         let permit = try admit(wanted.map(\.envelope), origin)
-        let now = context.wallClock.now()
+        let now = context.wallClock.read().stamp
         // The keys are read in parallel, because committing the rows takes longer. If that read fails, the open stage returns the messages
         // to the journal, and their re-read loads the keys.
         async let keys: Void = topicKeys.load(wanted.flatMap(\.addressees.subscribers))
@@ -387,11 +389,13 @@ package final class Engine: Service, EnvelopeReceiver {
         var lastRow: Int64 = 0
         var hadUnsupportedVersions = false
         while (try? await context.clock.sleep(for: Self.pruneInterval)) != nil {
-            openStage.expireSegments(at: context.wallClock.now())
             logVersions(&hadUnsupportedVersions)
+            let reading = context.wallClock.read()
+            guard !reading.isHeld else { continue }
+            openStage.expireSegments(at: reading.now)
             do {
-                while try await context.store.prune(at: context.wallClock.now()).isBounded {}
-                if confirmsDelivery() { lastRow = try await unregisterUnused(after: lastRow) }
+                while try await context.store.prune(at: reading.now).isBounded {}
+                if confirmsDelivery() { lastRow = try await unregisterUnused(after: lastRow, at: reading.now) }
             } catch {
                 context.storeHealth.count()
                 context.logger.error("pruning the store failed", metadata: ["error": "\(error)"])
@@ -404,10 +408,9 @@ package final class Engine: Service, EnvelopeReceiver {
     ///
     /// - Parameter row: The row after which the store continues its search, or 0 to start with the first.
     /// - Returns: The row after which the next call continues.
-    private func unregisterUnused(after row: Int64) async throws -> Int64 {
-        let now = context.wallClock.now()
-        let oldest = now.advanced(by: .zero - configuration.registrationPolicy.lifetime)
-        let unused = try await context.store.unregisterUnused(since: oldest, after: row, at: now)
+    private func unregisterUnused(after row: Int64, at now: Timestamp) async throws -> Int64 {
+        let unused = try await context.store.unregisterUnused(
+            for: configuration.registrationPolicy.lifetime, after: row, at: now)
         for registration in unused.gone { directory.remove(registration: registration.registration, topics: registration.topics) }
         if !unused.gone.isEmpty {
             context.metrics.registrationsUnused.increment(by: unused.gone.count)

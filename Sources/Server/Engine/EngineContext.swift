@@ -19,7 +19,7 @@ struct EngineContext: Sendable {
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
-        time = SteadyTime(clock: clock, start: wallClock.now())
+        time = SteadyTime(clock: clock, start: wallClock.read().stamp)
         self.admission = admission
         storeHealth = StoreHealth(time: time, logger: logger) { isAway in admission.pause(isAway) }
     }
@@ -28,6 +28,15 @@ struct EngineContext: Sendable {
     ///
     /// Call it before the messages' permits end, so that the engine never looks idle in between.
     func giveBack(_ rows: [Int64], _ reason: AdmissionTable.Reason = .undecided) { admission.wait(rows, reason) }
+
+    /// Lets the keys of new registrations' query topics be derived before a message needs them.
+    func deriveKeys(after changes: [TopicChange]) {
+        admission.deriveInAdvance(
+            changes.flatMap { change -> [TopicTable.Subscriber] in
+                guard case .added(let added) = change else { return [] }
+                return [false, true].map { .init(registration: added.registration, isPrefixed: $0) }
+            })
+    }
 
     /// Commits work in a single transaction, and reports the result to ``storeHealth``, the metrics and the log.
     ///

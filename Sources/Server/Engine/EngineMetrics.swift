@@ -20,10 +20,7 @@ package struct EngineMetrics: Sendable {
     func count(_ kind: ReplyKind, _ outcome: ReplyOutcome.Name, _ count: Int = 1) {
         replies[ReplyOutcome(kind: kind, name: outcome)]?.increment(by: count)
     }
-    func published(_ kind: ReplyKind, after duration: Duration) {
-        count(kind, .published)
-        replyTimes[kind]?.record(duration)
-    }
+    func record(_ kind: ReplyKind, after duration: Duration) { replyTimes[kind]?.record(duration) }
     func countEchoes(_ outcome: EchoOutcome, _ count: Int = 1) { echoes[outcome]?.increment(by: count) }
 }
 
@@ -117,6 +114,8 @@ struct ReplyOutcome: MetricLabels {
         case failed
         /// A newer registration by the same installation was decided first. Only replies to registrations have this outcome.
         case superseded
+        /// The reply to a registration was held too long because no node had peers.
+        case dropped
     }
 
     var kind: ReplyKind
@@ -124,7 +123,7 @@ struct ReplyOutcome: MetricLabels {
 
     static let labelNames = ["kind", "outcome"]
     static let allCases = ReplyKind.allCases.flatMap { kind in
-        Name.allCases.filter { $0 != .superseded || kind == .registration }.map { ReplyOutcome(kind: kind, name: $0) }
+        Name.allCases.filter { kind == .registration || ![.superseded, .dropped].contains($0) }.map { ReplyOutcome(kind: kind, name: $0) }
     }
 
     var labelValues: [String] { [kind.rawValue, name.rawValue] }
@@ -149,11 +148,14 @@ extension EngineMetrics {
         .counter, "pushserver_messages_total", by: MessageOutcome.self, help: "Decided messages, by kind and result.")
     private static let replies = Metric(
         .counter, "pushserver_replies_total", by: ReplyOutcome.self,
-        help: "Published replies, failed attempts to publish one, and replies that a newer registration superseded.")
+        help: """
+            Published replies, failed attempts to publish one, replies that a newer registration superseded, and replies to registrations \
+            that were dropped because no node had peers for too long.
+            """)
     package static let replySeconds = Metric(
         // Reference clients give up on a query after 3 s.
         .histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10]), "pushserver_reply_seconds",
-        by: ReplyKind.self, help: "Time from the arrival of a message to the publication of its reply.")
+        by: ReplyKind.self, help: "Time from the arrival of a message to the publication of its reply, unless no node had peers meanwhile.")
     private static let echoes = Metric(
         .counter, "pushserver_reply_echoes_total", by: EchoOutcome.self, help: "Echoes of replies, by outcome.")
     private static let unusedRegistrations = Metric(

@@ -7,10 +7,11 @@ import Synchronization
 import Tasks
 import Workers
 
-/// The symmetric keys of query topics. A key is derived and stored when the first message arrives on its topic.
+/// The symmetric keys of query topics. A key is derived and stored after its owner's registration or, under load, when the first message
+/// arrives on its topic.
 ///
-/// A derivation takes a core about 13 ms (PBKDF2 with 65,356 iterations, PROTOCOL.md §2), so untrusted clients could use up seconds with a
-/// few hundred messages on unused topics. Therefore derivations run outside the pipeline, singly, on a thread with low priority.
+/// A derivation takes a core about 18 ms (PBKDF2 with 65,356 iterations, PROTOCOL.md §2), so untrusted clients could use up seconds with a
+/// few hundred messages on unused topics. Therefore derivations run outside the pipeline, on two threads with low priority.
 final class TopicKeys: Sendable {
     /// What is known about a topic's key.
     enum Entry: Sendable {
@@ -23,12 +24,15 @@ final class TopicKeys: Sendable {
 
     /// Entries in memory take about 100 bytes each. A full cache is emptied, and its entries are read from the store again.
     private static let maximumCachedCount = 20_000
+    /// Next to a busy thread for each core, a single thread of low priority takes 3 s for the first queries about five owners, and their
+    /// senders give up.
+    private static let threadCount = 2
 
     private let store: any PushStore
     /// The entries by registration row. An owner's installations have the same key hash, but reading it from the store takes 60 µs a
     /// message. The store never reuses an installation's row.
     private let cache = Mutex<[TopicTable.Subscriber: Entry]>([:])
-    private let thread = WorkerPool(name: "topic-keys")
+    private let threads = WorkerPool(name: "topic-keys", threadCount: threadCount)
     private let compute: @Sendable (TopicName) -> SymmetricKey
 
     init(store: any PushStore, derive: @escaping @Sendable (TopicName) -> SymmetricKey) {
@@ -89,26 +93,42 @@ final class TopicKeys: Sendable {
         if case .known = self[subscriber] { return }
         if case .known(let key)? = try? await read([subscriber]).first { return keep(.known(key), of: subscriber) }
         let name = TopicName.query(keyHash, subscriber.isPrefixed ? .prefixed : .plain)
-        let key = try await thread.run { [compute] in compute(name) }
+        let key = try await threads.run { [compute] in compute(name) }
         // The database is as secret as the key file, and mode 0600 like it.
         let bytes = key.withExposedBytes { FixedBytes<32>($0) ?? FixedBytes() }
         keep(.known(key), of: subscriber)
         try await store.saveTopicKey(bytes, keyHash: keyHash, prefixed: subscriber.isPrefixed)
     }
 
-    /// Derives the keys that messages in the journal wait for, until the task is cancelled. The next start re-reads the messages that still
-    /// wait.
-    @concurrent
+    /// Derives the keys that messages in the journal wait for, and those of new registrations, until the task is cancelled. The next start
+    /// re-reads the messages that still wait.
     func derive(for admission: Admission, logger: Logger) async {
-        while !Task.isCancelled, let topic = await admission.nextTopic() {
+        await withDiscardingTaskGroup { group in
+            for _ in 0..<Self.threadCount { group.addTask { await self.deriveNext(for: admission, logger: logger) } }
+        }
+    }
+
+    @concurrent
+    private func deriveNext(for admission: Admission, logger: Logger) async {
+        while !Task.isCancelled, let work = await admission.startDerivation() {
             do {
-                try await derive(topic.subscriber, ownedBy: topic.keyHash)
+                switch work {
+                case .topic(let topic): try await derive(topic.subscriber, ownedBy: topic.keyHash)
+                case .advance(let subscriber): try await deriveInAdvance(subscriber)
+                }
             } catch {
                 guard !Task.isCancelled else { return }
                 logger.error("saving a derived topic key failed; kept in memory only", metadata: ["error": "\(error)"])
             }
-            admission.finishTopic(topic)
+            if case .topic(let topic) = work { admission.finishTopic(topic) }
         }
+    }
+
+    /// Derives a key unless the store has it: other installations of the owner have the same.
+    private func deriveInAdvance(_ subscriber: TopicTable.Subscriber) async throws {
+        try await load([subscriber])
+        guard case .notDerived(let keyHash) = self[subscriber] else { return }
+        try await derive(subscriber, ownedBy: keyHash)
     }
 
     private func read(_ subscribers: [TopicTable.Subscriber]) async throws -> [Entry] {

@@ -28,7 +28,11 @@ package final class PostgreSQLStore: PushStore {
     let time: SteadyTime
     /// The time at which the session that holds a locked row was last looked for.
     let holderLookup = Mutex<Duration?>(nil)
+    /// The owners whose rows another session held when they were last looked for.
+    let knownHeldOwners = Mutex(Set<Digest64>())
     let lockedPushes = Mutex(LockedPushes())
+    /// What the database's clock showed at the last renewal of the lease, at a time of ``time``.
+    let clockReading = Mutex<(time: Timestamp, at: Duration)?>(nil)
     /// The size in bytes above which the store rejects new devices of gateways; nil means no limit.
     let maximumStoredByteCount: Int?
 
@@ -63,7 +67,8 @@ package final class PostgreSQLStore: PushStore {
     ) throws(StoreError) {
         var random = random
         let newSecret: FixedBytes<32> = random.fixedBytes()
-        let slot = ConnectionSlot(parameters)
+        let notices = NoticeLog(logger)
+        let slot = ConnectionSlot(parameters, notices: notices)
         let member = Member(name: serverName, part: serverPart, version: version)
         let time = SteadyTime(clock: clock, start: Timestamp(nanoseconds: 0))
         let start = time.elapsed()
@@ -87,7 +92,7 @@ package final class PostgreSQLStore: PushStore {
         self.logger = logger
         (self.member, self.time) = (member, time)
         self.maximumStoredByteCount = maximumStoredByteCount
-        pool = ConnectionPool(parameters, connectionCount: Self.connectionCount, limitsLocks: true)
+        pool = ConnectionPool(parameters, connectionCount: Self.connectionCount, limitsLocks: true, notices: notices)
         logger.info("joined the servers of the database", metadata: ["name": "\(serverName)"])
     }
 
@@ -177,6 +182,8 @@ package final class PostgreSQLStore: PushStore {
     package var number: Int64 { membership.withLock(\.number) }
 
     package var sealing: RowSealing { secrets.sealing }
+
+    package func checkFile() {}
 
     package func probe() async throws {
         try await pool.perform(.writing) {

@@ -5,8 +5,8 @@ import Store
 /// The versions of the tables, and the check that the database belongs to this program and identity.
 enum Schema {
     /// The version of the tables, which the database stores. A program refuses a database of a newer version. 0.1.0 had
-    /// the versions 1 and 2.
-    private static let version: Int64 = 3
+    /// the versions 1 and 2, and 0.2.0 had 3.
+    private static let version: Int64 = 4
 
     /// Creates the tables if there are none, and brings older ones up to date.
     ///
@@ -21,10 +21,8 @@ enum Schema {
         }
         guard try self.identity(transaction) == identity else { throw StoreError.otherIdentity }
         let stored = try Int64(transaction.count("SELECT schema_version FROM identity"))
-        if stored < version {
-            guard try isSealed(transaction) else { throw StoreError.unsealed }
-            updateTables(transaction, from: stored)
-        }
+        if stored < 3 { guard try isSealed(transaction) else { throw StoreError.unsealed } }
+        if stored < version { updateTables(transaction, from: stored) }
     }
 
     /// Creates the tables for the rows of another store, or empties those of a copy that was interrupted. They get no identity, so that no
@@ -35,19 +33,21 @@ enum Schema {
         guard try hasTables(transaction) else { return createTables(transaction) }
         guard try transaction.count("SELECT count(*) FROM identity") == 0 else { throw StoreError.otherIdentity }
         updateTables(transaction, from: 1)
-        let tables = CopiedTable.all.map(\.name) + ["owner", "server", "sealing", "damaged_row"]
+        let tables = CopiedTable.all.map(\.name) + ["owner", "server", "sealing", "damaged_row", "clock"]
         transaction.add("TRUNCATE \(tables.joined(separator: ", "))")
     }
 
     private static func createTables(_ transaction: Transaction) {
         add(Tables.first, to: transaction)
-        add(Tables.next, to: transaction)
+        add(Tables.third, to: transaction)
+        add(Tables.fourth, to: transaction)
     }
 
-    /// Brings the tables of 0.1.0 up to date. Other servers wait meanwhile, and those of 0.1.0 then continue.
+    /// Brings older tables up to date. Other servers wait meanwhile, and those of 0.2.0 then continue.
     private static func updateTables(_ transaction: Transaction, from stored: Int64) {
         if stored < 2 { add(Tables.second, to: transaction) }
-        add(Tables.next, to: transaction)
+        if stored < 3 { add(Tables.third, to: transaction) }
+        add(Tables.fourth, to: transaction)
         transaction.add("UPDATE identity SET schema_version = $1", version)
     }
 

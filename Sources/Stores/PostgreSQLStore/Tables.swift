@@ -3,11 +3,32 @@
 /// Texts are `bytea`, because a peer's text may contain U+0000. Times are nanoseconds since 1970, as peers and the server's clock give
 /// them. A released version is never edited.
 enum Tables {
-    /// Changes the tables of 0.1.0 into those of the next version.
+    /// Changes the tables of 0.2.0 into those of 0.3.0.
     ///
-    /// Servers of 0.1.0 still use the database during a rolling update. A column that only they write stays, with a default, until the
-    /// version after that. An interrupted copy may run the statements again.
-    static let next = """
+    /// Servers of 0.2.0 still use the database during a rolling update, so their statements leave alone what is new. An interrupted copy
+    /// may run the statements again.
+    static let fourth = """
+        -- What each server's clock showed last, and a step that it does not believe yet (`StoredClock`).
+        CREATE TABLE IF NOT EXISTS clock (
+            server_name bytea PRIMARY KEY,
+            read_at int8 NOT NULL,
+            expected_at int8,                       -- what it would have shown without the step; NULL without one
+            held_for int8 NOT NULL                  -- how long servers of that name have run since the step, in nanoseconds
+        );
+        -- The days since 1970 on which pushes could be delivered.
+        CREATE TABLE IF NOT EXISTS delivering_day (
+            day int8 PRIMARY KEY,
+            unused_budget int8 NOT NULL             -- how many registrations and devices may still be removed on it as unused
+        );
+        -- 8 bytes that distinguish the device it goes to; NULL in a row that a server of 0.2.0 has written.
+        ALTER TABLE push ADD COLUMN IF NOT EXISTS device bytea;
+        CREATE INDEX IF NOT EXISTS push_open_by_device ON push (device, id) WHERE \(OpenPushes.ofDevice)
+        """
+
+    /// Changes the tables of 0.1.0, of its version 2, into those of 0.2.0.
+    ///
+    /// A column that only servers of 0.1.0 wrote stays, with a default. An interrupted copy may run the statements again.
+    static let third = """
         ALTER TABLE identity ALTER list_key SET DEFAULT '';
         ALTER TABLE push ALTER device_token SET DEFAULT '', ALTER chat_id SET DEFAULT '', ALTER ciphertext SET DEFAULT '';
         ALTER TABLE suspect_token ALTER is_coded SET DEFAULT true;

@@ -16,6 +16,7 @@ import Synchronization
 package final class SQLiteStore: PushStore {
     let pool: DatabasePool
     let queue: WriteQueue
+    private let file: OpenedFile
     let outbox: OutboxMemory
     package let sealing: RowSealing
     package let userKeys = UserKeys()
@@ -60,6 +61,7 @@ package final class SQLiteStore: PushStore {
             configuration.busyMode = .timeout(Self.busyTimeoutSeconds)
             configuration.prepareDatabase { try schema.check($0) }
             pool = try DatabasePool(path: path, configuration: configuration)
+            file = OpenedFile(path)
             guard readOnly || isCopy || sealingKeys != nil else { throw StoreError.sealingKeyMissing }
             if !readOnly {
                 // `prepareDatabase` is too early: after it GRDB switches the writer to WAL and sets `synchronous` to NORMAL.
@@ -83,7 +85,7 @@ package final class SQLiteStore: PushStore {
                 : pool.writeWithoutTransaction { try $0.secrets(identity: identity, keys: sealingKeys, isReadOnly: readOnly) }
             sealing = secrets.sealing
             outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
-            queue = WriteQueue(pool: pool, secrets: secrets, outbox: outbox, checkpointer: checkpointer)
+            queue = WriteQueue(pool: pool, file: file, secrets: secrets, outbox: outbox, checkpointer: checkpointer)
         } catch {
             throw StoreError(error)
         }
@@ -135,6 +137,8 @@ package final class SQLiteStore: PushStore {
     }
 
     package var cluster: (any ClusterStore)? { nil }
+
+    package func checkFile() throws(StoreError) { try file.check() }
 
     package func probe() async throws {
         _ = try await queue.perform {

@@ -1,4 +1,5 @@
 package import Bytes
+import Envelope
 package import PushProtocol
 import StatusCrypto
 import Wire
@@ -27,6 +28,9 @@ package struct Lookups: Sendable {
 
     package init() {}
 
+    /// The keys whose rows the decisions lock.
+    package var owners: Set<Digest64> { Set(registrations.map(\.keyHash)).union(targets.keys.map(\.keyHash)) }
+
     /// The installations with more pushes than credits.
     package var rateLimitedTargets: [Installation] {
         pushCounts.filter { $0.value > allowances.pushCount(to: $0.key) }.map(\.key)
@@ -36,11 +40,7 @@ package struct Lookups: Sendable {
 /// An installation's stored state, as far as its owner's limits depend on it.
 package enum StoredInstallationState: Sendable, Equatable {
     /// A registration.
-    ///
-    /// - Parameters:
-    ///   - listByteCount: How long its lists are.
-    ///   - isProven: Whether Apple or Google has accepted a push for its device token and bundle id.
-    case live(listByteCount: Int, isProven: Bool = false)
+    case live(LiveInstallation)
     case tombstone
     /// A tombstone for an unregistration without an earlier registration.
     case unknownTombstone
@@ -93,26 +93,35 @@ package struct Facts: Sendable {
         var key = RegisteringKey()
         for (other, shape) in installations[installation.keyHash, default: [:]] {
             if shape != .unknownTombstone { key.isKnown = true }
-            if case .live(_, isProven: true) = shape { key.isProven = true }
+            if case .live(let live) = shape, live.isProven { key.isProven = true }
             guard other != installation else { continue }
             key.rowCount += 1
-            guard case .live(let listByteCount, _) = shape else { continue }
-            key.liveInstallationCount += 1
-            key.listByteCount += listByteCount
+            if case .live(let live) = shape { key.listByteCount += live.listByteCount }
         }
         key.mayRegister = allowances.mayRegister(installation.keyHash)
         key.isStorageFull = isStorageFull
         return key
     }
 
+    /// Returns the live installations of an installation's key but itself.
+    package func live(beside installation: Installation) -> [Installation: LiveInstallation] {
+        installations[installation.keyHash, default: [:]].compactMapValues { shape in
+            if case .live(let live) = shape { live } else { nil }
+        }.filter { $0.key != installation }
+    }
+
     mutating func register(_ registration: Registration) {
         let installation = registration.installation
         forget(installation)
-        versions[installation] = StoredVersion(
+        let version = StoredVersion(
             version: registration.content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true)
-        let isProven = if case .live(_, isProven: true) = installations[installation.keyHash]?[installation] { true } else { false }
+        versions[installation] = version
+        let isProven = if case .live(let live) = installations[installation.keyHash]?[installation] { live.isProven } else { false }
+        // No stored registration is newer.
         installations[installation.keyHash, default: [:]][installation] = .live(
-            listByteCount: registration.content.listByteCount, isProven: isProven)
+            LiveInstallation(
+                version: version, registeredAt: Timestamp(nanoseconds: .max), listByteCount: registration.content.listByteCount,
+                contactByteCount: registration.content.contactByteCount, isProven: isProven))
         targets[installation] = lookups.targets[installation].map { PushTarget(registration.content, asking: $0) }
         queryable[installation.keyHash]?.append(QueryableRegistration(registration.content))
     }

@@ -10,6 +10,9 @@ package protocol MessageJournal: Sendable {
     ///   or another server owns the message (``ClusterStore``).
     func record(_ envelopes: [(hash: Digest32, envelope: WakuEnvelope)], at now: Timestamp) async throws -> [Int64?]
 
+    /// Lets undecided messages age from their senders' times instead of their arrival.
+    func ageFromSending(_ rows: [Int64]) async throws
+
     /// Returns the rows of undecided messages, and of those whose reply was not marked as published. Call this once, before the first
     /// ``record(_:at:)``.
     func unfinishedRows() async throws -> (undecided: [Int64], unreplied: [Int64])

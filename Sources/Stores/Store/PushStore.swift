@@ -11,16 +11,23 @@ package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbo
     /// The number of rows per call is limited, so that other writers do not wait long.
     func prune(at now: Timestamp) async throws -> Pruned
 
-    /// Unregisters installations without registration and without delivery since a time, and keeps copies as it does of dead registrations.
-    /// Removes the Nextcloud push proxy's devices without registration and without notification since then.
+    /// Unregisters installations without registration and without delivery for a lifetime, and keeps copies as it does of dead
+    /// registrations. Removes the Nextcloud push proxy's devices without registration and without notification for as long.
     ///
-    /// The number of rows per call is limited, so that other writers do not wait long.
+    /// The lifetime is counted in the days of these calls (``DeliveringDays``): call it only while the server can deliver. A day has a
+    /// budget for devices, and for installations that were ever delivered to. The number of rows per call is limited, so that other
+    /// writers do not wait long.
     ///
     /// - Parameter row: ``UnusedRegistrations/lastRow`` from the previous call. 0 to begin.
-    func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations
+    func unregisterUnused(for lifetime: Duration, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations
 
     /// The number of rows that the store has set aside since it was opened (``DamagedRowKind``).
     var damagedRowCount: Int { get }
+
+    /// Checks that the store still writes to the file that it has opened. A database server does that itself.
+    ///
+    /// - Throws: ``StoreError/fileLost(path:)``.
+    func checkFile() throws(StoreError)
 
     /// This server's membership if several servers share the database, or nil if they don't.
     var cluster: (any ClusterStore)? { get }
@@ -49,7 +56,7 @@ package struct Pruned: Sendable, Equatable {
     }
 }
 
-/// The result of ``PushStore/unregisterUnused(since:after:at:)``.
+/// The result of ``PushStore/unregisterUnused(for:after:at:)``.
 package struct UnusedRegistrations: Sendable, Equatable {
     /// The registrations that were unregistered.
     package var gone: [ChangedRegistration]

@@ -14,6 +14,11 @@ extension FixedWidthInteger where Self: SignedInteger {
     }
 }
 
+extension Int64 {
+    /// Whether a store gives this number to a row.
+    package var isRowNumber: Bool { self > 0 && self < .max }
+}
+
 extension Int {
     /// The number as a count of attempts or refusals, which this program continues: from 0 to a million.
     var asCountOfAttempts: Int { Swift.min(Swift.max(self, 0), 1_000_000) }

@@ -1,3 +1,5 @@
+package import Bytes
+
 /// A database error. Texts never contain stored values.
 package enum StoreError: Error, Hashable, Sendable {
     /// The file is not a database, or belongs to another program.
@@ -23,6 +25,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case notSetUp
     /// The file or its folder cannot be created or read: `errno`.
     case inaccessible(errno: Int32)
+    /// The path no longer leads to the file that was opened: it was moved, replaced or deleted.
+    case fileLost(path: String)
     /// The database failed: SQLite's extended result code (https://www.sqlite.org/rescode.html) and its text.
     case failed(code: Int32, text: String)
     /// The whole database fails, for example because the disk is full: SQLite's code, or 0, and the text.
@@ -33,6 +37,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case sharedSessions
     /// Another session of PostgreSQL holds a row that the transaction needs: that session, if it was found.
     case rowLocked(by: String?)
+    /// Another session of PostgreSQL holds the rows of these owners, for longer than a server does: that session, if it was found.
+    case ownersLocked(Set<Digest64>, by: String?)
     /// A stored value has a shape that this program does not write.
     case damaged
     /// The message already has a decision, or another server owns it. The transaction with the decision is rolled back.
@@ -58,7 +64,8 @@ package enum StoreError: Error, Hashable, Sendable {
         case .notADatabase, .otherIdentity, .unknownSchema, .unsealed, .moved, .incompleteCopy, .duplicated, .notSetUp, .inaccessible,
             .sharedSessions, .sealingKeyMissing, .sealingKeyUnknown, .sealingKeyWrong:
             true
-        case .failed, .unavailable, .unreachable, .locked, .nameTaken, .rowLocked, .damaged, .alreadyDecided, .alreadyEnded, .queueFull,
+        case .fileLost, .failed, .unavailable, .unreachable, .locked, .nameTaken, .rowLocked, .ownersLocked, .damaged, .alreadyDecided,
+            .alreadyEnded, .queueFull,
             .storageFull,
             .closed:
             false
@@ -68,7 +75,7 @@ package enum StoreError: Error, Hashable, Sendable {
     /// Whether any other transaction would fail too, so that it isn't worth trying a part of the work.
     package var isOfWholeStore: Bool {
         switch self {
-        case .unavailable, .unreachable, .closed: true
+        case .fileLost, .unavailable, .unreachable, .closed: true
         default: false
         }
     }
@@ -96,12 +103,14 @@ extension StoreError: CustomStringConvertible {
             "two processes run as server \(name) with copies of one folder and fence each other; give each its own folder and server.name"
         case .notSetUp: "the database has not been set up or brought up to date: start the server once"
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
+        case .fileLost(let path):
+            "\(path) was moved, replaced or deleted while the server used it: put the file back, and restart the server"
         case .failed(let code, let text), .unavailable(let code, let text): "the database failed: \(text) (\(code))"
         case .unreachable(let text): "the database cannot be reached: \(text)"
         case .sharedSessions:
             "a pooler gives connections out for single transactions: set pool_mode = session for this database in the pooler, or name PostgreSQL "
                 + "itself"
-        case .rowLocked(let holder): "\(holder ?? "another session") holds a row of the database"
+        case .rowLocked(let holder), .ownersLocked(_, let holder): "\(holder ?? "another session") holds a row of the database"
         case .damaged: "a stored value is damaged"
         case .alreadyDecided: "the message was decided before"
         case .alreadyEnded: "the push has ended before"

@@ -26,7 +26,7 @@ package protocol TopicStore: Sendable {
     /// Returns a query topic's derived key, or nil if none is stored.
     func topicKey(keyHash: Digest64, prefixed: Bool) async throws -> FixedBytes<32>?
 
-    /// Stores a query topic's derived key, because deriving it takes 13 ms of PBKDF2.
+    /// Stores a query topic's derived key, because deriving it takes 18 ms of PBKDF2.
     func saveTopicKey(_ key: FixedBytes<32>, keyHash: Digest64, prefixed: Bool) async throws
 }
 

@@ -81,9 +81,11 @@ extension SharedTransaction {
     }
 
     /// Removes devices without registration or notification since a time.
-    package func removeDevices(unusedSince oldest: Timestamp, at now: Timestamp, limit: Int) throws {
+    ///
+    /// - Returns: The number of devices.
+    func removeDevices(unusedSince oldest: Timestamp, at now: Timestamp, limit: Int) throws -> Int {
         let row = Self.dialect.proxyDeviceRow
-        try changeLater(
+        return try change(
             """
             UPDATE nextcloud_device SET removed_at = $1, \(eraseTokens) WHERE \(row) IN (
                 SELECT \(row) FROM nextcloud_device WHERE removed_at IS NULL AND used_at < $2 LIMIT $3 \(Self.dialect.skippingLocked))

@@ -10,6 +10,8 @@ package protocol SharedStore: Sendable {
 
     var sealing: RowSealing { get }
     var userKeys: UserKeys { get }
+    /// The name under which this server's own rows are kept. It is empty in the database of one server.
+    var serverName: String { get }
 
     /// Reads from one state of the database.
     func reading<Result: Sendable>(_ body: @escaping @Sendable (Reading) throws -> Result) async throws -> Result
@@ -50,8 +52,11 @@ package protocol SharedWriteTransaction {
     /// Records deliveries to registrations.
     func addDeliveries(to targets: [TargetRegistration], at now: Timestamp) throws
 
-    /// Deletes suspicions, and makes the pushes due that waited for them.
-    func clear(_ suspicions: [(token: Digest32, release: OutboxUpdate.Release?)]) throws
+    /// Deletes suspicions.
+    func clear(_ suspicions: [Digest32]) throws
+
+    /// Ends the waiting pushes of a device that never worked.
+    func expirePushes(to device: DeviceCode, route: String, reason: PushReason, at now: Timestamp) throws
 
     /// Withdraws all open pushes to a key's devices because the key is forgotten.
     func withdrawPushes(toOwner keyHash: Digest64, at now: Timestamp) throws

@@ -14,6 +14,7 @@ extension SharedWriteTransaction {
         case .suspect(let token, let suspicion, let route): try suspect(token, suspicion, in: route)
         case .delivered(let targets): try addDeliveries(to: targets, at: now)
         case .deliveredToken(let token): try addDelivery(to: token, at: now)
+        case .expirePushes(let device, let route, let reason): try expirePushes(to: device, route: route, reason: reason, at: now)
         case .unregister(let token):
             try removeDevices(token, at: now)
             return try unregister(token, at: now)
@@ -43,7 +44,8 @@ extension SharedWriteTransaction {
             INSERT INTO proven_token (token_digest, delivered_at, first_delivered_at) VALUES ($1, $2, $2)
             ON CONFLICT (token_digest) DO UPDATE SET
                 first_delivered_at = coalesce(proven_token.first_delivered_at, proven_token.delivered_at),
-                delivered_at = excluded.delivered_at
+                delivered_at = CASE WHEN proven_token.delivered_at > excluded.delivered_at THEN proven_token.delivered_at
+                    ELSE excluded.delivered_at END
             """,
             try sealing.code(of: token), now)
     }
@@ -66,9 +68,11 @@ extension SharedWriteTransaction {
 
     /// Unregisters installations without registration and delivery since a time.
     ///
-    /// - Parameter rows: The rows to examine.
-    package func unregister(
-        unusedSince oldest: Timestamp, among rows: ClosedRange<Int64>, at now: Timestamp
+    /// - Parameters:
+    ///   - rows: The rows to examine.
+    ///   - budget: How many may go that were ever delivered to.
+    func unregister(
+        unusedSince oldest: Timestamp, among rows: ClosedRange<Int64>, within budget: inout Int, at now: Timestamp
     ) throws -> [ChangedRegistration] {
         let unused = try database.rows(
             """
@@ -78,8 +82,14 @@ extension SharedWriteTransaction {
             """,
             rows.lowerBound, rows.upperBound, oldest
         ) { try $0.liveRegistration(sealing) }
-        for registration in unused { try unregister(registration, reason: .unused, route: "", at: now) }
-        return unused.map(\.changed)
+        let gone = unused.filter { registration in
+            guard registration.hasWorked else { return true }
+            budget -= 1
+            return budget >= 0
+        }
+        budget = max(0, budget)
+        for registration in gone { try unregister(registration, reason: .unused, route: "", at: now) }
+        return gone.map(\.changed)
     }
 
     /// Unregisters an installation and stores a copy of its registration, from which the operator can restore it.
@@ -102,13 +112,14 @@ extension SharedWriteTransaction {
     }
 }
 
-/// A registration with its row and topics.
-private typealias LiveRegistration = (changed: ChangedRegistration, registration: Registration)
+/// A registration with its row and topics, and whether it was ever delivered to.
+private typealias LiveRegistration = (changed: ChangedRegistration, registration: Registration, hasWorked: Bool)
 
 private func selectLiveRegistration(_ dialect: SQLDialect) -> String {
     """
     SELECT registration.id, \(dialect.topics), key_hash, plaintext_digest, installation_id, version, secrets, sealed_chat_lists,
-        sealed_allowed_keys, token_type, enabled, allow_from_contacts_only, block_mentions, apn_topic, grant_signature
+        sealed_allowed_keys, token_type, enabled, allow_from_contacts_only, block_mentions, apn_topic, grant_signature,
+        delivered_at IS NOT NULL
     FROM \(dialect.liveRegistrations)
     """
 }
@@ -134,6 +145,6 @@ extension SharedRow {
         content.blockMentions = try value()
         content.apnTopic = try value()
         content.grant = try value()
-        return (changed, Registration(keyHash: keyHash, content: content, plaintextDigest: digest))
+        return (changed, Registration(keyHash: keyHash, content: content, plaintextDigest: digest), try value())
     }
 }

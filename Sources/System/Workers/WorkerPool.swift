@@ -17,7 +17,7 @@ package final class WorkerPool: TaskExecutor {
         name: "computing", threadCount: ProcessInfo.processInfo.activeProcessorCount, niceness: 10)
 
     /// The niceness of work in the background. Next to a busy thread of ``computing``, such a thread gets 45 of a core's 155 parts. Next to
-    /// a thread without niceness it gets 45 of 1,069 (sched(7), the kernel's table of weights). This suffices to finish 13 ms of work
+    /// a thread without niceness it gets 45 of 1,069 (sched(7), the kernel's table of weights). This suffices to finish 18 ms of work
     /// before a client gives up. With niceness 19 it did not, on a machine with four busy threads for each core.
     package static let backgroundNiceness: Int32 = 14
 

@@ -302,7 +302,7 @@ struct OperatorToolTests {
         try mine.write("root's", to: "victim")
         try #require(unsafe chmod(victim, 0o644) == 0)
         try outer.write("", to: "state/push.sqlite")
-        for suffix in ["-shm", ".restored"] { try #require(unsafe symlink(victim, place + suffix) == 0) }
+        for suffix in ["-shm", ".plain"] { try #require(unsafe symlink(victim, place + suffix) == 0) }
         let refused = try await restore()
         #expect(refused.exitCode == 78, "\(refused.error)")
         #expect(try FileManager.default.ownerAndMode(of: victim) == [0, 0o644])

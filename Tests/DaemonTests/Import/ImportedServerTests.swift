@@ -117,9 +117,9 @@ struct ImportedServerTests {
 
     /// A moment of an import that another process can observe.
     enum Moment: String, CaseIterable {
-        case copying = "push.sqlite.import-source"
-        case creating = "push.sqlite.imported"
-        case writing = "push.sqlite.imported-wal"
+        case copying = "source.sqlite"
+        case creating = "imported.sqlite"
+        case writing = "imported.sqlite-wal"
 
         /// The size of the file at that moment.
         var byteCount: Int { self == .writing ? 1 << 20 : 0 }
@@ -137,10 +137,13 @@ struct ImportedServerTests {
         try fixture.close()
 
         let process = try ChildProcess("pushctl", world.arguments("other.db"), environment: [:])
-        let file = world.folder.path(moment.rawValue)
+        let plain = world.folder.path("push.sqlite.plain")
         try await FolderWatch(world.folder.path("")).wait {
-            let size = try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
-            return size.map { $0 >= moment.byteCount } ?? false || !process.isRunning
+            let copies = (try? FileManager.default.contentsOfDirectory(atPath: plain)) ?? []
+            let sizes = copies.compactMap { copy in
+                try? FileManager.default.attributesOfItem(atPath: "\(plain)/\(copy)/\(moment.rawValue)")[.size] as? Int
+            }
+            return sizes.contains { $0 >= moment.byteCount } || !process.isRunning
         }
         process.signal(SIGKILL)
         #expect(await process.exitCode == -SIGKILL, "\(process.standardError.all)")

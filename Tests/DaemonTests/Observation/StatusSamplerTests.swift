@@ -87,6 +87,7 @@ struct StatusSamplerTests {
         (.gorush("a"), "gorush", "Start gorush, or correct gorush.url. Accepted pushes wait for up to 2h.", probe),
         (.provider("a"), "provider", "credentials", probe), (.route("a"), "route", "Config/gorush.yml", probe),
         (.dryRun, "dryRun", "Set gorush.url", probe), (.clock("a"), "clock", "clock", ["timedatectl"]),
+        (.keyFile("a"), "keyFile", "Put the file back", ["ls -l /etc/pushserver /var/lib/pushserver"]),
         (
             .canary("a"), "canary", "test push",
             prelude + ["pushctl doctor --server 0x02 --node http://127.0.0.1:8 --admin http://127.0.0.1:9"]

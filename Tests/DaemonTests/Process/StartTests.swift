@@ -40,6 +40,15 @@ struct StartTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path("identity.key")))
     }
 
+    @Test func `a start without the database that a server has used is tried again by the service manager`() async throws {
+        let folder = try TemporaryFolder()
+        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+        try FileManager.default.removeItem(atPath: folder.path("push.sqlite"))
+        let result = try await serve(in: folder)
+        #expect(result.exitCode == 75)
+        #expect(result.error.contains("the database \(folder.path("push.sqlite")) is gone"), "\(result.error)")
+    }
+
     @Test func `a start that fails half-way closes the database`() async throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path("push.sqlite.admin-token"), withIntermediateDirectories: false)

@@ -124,10 +124,10 @@ struct AutomaticBackupTests {
     private static let secretKey = "AGE-SECRET-KEY-19FAGUEGKH5MWF4CCVWX834E5P5YVTRQZTQ5GWQEGEAUKRQCD7RQSNTMFDP"
     private static let publicKey = "age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26ha"
 
-    /// Returns the names of incomplete backups and of incomplete copies of the database.
+    /// Returns the names of incomplete backups, and of the folder with copies of the database in clear.
     private static func unfinished(in folder: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter {
-            $0.hasSuffix(".new") && ($0.hasPrefix("pushserver-") || $0.hasPrefix("push.sqlite.copy."))
+            $0.hasSuffix(".new") && $0.hasPrefix("pushserver-") || $0 == "push.sqlite.plain"
         }
     }
 

@@ -28,6 +28,18 @@ struct PostgreSQLServerTests {
         #expect(await server.terminate() == 0)
     }
 
+    /// PostgreSQL says so to each connection before it is complete, after an update of the system's collations.
+    @Test func `a notice of PostgreSQL is a line of the log, and standard error has no other lines`() async throws {
+        let settings = try await TestDatabase.postgresql.settings()
+        let url = try #require(settings["storage.url"])
+        try await TestDatabase.setWrongCollation(url)
+        let server = try await ServerProcess.start(in: TemporaryFolder(), settings: settings.merging(["log.format": "json"]) { $1 })
+        #expect(await server.terminate() == 0)
+        let lines = server.log.all
+        #expect(lines.count { $0.contains("notice of PostgreSQL") && $0.contains("collation version mismatch") } == 1, "\(lines)")
+        #expect(lines.allSatisfy { $0.hasPrefix("{") && $0.hasSuffix("}") }, "\(lines)")
+    }
+
     @Test func `an unreachable database ends the start with an exit code that requests another start`() async throws {
         let settings = ["storage.kind": "postgresql", "storage.url": "postgresql://push@/rings?host=/nowhere"]
         let launched = try ServerProcess.launch(in: TemporaryFolder(), settings: settings)

@@ -1,4 +1,5 @@
 import Bytes
+import Envelope
 import Store
 import Synchronization
 
@@ -13,6 +14,7 @@ final class StubCluster: ClusterStore {
 
     var number: Int64 { 1 }
     var memberCount: Int { 1 }
+    var databaseTime: Timestamp? { nil }
 
     func holdsLease(as number: Int64, for duration: Duration) -> Bool { duration < lease }
     func takePart(isReceiving: Bool) async throws -> TakenWork {

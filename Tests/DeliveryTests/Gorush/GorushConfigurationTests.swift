@@ -40,7 +40,7 @@ import Yams
     func `a route has no warning about such a gorush`(platform: GorushPlatform) throws {
         let instance = try #require(GorushInstance(Array(try text().utf8)))
         #expect(instance.core.sync == true)
-        let workerCount = GorushProfile.wantedWorkerCount(routes: 2, maximumRequestsInFlight: 256)
+        let workerCount = GorushProfile.wantedWorkerCount(routes: 2)
         #expect(instance.warnings(for: .init(platform: platform, workerCount: workerCount)) == [])
         #expect(instance.maximumNotificationCount == DeliveryConfiguration(endpoint: .init(url: "")).maximumNotificationsPerRequest)
     }

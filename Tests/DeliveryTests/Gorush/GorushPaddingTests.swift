@@ -16,8 +16,8 @@ import Testing
         let planner = BatchPlanner(
             dataFormat: .rfc71, templates: NotificationTemplates(), lifetime: .seconds(86_400), padPayload: multiple)
         let plan = planner.plan(
-            [QueuedPush(id: 1, request: 1, push: push, acceptedAt: World.start)], batch: nil, limit: 1, at: World.start, using: &random,
-            suspending: { _, _ in nil }, admitting: { Set($0.map(\.id)) })
+            [QueuedPush(id: 1, request: 1, push: push, acceptedAt: World.start)], batch: nil, at: World.start, using: &random,
+            admitting: { Set($0.map(\.id)) })
         return try #require(plan.batches.first?.first?.notification)
     }
 

@@ -88,7 +88,8 @@ import Testing
             (301, GorushResponse.misconfigured(status: 301)), (307, .misconfigured(status: 307)), (401, .misconfigured(status: 401)),
             (403, .misconfigured(status: 403)), (404, .misconfigured(status: 404)), (400, .misconfigured(status: 400)),
             (413, .tooLarge), (429, .unavailable(.init(proxyStatus: 429))), (502, .unavailable(.init(proxyStatus: 502))),
-            (503, .unavailable(.init(proxyStatus: 503))), (504, .unavailable(.init(proxyStatus: 504))), (500, .unknown), (501, .unknown),
+            (503, .unavailable(.init(proxyStatus: 503))), (504, .timedOut(.init(proxyStatus: 504))),
+            (408, .timedOut(.init(proxyStatus: 408))), (500, .unknown), (501, .unknown),
             (204, .unknown),
             (202, .unknown), (0, .unknown), (999, .unknown),
         ])
@@ -106,9 +107,9 @@ import Testing
     }
 
     @Test(
-        "Retry-After in seconds is kept, within an hour",
+        "Retry-After in seconds is kept, within ten minutes",
         arguments: [
-            ("0", Duration.zero), ("120", .seconds(120)), ("99999999", .seconds(3600)), ("-1", nil), ("soon", nil), ("", nil),
+            ("0", Duration.zero), ("120", .seconds(120)), ("99999999", .seconds(600)), ("-1", nil), ("soon", nil), ("", nil),
             ("Wed, 21 Oct 2026 07:28:00 GMT", nil), ("99999999999999999999", nil),
         ])
     func retryAfter(value: String, duration: Duration?) {
@@ -126,7 +127,7 @@ import Testing
         ]
         for kind in kinds {
             let answer = GorushResponse(HTTPError(kind, requestMayHaveArrived: true))
-            #expect(answer == (kind == .timedOut ? .timedOut : .unknown))
+            #expect(answer == (kind == .timedOut ? .timedOut(nil) : .unknown))
         }
         for kind in [HTTPError.Kind.couldNotConnect, .timedOut, .cancelled, .other(code: 27)] {
             #expect(GorushResponse(HTTPError(kind, requestMayHaveArrived: false)) == .unavailable(.init()))

@@ -49,7 +49,7 @@ import Testing
             ("BadPriority", .refusedPush), ("InvalidPushType", .refusedPush), ("BadPath", .refusedPush),
             ("fcm service send message error: invalid message at index 1: x", .refusedPush),
             ("Request contains an invalid argument.", .refusedPush),
-            ("", .transient), ("unregistered", .transient), ("Unregistered ", .transient), ("something new", .transient),
+            ("", .unknown), ("unregistered", .unknown), ("Unregistered ", .unknown), ("something new", .unknown),
         ])
     func table(text: String, kind: FailureKind) {
         #expect(FailureTaxonomy.classify(text).kind == kind)

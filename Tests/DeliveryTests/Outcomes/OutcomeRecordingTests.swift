@@ -33,11 +33,11 @@ import Testing
             let failure = Failure(kind: .transient, reason: .serviceUnavailable, words: "come back later")
             let attempts: [PushAttempt] = [
                 .init(push: due[0], outcome: .sent, at: World.start),
-                .init(push: due[1], outcome: .failed(failure), at: World.start),
+                .init(push: due[1], outcome: .failed(failure), at: World.start, ownDelay: .seconds(2)),
             ]
             let recorded = try await store.recordOutcomes(attempts, leasing: plan(Array(due[2...])), in: context, jitter: { 0 })
             #expect(recorded.isLeased == !hasEnded)
-            let retry = PushDecision.Disposition.retry(after: BackOff.push.delay(afterFailures: 1, jitter: 0), isUnknown: false)
+            let retry = PushDecision.Disposition.retry(after: .seconds(2), isUnknown: false)
             #expect(recorded.decisions.map(\.disposition) == [.finish(.sent), retry])
             #expect(try await store.progress(ofPush: due[1].push.deduplicationKey)?.words == failure.words)
             #expect(try await store.auditFacts().rowCounts[.sent] == 1)

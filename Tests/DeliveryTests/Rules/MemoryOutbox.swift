@@ -3,76 +3,78 @@ import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
+import Testing
 
 /// An outbox in memory, for simulations of days. The store's contract suite shows that the real ones do the same.
 actor MemoryOutbox: PushOutbox {
     private struct Row {
         var push: QueuedPush
+        var device: DeviceCode
+        var trust: PushTrust
         /// A round or a time.
         var next: Int64
-        var reason: PushReason?
+        var attemptedAt: Int64 = 0
+    }
 
-        var trust: PushTrust { push.provenAt == nil ? .unproven : .proven }
+    struct End: Sendable {
+        var outcome: PushOutcome
+        var reason: PushReason?
+        var at: Timestamp
     }
 
     private var rows: [Int64: Row] = [:]
-    /// The open rows by trust.
-    private var order: [PushTrust: SortedRows] = [:]
-    private var rowsOfDevices: [Installation: Set<Int64>] = [:]
-    /// The open rows in the order of acceptance.
-    private var accepted = SortedRows()
-    private var devices: [DeviceToken: Installation] = [:]
+    private var queues: [PushTrust: SortedRows] = [:]
+    private var rowsOfDevices: [DeviceCode: SortedRows] = [:]
     private var lastRow: Int64 = 0
     private var queue = OutboxFairQueue()
     private var suspicions: [Digest32: Suspicion] = [:]
     private var suspicionsOfProven: [Digest32: Timestamp] = [:]
     private var deliveries: [Digest32: Deliveries] = [:]
-    private var lastDeliveries: [Installation: Timestamp] = [:]
-    private(set) var outcomes: [Int64: PushOutcome] = [:]
+    private var lastDeliveries: [DeviceCode: Timestamp] = [:]
+    private(set) var ends: [Int64: End] = [:]
     private var fails = false
 
     func setFails(_ fails: Bool) { self.fails = fails }
 
     private func check() throws { if fails { throw StoreError.storageFull } }
 
-    /// - Parameter provenAt: The time of a first delivery to the device; nil if there was none.
-    func accept(_ push: AcceptedPush, at now: Timestamp, provenAt: Timestamp?) -> Int64 {
+    static func device(of digest: Digest32) -> DeviceCode { RowSealing.device(of: digest) }
+
+    /// - Parameters:
+    ///   - digest: The push's target digest.
+    ///   - provenAt: The time of a first delivery to the device; nil if there was none.
+    func accept(_ push: AcceptedPush, digest: Digest32, at now: Timestamp, provenAt: Timestamp?, hasKnownBundleID: Bool) -> Int64 {
         lastRow += 1
-        var queued = QueuedPush(id: lastRow, request: lastRow, push: push, acceptedAt: now)
-        if let provenAt, deliveries[queued.targetDigest] == nil {
-            deliveries[queued.targetDigest] = Deliveries(first: provenAt, last: provenAt)
-        }
-        queued.tokenDeliveries = deliveries[queued.targetDigest]
-        devices[push.deviceToken] = push.target
-        rowsOfDevices[push.target, default: []].insert(lastRow)
-        accepted.insert(lastRow, next: lastRow)
-        var row = Row(push: queued, next: 0)
-        row.next = round(row)
+        if let provenAt, deliveries[digest] == nil { deliveries[digest] = Deliveries(first: provenAt, last: provenAt) }
+        let trust: PushTrust = deliveries[digest] != nil ? .proven : hasKnownBundleID ? .unproven : .unknownBundleID
+        let queued = QueuedPush(id: lastRow, request: lastRow, push: push, acceptedAt: now)
+        var row = Row(push: queued, device: Self.device(of: digest), trust: trust, next: 0)
+        row.next = round(push.target, trust)
+        rowsOfDevices[row.device, default: SortedRows()].insert(lastRow, next: lastRow)
         rows[lastRow] = row
-        order[row.trust, default: SortedRows()].insert(lastRow, next: row.next)
+        queues[trust, default: SortedRows()].insert(lastRow, next: row.next)
         return lastRow
     }
 
-    private func round(_ row: Row) -> Int64 {
+    private func round(_ target: Installation, _ trust: PushTrust) -> Int64 {
         var assignment = OutboxFairQueue.Assignment()
         defer { queue.commit(assignment) }
-        return queue.round(for: row.push.push.target, trust: row.trust, in: "", after: &assignment)
+        return queue.round(for: target, trust: trust, in: "", after: &assignment)
     }
 
     private func change(_ id: Int64, _ change: (inout Row) -> Void) {
         guard var row = rows[id] else { return }
-        order[row.trust]?.remove(id, next: row.next)
+        queues[row.trust]?.remove(id, next: row.next)
         change(&row)
         rows[id] = row
-        order[row.trust, default: SortedRows()].insert(id, next: row.next)
+        queues[row.trust, default: SortedRows()].insert(id, next: row.next)
     }
 
-    private func finish(_ id: Int64, as outcome: PushOutcome) {
+    private func finish(_ id: Int64, as outcome: PushOutcome, _ reason: PushReason?, at now: Timestamp) {
         guard let row = rows.removeValue(forKey: id) else { return }
-        order[row.trust]?.remove(id, next: row.next)
-        accepted.remove(id, next: id)
-        rowsOfDevices[row.push.push.target]?.remove(id)
-        outcomes[id] = outcome
+        queues[row.trust]?.remove(id, next: row.next)
+        rowsOfDevices[row.device]?.remove(id, next: id)
+        ends[id] = End(outcome: outcome, reason: reason, at: now)
     }
 
     func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) -> Int {
@@ -85,50 +87,66 @@ actor MemoryOutbox: PushOutbox {
                 $0.next = 0
             }
         }
-        for trust in PushTrust.allCases {
-            if let round = order[trust]?.first(1, in: 1...OutboxFairQueue.roundLimit).first?.next {
-                queue.reach(round, trust: trust, in: "")
-            }
-        }
         return leaseCount
     }
 
-    func duePushes(route: String, at now: Timestamp, limit: Int) throws -> [QueuedPush] {
+    func waitingPushes(route: String, at now: Timestamp, limits: [PushTrust: Int]) throws -> WaitingPushes {
         try check()
-        let byTrust = order.mapValues { rows in
-            DuePushes(
-                first: rows.first(limit, in: 0...OutboxFairQueue.roundLimit - 1),
-                retries: rows.first(limit, in: OutboxFairQueue.roundLimit...now.nanoseconds).map(\.id))
+        var read = WaitingPushes()
+        for (trust, limit) in limits {
+            var progress = queue.beginReading(trust: trust, in: route)
+            var isFull = false
+            for (keyPath, end) in [(\OutboxFairQueue.Progress.rounds, OutboxFairQueue.roundLimit - 1), (\.times, now.nanoseconds)] {
+                let place = progress[keyPath: keyPath]
+                let found = queues[trust]?.first(limit, after: (place.next, place.id), upTo: end) ?? []
+                for entry in found {
+                    progress[keyPath: keyPath] = .init(next: entry.next, id: entry.id)
+                    guard let row = rows[entry.id] else { continue }
+                    read.pushes.append(WaitingPush(id: entry.id, device: row.device, trust: trust, isTried: row.push.attempts > 0))
+                }
+                isFull = isFull || found.count == limit
+            }
+            if isFull { read.unfinishedQueues.insert(trust) }
+            queue.endReading(at: progress, trust: trust, in: route)
         }
-        return queue.choose(limit, among: byTrust, in: "").compactMap { rows[$0]?.push }.map { push in
-            var push = push
-            push.suspicion = suspicions[push.targetDigest]
-            push.tokenDeliveries = deliveries[push.targetDigest]
-            return push
+        return read
+    }
+
+    nonisolated func rereadQueues(of route: String) { Issue.record("a simulation forgets no device") }
+
+    func pushes(_ choices: [PushChoice], route: String, at now: Timestamp) throws -> [FoundPush] {
+        try check()
+        return choices.map { choice in
+            switch choice {
+            case .row(let id): return rows[id].map { .push(read($0)) } ?? .nothing
+            case .device(let device):
+                let all = (rowsOfDevices[device]?.first(.max, after: (0, 0), upTo: .max) ?? []).compactMap { rows[$0.id] }
+                let due = all.filter { $0.next <= now.nanoseconds }
+                if let untried = due.first(where: { $0.push.attempts == 0 }) { return .push(read(untried)) }
+                if let oldest = due.min(by: { ($0.attemptedAt, $0.push.id) < ($1.attemptedAt, $1.push.id) }) { return .push(read(oldest)) }
+                let next = all.map(\.next).filter { $0 > now.nanoseconds && $0 < .max }.min()
+                return next.map { .later(Timestamp(nanoseconds: $0)) } ?? .nothing
+            }
         }
     }
 
-    func nextAttempt(route: String) -> Timestamp? {
-        order.values.compactMap { $0.first(1, in: 0...(.max - 1)).first?.next }.min().map(Timestamp.init(nanoseconds:))
+    private func read(_ row: Row) -> QueuedPush {
+        var push = row.push
+        let digest = push.targetDigest
+        push.suspicion = suspicions[digest]
+        push.tokenDeliveries = deliveries[digest]
+        return push
     }
 
-    func retryNow(route: String, reasons: Set<PushReason>, after row: Int64, at now: Timestamp) -> Int64? {
-        let examined = accepted.first(OutboxLimits.retryNowCount, in: (row + 1)...(.max)).map(\.id)
-        for id in examined { release(id, at: now) { reasons.contains($0) } }
-        return examined.count < OutboxLimits.retryNowCount ? nil : examined.last
-    }
-
-    private func release(_ id: Int64, at now: Timestamp, if isMeant: (PushReason) -> Bool) {
-        guard let row = rows[id], row.next > now.nanoseconds, row.next < .max, row.reason.map(isMeant) ?? false else { return }
-        let round = round(row)
-        change(id) { $0.next = round }
+    func nextAttempt(route: String, after now: Timestamp) -> Timestamp? {
+        queues.values.compactMap { $0.first(1, after: (now.nanoseconds, .max), upTo: .max - 1).first?.next }.min()
+            .map(Timestamp.init(nanoseconds:))
     }
 
     func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) throws -> Int {
         try check()
-        let expired = accepted.first(.max, in: 0...(.max)).lazy.map(\.id).prefix { [rows] in rows[$0]?.push.acceptedAt ?? oldest < oldest }
-            .filter { [rows] in rows[$0]?.next != .max }.prefix(limit)
-        for id in expired { finish(id, as: .expired) }
+        let expired = rows.values.filter { $0.push.acceptedAt < oldest && $0.next < .max }.prefix(limit)
+        for row in expired { finish(row.push.id, as: .expired, .lifetime, at: now) }
         return expired.count
     }
 
@@ -142,14 +160,14 @@ actor MemoryOutbox: PushOutbox {
                 change(push.id) {
                     $0.push.attempts += 1
                     $0.next = .max
+                    $0.attemptedAt = now.nanoseconds
                 }
-                continue
             case .postpone(let time):
                 guard let next = rows[push.id]?.next, next < .max else { continue }
                 change(push.id) { $0.next = time.nanoseconds }
             case .finish(let outcome):
-                if outcome == .sent, let target = rows[push.id]?.push.push.target { lastDeliveries[target] = now }
-                finish(push.id, as: outcome)
+                if outcome == .sent, let device = rows[push.id]?.device { lastDeliveries[device] = now }
+                finish(push.id, as: outcome, push.reason, at: now)
             case .retry(let time, let isUnknown):
                 change(push.id) {
                     $0.next = time.nanoseconds
@@ -162,7 +180,6 @@ actor MemoryOutbox: PushOutbox {
                     $0.push.state = state
                 }
             }
-            rows[push.id]?.reason = push.reason
         }
         for token in update.tokens { apply(token, at: now) }
         return []
@@ -173,15 +190,20 @@ actor MemoryOutbox: PushOutbox {
         case .suspect(let token, let suspicion, _):
             suspicions[token] = suspicion
             suspicionsOfProven[token] = suspicion.isProven ? suspicion.since : nil
-        case .clearSuspicion(let token, let release):
+        case .clearSuspicion(let token):
             suspicionsOfProven[token] = nil
-            guard suspicions.removeValue(forKey: token) != nil, let release else { return }
-            for id in rowsOfDevices[release.target, default: []].sorted() { self.release(id, at: release.now) { $0.waitsForDevice } }
+            suspicions[token] = nil
         case .deliveredToken(let token): deliveries[token] = Deliveries(first: deliveries[token]?.first ?? now, last: now)
         case .delivered: break
         case .unregister(let dead):
-            for id in devices[dead.token].flatMap({ rowsOfDevices[$0] }) ?? [] { finish(id, as: .withdrawn) }
+            let device = Self.device(of: dead.token.targetDigest(as: dead.type, apnTopic: dead.apnTopic))
+            for id in openPushes(to: device) { finish(id, as: .withdrawn, .unregistered, at: now) }
+        case .expirePushes(let device, _, let reason): for id in openPushes(to: device) { finish(id, as: .expired, reason, at: now) }
         }
+    }
+
+    private func openPushes(to device: DeviceCode) -> [Int64] {
+        (rowsOfDevices[device]?.first(.max, after: (0, 0), upTo: .max) ?? []).map(\.id).filter { rows[$0].map { $0.next < .max } ?? false }
     }
 
     func suspicions(against tokens: [Digest32], in route: String) -> Suspicions {
@@ -189,18 +211,17 @@ actor MemoryOutbox: PushOutbox {
         return Suspicions(byTarget: stored, oldest: suspicionsOfProven.values.min())
     }
 
-    func recentDevices(route: String, since time: Timestamp, limit: Int) -> [Installation: Timestamp] {
-        let recent = lastDeliveries.filter { $0.value >= time }.prefix(limit)
-        return Dictionary(recent.map { ($0.key, $0.value) }) { first, _ in first }
+    func recentDevices(route: String, since time: Timestamp, limit: Int) -> [RecentDevice] {
+        let suspected = Set(suspicions.keys.map(Self.device))
+        return lastDeliveries.filter { $0.value >= time }.prefix(limit).map {
+            RecentDevice(device: $0.key, deliveredAt: $0.value, isSuspected: suspected.contains($0.key))
+        }
     }
 
     func deliveredBundleIDs() -> [String: Set<String>] { [:] }
-
     nonisolated var refusedPushCounts: [String: Int] { [:] }
-
     func queuedPushCount() -> Int { rows.count }
-
     func queuedPushCounts() -> [String: Int] { ["": rows.count] }
-
-    func oldestQueuedPush() -> Timestamp? { accepted.first(1, in: 0...(.max)).first.flatMap { rows[$0.id]?.push.acceptedAt } }
+    func oldestQueuedPush() -> Timestamp? { rows.values.map(\.push.acceptedAt).min() }
+    func openIDs() -> Set<Int64> { Set(rows.keys) }
 }

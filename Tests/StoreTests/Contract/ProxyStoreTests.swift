@@ -77,9 +77,9 @@ struct ProxyStoreTests {
             var changed = Self.device(3)
             changed.updatedAt = day
             try await put(changed, in: store, at: day)
-            _ = try await store.unregisterUnused(since: start, after: 0, at: day)
+            _ = try await store.unregisterUnused(for: .seconds(2 * 86_400), after: 0, at: day)
             #expect(try await known(1...3, in: store).count == 3)
-            _ = try await store.unregisterUnused(since: day, after: 0, at: day)
+            _ = try await store.unregisterUnused(for: .seconds(86_400), after: 0, at: day)
             #expect(try await known(1...3, in: store).keys.sorted() == [2, 3])
             let removed = try await store.devices([DeviceIdentifier(hash(1))], removedSince: day).removed
             #expect(removed == [DeviceIdentifier(hash(1))])

@@ -100,7 +100,8 @@ struct PruningTests {
     @Test(arguments: StoreUnderTest.all)
     func `a registration without renewal and delivery is unregistered, and can be restored`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            let (old, new) = (start, start.advanced(by: .seconds(10)))
+            let day = Duration.seconds(86_400)
+            let (old, new) = (start, start.advanced(by: day))
             for number in 1...4 {
                 try await store.register(registration(installation(number)), at: number == 2 ? new : old)
             }
@@ -109,16 +110,16 @@ struct PruningTests {
             delivery.tokens = [.delivered(TargetRegistration(row: 3, version: 1))]
             _ = try await store.update(delivery, at: new)
 
-            let unused = try await store.unregisterUnused(since: new, after: 0, at: new)
+            let unused = try await store.unregisterUnused(for: day, after: 0, at: new)
             #expect(unused == UnusedRegistrations(gone: [ChangedRegistration(registration: 1, topics: topics)], lastRow: 4))
-            #expect(try await store.unregisterUnused(since: new, after: 4, at: new) == UnusedRegistrations(gone: [], lastRow: 0))
-            #expect(try await store.unregisterUnused(since: new, after: 0, at: new).gone == [])
+            #expect(try await store.unregisterUnused(for: day, after: 4, at: new) == UnusedRegistrations(gone: [], lastRow: 0))
+            #expect(try await store.unregisterUnused(for: day, after: 0, at: new).gone == [])
             for number in 1...3 { #expect(try await store.version(of: installation(number))?.isRegistered == (number > 1)) }
 
             #expect(try await store.deadRegistrations(limit: 9).map(\.reason) == ["unused"])
             #expect(try await store.restoreDeadRegistrations(nil, at: new) == unused.gone)
             #expect(try await store.version(of: installation(1))?.isRegistered == true)
-            #expect(try await store.unregisterUnused(since: new, after: 0, at: new).gone == [])
+            #expect(try await store.unregisterUnused(for: day, after: 0, at: new).gone == [])
         }
     }
 }

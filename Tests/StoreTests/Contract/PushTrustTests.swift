@@ -33,7 +33,7 @@ struct PushTrustTests {
             try await deliver(to: row, in: store)
             try await store.enqueue((1...300).map { push($0, to: $0) })
             try await store.enqueue([push(301, to: Self.provenNumber), push(302, to: Self.provenNumber)])
-            #expect(try await store.duePushes(route: "", at: start, limit: 2).map(\.id) == [301, 1])
+            #expect(try await store.duePushes(route: "", at: start, limit: 2).map(\.id) == [301, 302])
             #expect(try await store.duePushes(route: "", at: start, limit: 10).map(\.id) == [301, 302, 1, 2, 3, 4, 5, 6, 7, 8])
             #expect(try await store.nextAttempt(route: "") != nil)
             // The earliest attempt counts, whatever its target.
@@ -60,7 +60,7 @@ struct PushTrustTests {
             try await store.enqueue((1...100).map { push($0, to: $0) } + (101...103).map { push($0, to: Self.provenNumber) })
             #expect(try await store.duePushes(route: "", at: start, limit: 2).map(\.id) == [1, 2])
             try await deliver(to: row, in: store)
-            #expect(try await store.duePushes(route: "", at: start, limit: 4).map(\.id) == [101, 102, 1, 2])
+            #expect(try await store.duePushes(route: "", at: start, limit: 4).map(\.id) == [101, 102, 103, 1])
         }
     }
 

@@ -18,15 +18,19 @@ struct RegistrationLimitTests {
             try await store.unregister(installation(2), version: 2)
             try await store.unregister(installation(3), version: 2)
             try await store.register(registration(installation(4, key: 2)))
-            let byteCount = registration().content.listByteCount
+            let content = registration().content
+            let live = LiveInstallation(
+                version: StoredVersion(version: 1, plaintextDigest: registration().plaintextDigest, isRegistered: true),
+                registeredAt: start,
+                listByteCount: content.listByteCount, contactByteCount: content.contactByteCount)
             let facts = try await store.facts { $0.registrations = [installation(9)] }
             #expect(
                 facts.installations == [
                     hash(1): [
-                        installation(1): .live(listByteCount: byteCount), installation(2): .tombstone, installation(3): .unknownTombstone,
+                        installation(1): .live(live), installation(2): .tombstone, installation(3): .unknownTombstone,
                     ]
                 ])
-            let key = RegisteringKey(liveInstallationCount: 1, listByteCount: byteCount, rowCount: 3, isKnown: true)
+            let key = RegisteringKey(listByteCount: content.listByteCount, rowCount: 3, isKnown: true)
             #expect(facts.key(beside: installation(9)) == key)
             #expect(facts.key(beside: installation(1)) == RegisteringKey(rowCount: 2, isKnown: true))
         }

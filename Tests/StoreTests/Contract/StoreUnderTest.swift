@@ -4,7 +4,7 @@ import Testing
 
 /// A kind of store. Each must pass the tests of this folder, which use only the protocol.
 struct StoreUnderTest: Sendable, CustomTestStringConvertible {
-    typealias Store = PushStore & ProxyStore & OriginStore
+    typealias Store = PushStore & ClockStore & ProxyStore & OriginStore
 
     let testDescription: String
     /// Opens the database in a folder. The first call creates it.

@@ -169,7 +169,7 @@ struct StoreScene: Sendable {
     /// The scenes of the first step on a database of 0.1.0.
     static let migration = Task {
         let folder = try TemporaryFolder()
-        let release = FirstRelease.sqlite[0]
+        let release = EarlierRelease.sqlite[0]
         try release.copy(to: folder)
         guard let owner = try SQLiteStore.identity(ofDatabaseAt: folder.database) else { throw StoreError.notSetUp }
         let script = StoreScript(identity: owner, sealingKeys: try release.sealingKeys())

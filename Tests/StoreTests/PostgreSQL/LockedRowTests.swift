@@ -1,7 +1,9 @@
 import Bytes
 import Envelope
 import PushProtocol
+import StatusCrypto
 import Store
+import Synchronization
 import TestSupport
 import Testing
 
@@ -71,6 +73,45 @@ import Testing
         }
     }
 
+    private static let ownerRow = "owner WHERE key_hash = (SELECT key_hash FROM registration WHERE id = 3)"
+
+    @Test func `the row of an owner that is held stops the messages that name it, and no others`() async throws {
+        try await withPushes { store, folder, _ in
+            let phones = (1...8).map { installation(1, key: $0) }
+            try await withLock(on: Self.ownerRow, in: folder) {
+                // The second time the store knows the row, and waits for no lock.
+                for version: UInt64 in 2...3 {
+                    let newer = phones.map { registration($0, version: version) }
+                    let outcomes = await register(newer, in: store)
+                    for (number, outcome) in outcomes.enumerated() {
+                        guard number == 2 else {
+                            #expect(throws: Never.self) { try outcome.get() }
+                            continue
+                        }
+                        guard case .failure(let error) = outcome, case .ownersLocked(let owners, _)? = error as? StoreError else {
+                            Issue.record("not held: \(outcome)")
+                            continue
+                        }
+                        #expect(owners == [hash(3)])
+                    }
+                }
+                let held = store.knownHeldOwners.withLock(\.self)
+                #expect(held == [hash(3)])
+                // A stranger's requests name the owner beside others.
+                let committed = await store.commit(Array(1...200), at: start) { numbers in
+                    var lookups = Lookups()
+                    for number in numbers { lookups.targets[phones[number % 8], default: []] = [] }
+                    return lookups
+                } deciding: { _, _ in
+                }
+                #expect(committed.outcomes.count { (try? $0.get()) == nil } == 25)
+            }
+            for outcome in await register([registration(phones[2], version: 3)], in: store) { try outcome.get() }
+            let held = store.knownHeldOwners.withLock(\.self)
+            #expect(held.isEmpty)
+        }
+    }
+
     @Test func `an error names the session that holds a row`() async throws {
         try await withPushes { store, folder, _ in
             try await withLock(on: Self.registrationRow, in: folder) {
@@ -137,26 +178,14 @@ import Testing
             let others = try await store.duePushes(route: "", at: start, limit: 100).map(\.id)
             #expect(others.sorted() == [1, 2, 4, 5, 6, 7, 8])
             try await store.lease(others)
-            #expect(try await store.nextAttempt(route: "") == nil)
-            #expect(try await store.retryNow(route: "", reasons: [], after: 0, at: start) == nil)
+            guard case .later(let time) = try await store.pushes([.row(3)], route: "", at: start)[0] else {
+                Issue.record("not later")
+                return
+            }
+            #expect(time == start.advanced(by: .seconds(1)))
         }
         clock.advance(by: LockedPushes.avoidanceTime)
         #expect(try await store.duePushes(route: "", at: start, limit: 100).map(\.id) == [3])
-        await store.close()
-    }
-
-    @Test func `waiting pushes become due although the row of one is locked`() async throws {
-        let folder = try TemporaryFolder()
-        let store = try folder.openPostgreSQL()
-        try await store.enqueue((1...3).map { push($0) })
-        var update = OutboxUpdate()
-        update.pushes = (1...3).map { .init(id: $0, .postpone(until: start.advanced(by: .seconds(60))), reason: .unavailable) }
-        _ = try await store.update(update, at: start)
-        try await withLock(on: "push WHERE id = 2", in: folder) {
-            let next = try await store.retryNow(route: "", reasons: [.unavailable], after: 0, at: start)
-            let due = try await store.duePushes(route: "", at: start, limit: 100).map(\.id)
-            #expect(next == nil && due.sorted() == [1, 3])
-        }
         await store.close()
     }
 

@@ -88,15 +88,16 @@ import Wire
         ]
         update.pushes = pushes.enumerated().map { .init(id: $1, changes[$0 % changes.count]) }
         update.tokens = numbers.flatMap { number -> [OutboxUpdate.TokenChange] in
-            let release = OutboxUpdate.Release(target: installation(number, key: number), route: "", at: start)
-            return [
-                .suspect(hash(number), Suspicion(since: start, refusedAt: start), route: ""),
-                .clearSuspicion(hash(number), release: release), .deliveredToken(hash(number)),
+            [
+                .suspect(hash(number), Suspicion(since: start, refusedAt: start), route: ""), .clearSuspicion(hash(number)),
+                .deliveredToken(hash(number)),
             ]
         }
+        update.tokens.append(.expirePushes(to: DeviceCode(), route: "", reason: .badDeviceToken))
         _ = try await store.update(update, at: start)
         _ = try await store.suspicions(against: numbers.map { hash($0) }, in: "")
         _ = try await store.nextAttempt(route: "")
+        _ = try await store.pushes([.device(DeviceCode())], route: "", at: start)
         _ = try await store.oldestQueuedPush()
         for number in numbers.prefix(5) {
             try await store.unregister(installation(number, key: number), version: 2)

@@ -18,10 +18,11 @@ struct ChangeOrderTests {
         update.tokens = changes
         return ChangeOrder(update).tokens.map { step in
             switch step {
-            case .clearSuspicions(let cleared): "clear \(cleared.map { $0.token.bytes[0] })"
+            case .clearSuspicions(let cleared): "clear \(cleared.map { $0.bytes[0] })"
             case .suspect(let token, _, _): "suspect \(token.bytes[0])"
             case .deliveredToken(let token): "delivered \(token.bytes[0])"
             case .unregister: "unregister"
+            case .expirePushes: "expire"
             case .delivered(let targets): "delivered to \(targets.map(\.row))"
             }
         }
@@ -29,8 +30,8 @@ struct ChangeOrderTests {
 
     @Test func `suspicions are cleared together, and before the next one`() {
         let changes: [OutboxUpdate.TokenChange] = [
-            .clearSuspicion(Self.one, release: nil), .deliveredToken(Self.two), .clearSuspicion(Self.two, release: nil),
-            .suspect(Self.one, Self.suspicion, route: "ios"), .clearSuspicion(Self.one, release: nil),
+            .clearSuspicion(Self.one), .deliveredToken(Self.two), .clearSuspicion(Self.two),
+            .suspect(Self.one, Self.suspicion, route: "ios"), .clearSuspicion(Self.one),
         ]
         #expect(steps(changes) == ["delivered 2", "clear [1, 2]", "suspect 1", "clear [1]"])
     }
@@ -38,7 +39,7 @@ struct ChangeOrderTests {
     @Test func `deliveries to registrations come last, together`() {
         let (first, second) = (TargetRegistration(row: 1, version: 1), TargetRegistration(row: 2, version: 1))
         let changes: [OutboxUpdate.TokenChange] = [
-            .delivered(first), .clearSuspicion(Self.one, release: nil), .delivered(second),
+            .delivered(first), .clearSuspicion(Self.one), .delivered(second),
         ]
         #expect(steps(changes) == ["clear [1]", "delivered to [1, 2]"])
         #expect(steps([]) == [])

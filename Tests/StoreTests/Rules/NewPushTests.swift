@@ -51,11 +51,18 @@ struct NewPushTests {
         let outbox = OutboxChanges(OutboxMemory(maximumQueueCount: 8, namedBundleIDs: []))
         let notification = GatewayNotification(platform: .ios, token: "token", topic: "topic", kind: .alert, priority: .high, data: [:])
         let accepted = AcceptedNotification(notification, digest: hash(1))
-        #expect(throws: StoreError.queueFull) { try NewPush(accepted, content: accepted.content, route: "", outbox) { false } }
-        let discarded = try NewPush(accepted, content: nil, route: "", outbox) { false }
+        func enter(_ accepted: AcceptedNotification, content: [UInt8]?, hasWorked: Bool = false, isFree: Bool = true) throws -> NewPush {
+            try NewPush(accepted, content: content, route: "", hasWorked: hasWorked, outbox) { _ in isFree }
+        }
+        #expect(throws: StoreError.queueFull) { try enter(accepted, content: accepted.content, isFree: false) }
+        let discarded = try enter(accepted, content: nil, isFree: false)
         #expect(discarded.end?.outcome == .discarded && discarded.secrets == nil)
-        let waiting = try NewPush(accepted, content: accepted.content, route: "", outbox) { true }
+        let waiting = try enter(accepted, content: accepted.content)
         #expect(waiting.secrets?.notification == accepted.content && waiting.secrets?.deviceToken == "token" && waiting.trust == .unproven)
+        #expect(try enter(accepted, content: accepted.content, hasWorked: true).trust == .proven)
+        var call = notification
+        call.isCall = true
+        #expect(try enter(AcceptedNotification(call, digest: hash(2)), content: [], hasWorked: true).trust == .call)
     }
 
     @Test(arguments: [

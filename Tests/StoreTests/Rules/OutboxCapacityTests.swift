@@ -11,7 +11,7 @@ struct OutboxCapacityTests {
         maximum: Int, proven: Int, unproven: Int, unknown: Int
     ) {
         let capacity = OutboxCapacity(maximumCount: maximum)
-        #expect(PushTrust.allCases.map(capacity.limit) == [proven, unproven, unknown])
+        #expect(PushTrust.allCases.map(capacity.limit) == [proven, unproven, unknown, unproven])
     }
 
     @Test func `pushes to unknown bundle ids take no slots of the others, and others take none of theirs`() {

@@ -38,94 +38,91 @@ struct OutboxFairQueueTests {
         #expect(queue.targetCount(trust: .unproven, in: "a") <= 10_001)
     }
 
-    private static let flood = OutboxFairQueue.Counts(first: 500, retries: 500)
+    // MARK: Reading
 
-    @Test mutating func `a quarter of the attempts are retries, more only without first attempts`() {
-        func retries(_ limit: Int, first: Int = 500, retries: Int = 500) -> Int? {
-            queue.divide(limit, among: [.unproven: .init(first: first, retries: retries)], in: "a")[.unproven]?.retries
-        }
-        #expect(retries(8) == 2)
-        #expect((1...20).reduce(0) { sum, _ in sum + (retries(1) ?? 0) } == 5)
-        #expect(retries(36) == 9)
-        #expect(retries(99, first: 30, retries: 10) == 10)
-        #expect(retries(36, first: 1, retries: 100) == 35)
-        #expect(retries(36, first: 0, retries: 0) == nil)
+    private typealias Row = (next: Int64, id: Int64, device: Int)
+
+    /// Reads the next rows of a queue whose rows are these.
+    private mutating func read(_ limit: Int, of rows: [Row]) -> [Row] {
+        var progress = queue.beginReading(trust: .unproven, in: "a")
+        let rest = rows.sorted { ($0.next, $0.id) < ($1.next, $1.id) }
+            .filter { OutboxFairQueue.Position(next: $0.next, id: $0.id) > progress.rounds }.prefix(limit)
+        if let last = rest.last { progress.rounds = .init(next: last.next, id: last.id) }
+        queue.endReading(at: progress, trust: .unproven, in: "a")
+        return Array(rest)
     }
 
-    @Test(arguments: [1, 2, 3, 7, 100])
-    mutating func `at least half of the attempts go to proven targets while any of their pushes waits`(limit: Int) {
-        var provenCount = 0
-        var otherCount = 0
-        for _ in 1...24 {
-            let divided = queue.divide(
-                limit, among: [.proven: Self.flood, .unproven: Self.flood, .unknownBundleID: Self.flood], in: "a")
-            for (trust, counts) in divided {
-                if trust == .proven { provenCount += counts.first + counts.retries } else { otherCount += counts.first + counts.retries }
-            }
-            #expect(provenCount >= otherCount)
-        }
-        #expect(provenCount + otherCount == 24 * limit)
-        // The others do not starve.
-        #expect(otherCount == 12 * limit)
-    }
-
-    @Test mutating func `attempts that one trust does not need go to the others`() {
-        let divided = queue.divide(10, among: [.proven: .init(first: 2), .unknownBundleID: Self.flood], in: "a")
-        #expect(divided == [.proven: .init(first: 2), .unknownBundleID: .init(first: 6, retries: 2)])
-        #expect(queue.divide(10, among: [.proven: .init(first: 20)], in: "b") == [.proven: .init(first: 10)])
-        #expect(queue.divide(10, among: [:], in: "c").isEmpty)
-    }
-
-    @Test mutating func `unknown bundle ids get a quarter of the attempts that are left for unproven targets`() {
-        let divided = queue.divide(80, among: [.unproven: .init(first: 99), .unknownBundleID: .init(first: 99)], in: "a")
-        #expect(divided == [.unproven: .init(first: 60), .unknownBundleID: .init(first: 20)])
-    }
-
-    /// Pushes of many devices come and are attempted, and one device has most of them.
-    @Test(arguments: 1...5 as ClosedRange<UInt64>)
-    mutating func `no device overtakes the push of another more than twice, and each push is attempted once`(seed: UInt64) {
+    /// Pushes of many devices come while the queue is read in portions, and one device has most of them.
+    @Test(arguments: 1...5 as ClosedRange<UInt64>, [1, 7, 64])
+    mutating func `each push is read once, and no device before another by more than two rounds`(seed: UInt64, limit: Int) {
         var random = SplitMix64(seed: seed)
-        var waiting: [PushTrust: [(next: Int64, id: Int64, device: Int)]] = [:]
-        var (last, attempted): (Int64, Set<Int64>) = (0, [])
-        /// How often other devices were attempted since the oldest push of a device came.
+        var (rows, read): ([Row], Set<Int64>) = ([], [])
+        /// How many pushes of each device were read since the oldest unread push of another came.
         var overtaken: [Int: [Int: Int]] = [:]
-        func isFirst(_ device: Int, _ trust: PushTrust) -> Bool { !waiting[trust, default: []].contains { $0.device == device } }
-        for step in 0..<2_000 {
-            if step < 1_500, Int.random(in: 0..<3, using: &random) > 0 {
+        func take(_ found: [Row]) {
+            for row in found {
+                #expect(read.insert(row.id).inserted)
+                overtaken[row.device] = [:]
+                for other in Set(rows.filter { !read.contains($0.id) }.map(\.device)) where other != row.device {
+                    overtaken[other, default: [:]][row.device, default: 0] += 1
+                    #expect(overtaken[other]?[row.device] ?? 0 <= 2)
+                }
+            }
+        }
+        for step in 0..<1_500 {
+            if step < 1_200, Int.random(in: 0..<3, using: &random) > 0 {
                 let device = Bool.random(using: &random) ? 0 : Int.random(in: 0..<30, using: &random)
-                let trust = PushTrust.allCases[device % PushTrust.allCases.count]
-                if isFirst(device, trust) { overtaken[device] = [:] }
-                last += 1
-                waiting[trust, default: []].append((enter(device, trust), last, device))
+                if !rows.contains(where: { $0.device == device && !read.contains($0.id) }) { overtaken[device] = [:] }
+                rows.append((enter(device), Int64(rows.count + 1), device))
             } else {
-                let limit = Int.random(in: 1...12, using: &random)
-                let due = waiting.mapValues { rows in
-                    DuePushes(
-                        first: rows.sorted { ($0.next, $0.id) < ($1.next, $1.id) }.prefix(limit).map { ($0.next, $0.id) }, retries: [])
-                }
-                let chosen = queue.choose(limit, among: due, in: "a")
-                #expect(chosen.count == min(limit, waiting.values.reduce(0) { $0 + $1.count }))
-                for id in chosen {
-                    #expect(attempted.insert(id).inserted)
-                    for (trust, rows) in waiting {
-                        guard let row = rows.first(where: { $0.id == id }) else { continue }
-                        waiting[trust]?.removeAll { $0.id == id }
-                        overtaken[row.device] = [:]
-                        for other in Set(rows.map(\.device)) where other != row.device {
-                            overtaken[other, default: [:]][row.device, default: 0] += 1
-                            #expect(overtaken[other]?[row.device] ?? 0 <= 2)
-                        }
-                    }
-                }
+                take(self.read(limit, of: rows))
             }
         }
-        while waiting.values.contains(where: { !$0.isEmpty }) {
-            let due = waiting.mapValues { DuePushes(first: $0.sorted { $0.next < $1.next }.map { ($0.next, $0.id) }, retries: []) }
-            for id in queue.choose(50, among: due, in: "a") {
-                #expect(attempted.insert(id).inserted)
-                for trust in waiting.keys { waiting[trust]?.removeAll { $0.id == id } }
-            }
+        while true {
+            let rest = self.read(limit, of: rows)
+            if rest.isEmpty { break }
+            take(rest)
         }
-        #expect(attempted.count == Int(last))
+        #expect(read.count == rows.count)
+    }
+
+    @Test(arguments: [true, false])
+    mutating func `a push that commits after its round was read is read the next time`(commitsWhileReading: Bool) {
+        var late = OutboxFairQueue.Assignment()
+        let round = queue.round(for: installation(1), trust: .unproven, in: "a", after: &late)
+        let known: Row = (enter(2), 7, 2)
+        if commitsWhileReading {
+            var progress = queue.beginReading(trust: .unproven, in: "a")
+            progress.rounds = .init(next: known.next, id: known.id)
+            queue.commit(late)
+            queue.endReading(at: progress, trust: .unproven, in: "a")
+        } else {
+            #expect(read(9, of: [known]).map(\.id) == [7])
+            queue.commit(late)
+        }
+        // The known one is read again, which its reader recognises.
+        #expect(Set(read(9, of: [known, (round, 3, 1)]).map(\.id)).isSuperset(of: [3]))
+        #expect(read(9, of: [known, (round, 3, 1)]).isEmpty)
+    }
+
+    @Test mutating func `a push that waits for a time that was read is read the next time`() {
+        var progress = queue.beginReading(trust: .unproven, in: "a")
+        progress.times = .init(next: OutboxFairQueue.roundLimit + 100, id: 9)
+        queue.endReading(at: progress, trust: .unproven, in: "a")
+        var assignment = OutboxFairQueue.Assignment()
+        assignment.add(time: OutboxFairQueue.roundLimit + 50, trust: .unproven, in: "a")
+        queue.commit(assignment)
+        #expect(queue.beginReading(trust: .unproven, in: "a").times == .init(next: OutboxFairQueue.roundLimit + 50, id: 0))
+    }
+
+    @Test mutating func `queues are read again from their starts on demand`() {
+        let rows: [Row] = [(enter(1), 1, 1), (enter(2), 2, 2)]
+        #expect(read(9, of: rows).count == 2 && read(9, of: rows).isEmpty)
+        queue.reread("b")
+        #expect(read(9, of: rows).isEmpty)
+        queue.reread("a")
+        #expect(read(9, of: rows).count == 2)
+        queue.rereadAll()
+        #expect(read(9, of: rows).count == 2)
     }
 }

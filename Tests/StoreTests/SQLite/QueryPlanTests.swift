@@ -44,10 +44,9 @@ struct QueryPlanTests {
             _ = try await store.suspicions(against: [hash(1)], in: "")
             _ = try await store.recentDevices(route: "", since: start, limit: 9)
             var update = OutboxUpdate()
-            let release = OutboxUpdate.Release(target: installation(3, key: 3), route: "", at: start)
             update.tokens = [
-                .suspect(hash(1), Suspicion(since: start, refusedAt: start), route: ""), .clearSuspicion(hash(1), release: release),
-                .deliveredToken(hash(1)),
+                .suspect(hash(1), Suspicion(since: start, refusedAt: start), route: ""), .clearSuspicion(hash(1)),
+                .deliveredToken(hash(1)), .expirePushes(to: DeviceCode(), route: "", reason: .badDeviceToken),
             ]
             update.pushes = [.init(id: 3, .lease), .init(id: 3, .release(.queued), refusals: PushRefusals(refusedAt: start))]
             _ = try await store.update(update, at: start)
@@ -60,7 +59,7 @@ struct QueryPlanTests {
             try await store.attempt([2], until: start)
             _ = try await store.duePushes(route: "", at: start, limit: 1)
             _ = try await store.nextAttempt(route: "")
-            _ = try await store.retryNow(route: "", reasons: [.serviceUnavailable], after: 0, at: start)
+            _ = try await store.pushes([.device(DeviceCode())], route: "", at: start)
             _ = try await store.oldestQueuedPush()
             _ = try await store.expirePushes(route: "", acceptedBefore: start, limit: 1, at: start)
             _ = try await store.undecided(Array(1...9))

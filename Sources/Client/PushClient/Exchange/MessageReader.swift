@@ -11,7 +11,7 @@ package struct MessageReader: Sendable {
     package enum Key: Sendable {
         /// The recipient's private key.
         case asymmetric(PrivateKey)
-        /// The topic's symmetric key. It is derived when the first frame arrives, which takes 13 ms.
+        /// The topic's symmetric key. It is derived when the first frame arrives, which takes 18 ms.
         case topic(TopicName)
     }
 

@@ -47,9 +47,9 @@ extension NodeError {
     /// Whether a retry may succeed.
     fileprivate var mayPass: Bool {
         switch self {
-        case .unreachable: true
+        case .unreachable, .noRelay(.starting), .noRelay(.unknown): true
         case .refused(let status, _): status >= 500
-        case .unintelligible, .tooLarge: false
+        case .noRelay(.off), .unintelligible, .tooLarge: false
         }
     }
 }

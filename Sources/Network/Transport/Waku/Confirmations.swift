@@ -3,7 +3,7 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// The published messages whose presence in a node's store is still to be confirmed, as in status-go (WAKU_REST.md §3).
+/// The published messages whose presence in another node's store is still to be confirmed, as in status-go (WAKU_REST.md §3).
 struct Confirmations {
     /// The time after which a published message is expected in the store.
     static let interval = Duration.seconds(3)
@@ -11,9 +11,12 @@ struct Confirmations {
     static let maximumCount = 512
     static let maximumByteCount = 16 << 20
 
-    struct Entry: Equatable {
+    struct Entry: Sendable {
         var hash: Digest32
         var envelope: WakuEnvelope
+        /// The node that accepted the message.
+        var node: Int
+        var reportLoss: @Sendable () -> Void
     }
 
     private var entries: [Entry] = []

@@ -34,7 +34,7 @@ struct HistorySync {
         var issue: String?
         /// The number of gaps that the last event has filled.
         var filledGapCount = 0
-        /// Whether the receiver accepted messages that were missed without a detected gap.
+        /// Whether the receiver accepted messages that were missed without a detected gap, and without a pause of the polls.
         var hasFoundMissed = false
         /// The period whose messages the last event has listed to the end, without messages that may still be in transit.
         var listed: ClosedRange<Timestamp>?
@@ -137,6 +137,7 @@ struct HistorySync {
     private let wants: @Sendable (_ contentTopic: String) -> Bool
     private let isKnown: @Sendable (Digest32) -> Bool
     private let forgottenUntil: @Sendable () -> Timestamp?
+    private let isPolledSteadily: @Sendable (_ start: Timestamp) -> Bool
 
     private var checkpoint: Timestamp?
     private var pass: Pass?
@@ -167,15 +168,18 @@ struct HistorySync {
     ///   - wants: Whether the server is interested in this content topic at the moment.
     ///   - isKnown: Whether the server has already dealt with the message.
     ///   - forgottenUntil: The time up to which `isKnown` has forgotten messages early, or nil.
+    ///   - isPolledSteadily: Whether live messages were polled without a pause since a time.
     init(
         pubsubTopic: String, peerAddress: String?, wants: @escaping @Sendable (_ contentTopic: String) -> Bool,
-        isKnown: @escaping @Sendable (Digest32) -> Bool, forgottenUntil: @escaping @Sendable () -> Timestamp? = { nil }
+        isKnown: @escaping @Sendable (Digest32) -> Bool, forgottenUntil: @escaping @Sendable () -> Timestamp? = { nil },
+        isPolledSteadily: @escaping @Sendable (_ start: Timestamp) -> Bool = { _ in true }
     ) {
         self.pubsubTopic = pubsubTopic
         self.peerAddress = peerAddress
         self.wants = wants
         self.isKnown = isKnown
         self.forgottenUntil = forgottenUntil
+        self.isPolledSteadily = isPolledSteadily
     }
 
     /// Returns the time from which a look back compares. It leaves out what is forgotten, which would be fetched again and again.
@@ -395,7 +399,9 @@ struct HistorySync {
 
     private mutating func accept() {
         guard case .offer(let envelopes, _) = step.work else { return }
-        step.hasFoundMissed = !envelopes.isEmpty && openGapCount == 0 && closingGapCount == 0 && pass?.kind != .lookingBack
+        if let pass, pass.kind != .lookingBack, openGapCount == 0, closingGapCount == 0 {
+            step.hasFoundMissed = !envelopes.isEmpty && isPolledSteadily(pass.window.lowerBound)
+        }
         proceed()
     }
 

@@ -13,6 +13,8 @@ enum PublishFailure: String, MetricLabels {
     case quotaExhausted = "quota_exhausted"
     case rejected
     case outdated
+    /// No node had a peer, so the message was not posted, or was dropped by the node.
+    case noPeers = "no_peers"
 
     static let labelNames = ["reason"]
 
@@ -20,7 +22,7 @@ enum PublishFailure: String, MetricLabels {
         switch error {
         case _ where error.isQuotaExhausted: self = .quotaExhausted
         case .refused(_, let text): self = text.contains("timedout") ? .timedOut : .rejected
-        case .unreachable, .unintelligible, .tooLarge: self = .unreachable
+        case .unreachable, .noRelay, .unintelligible, .tooLarge: self = .unreachable
         }
     }
 }
@@ -44,7 +46,7 @@ enum PublishAttempts {
     static func mayPass(_ error: NodeError) -> Bool {
         switch error {
         case _ where error.isQuotaExhausted: true
-        case .unreachable, .unintelligible, .tooLarge: true
+        case .unreachable, .noRelay, .unintelligible, .tooLarge: true
         case .refused(400, let text): text.contains("not subscribed")  // the poll is about to subscribe
         case .refused(let status, _): [404, 408, 429].contains(status) || status >= 500
         }

@@ -3,7 +3,8 @@ import Tasks
 import WakuREST
 
 /// Selects the node that publishes the next message. The nodes alternate. Nodes with an issue, and nodes that pause because their last POST
-/// failed, are selected only if no other node is left.
+/// failed, are selected only if no other node is left. A node without peers is never selected: it would respond with 200 at once, and drop
+/// the message (WAKU_REST.md §1.2).
 struct PublishNodeSelector {
     /// A node's pause after a failed POST. When the pause ends, the next messages show whether the node works again.
     static let backOff = BackOff(first: .seconds(1), longest: .seconds(30), minimumShare: 1)
@@ -37,6 +38,9 @@ struct PublishNodeSelector {
         var isSilent = false
         /// How long the node takes to accept a message, as a moving average.
         var usualTime = Duration.zero
+        /// Whether the node has peers, by its last health check. A node that reports no health counts as connected.
+        var isConnected = true
+        var accepted = AcceptedMessages()
 
         var hasCapacity: Bool { inFlightCount < (isSilent ? 1 : limit) }
     }
@@ -60,12 +64,19 @@ struct PublishNodeSelector {
     ///   - troubled: The nodes with an issue, which hardly accept a message.
     /// - Returns: A node to be passed to `release`, or nil while all slots of the preferred nodes are taken.
     mutating func acquire(besides excluded: Set<Int>, troubled: Set<Int>, at now: Timestamp) -> Int? {
-        let candidates = nodes.indices.map { (next + $0) % nodes.count }.filter { !excluded.contains($0) }
+        let candidates = nodes.indices.map { (next + $0) % nodes.count }.filter { !excluded.contains($0) && nodes[$0].isConnected }
         let working = candidates.filter { !troubled.contains($0) && nodes[$0].pauseEnd ?? now <= now }
         guard let node = (working.isEmpty ? candidates : working).first(where: { nodes[$0].hasCapacity }) else { return nil }
         nodes[node].inFlightCount += 1
         next = (node + 1) % nodes.count
         return node
+    }
+
+    /// Whether a node with peers is left.
+    ///
+    /// - Parameter excluded: The nodes that must not get this message, because they had it already.
+    func hasNode(besides excluded: Set<Int>) -> Bool {
+        nodes.indices.contains { !excluded.contains($0) && nodes[$0].isConnected }
     }
 
     mutating func release(_ node: Int, after outcome: Outcome, at now: Timestamp) {
@@ -101,6 +112,25 @@ struct PublishNodeSelector {
     /// Whether the node failed too often in a row for a short disturbance. A node without quota works.
     func isBroken(_ node: Int) -> Bool {
         nodes[node].failureCount >= PublishAttempts.maximumCount && !nodes[node].isQuotaExhausted
+    }
+
+    func isConnected(_ node: Int) -> Bool { nodes[node].isConnected }
+
+    /// Remembers a message that a node accepted.
+    ///
+    /// - Returns: False if the node has no peers by now, so that the message is lost.
+    mutating func keep(_ message: AcceptedMessages.Entry, acceptedBy node: Int, at now: Duration) -> Bool {
+        guard nodes[node].isConnected else { return false }
+        nodes[node].accepted.add(message, at: now)
+        return true
+    }
+
+    /// Records the result of a node's health check.
+    ///
+    /// - Returns: The messages that are lost, because the node accepted them when it may already have had no peers.
+    mutating func setConnected(_ isConnected: Bool, _ node: Int, at now: Duration) -> [AcceptedMessages.Entry] {
+        nodes[node].isConnected = isConnected
+        return isConnected ? [] : nodes[node].accepted.take(at: now)
     }
 
     /// The nodes whose quota is used up.

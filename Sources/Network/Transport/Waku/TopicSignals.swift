@@ -1,3 +1,4 @@
+import Envelope
 import Synchronization
 import Tasks
 
@@ -13,10 +14,19 @@ final class TopicSignals: Sendable {
     /// The watch over the node's store, or nil if the node's own store is not queried.
     private let storeWatch: Mutex<StoreWatch?>
     private let historySignal = Notify()
+    private let rhythm: Mutex<PollRhythm>
+    private let outages = Monitor((watch: OutageWatch(), ended: ClosedRange<Timestamp>?.none))
 
-    init(watchesStore: Bool) {
+    /// - Parameter pollInterval: The time between two polls.
+    init(watchesStore: Bool, pollInterval: Duration) {
         storeWatch = Mutex(watchesStore ? StoreWatch() : nil)
+        rhythm = Mutex(PollRhythm(interval: pollInterval))
     }
+
+    func polled(at time: Duration, _ now: Timestamp) { rhythm.withLock { $0.polled(at: time, now) } }
+
+    /// Whether polls came at their interval since a time on the wall clock, and still do.
+    func isPolledSteadily(since start: Timestamp, at time: Duration) -> Bool { rhythm.withLock { $0.isSteady(since: start, at: time) } }
 
     /// Tells the watch over the node's store what happened.
     ///
@@ -37,6 +47,21 @@ final class TopicSignals: Sendable {
             pending.isInterrupted = reception == .interrupted
         }
         historySignal.notify()
+    }
+
+    /// Notes a change in the reception for ``nextOutage()``.
+    func noteReception(_ reception: TopicPoll.Reception, at now: Timestamp) {
+        outages.update { outages in
+            if let outage = outages.watch.note(reception, at: now) { outages.ended = outage }
+        }
+    }
+
+    /// Waits for the end of an outage of the node, or returns nil when the task is cancelled. Only the last of several is kept.
+    func nextOutage() async -> ClosedRange<Timestamp>? {
+        await outages.wait { outages in
+            defer { outages.ended = nil }
+            return outages.ended
+        }
     }
 
     func signalMissed() {

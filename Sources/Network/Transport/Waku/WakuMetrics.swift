@@ -63,7 +63,7 @@ extension WakuMetrics {
         .counter, "pushserver_node_messages_published_total", help: "Messages that a node accepted.")
     private static let unconfirmedMessages = Metric(
         .counter, "pushserver_node_messages_unconfirmed_total",
-        help: "Published messages that the node's store does not have, or that could not be looked up there.")
+        help: "Published messages that no other node's store has, or that could not be looked up there.")
     private static let polls = Metric(
         .counter, "pushserver_node_polls_total", by: PollOutcome.self, help: "Polls of the nodes, by outcome.")
     private static let pollSeconds = Metric(

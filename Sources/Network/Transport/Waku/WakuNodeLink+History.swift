@@ -12,12 +12,13 @@ extension WakuNodeLink {
         var history = HistorySync(
             pubsubTopic: topic, peerAddress: base.configuration.storePeerAddress, wants: { receiver.isInterested(in: $0) },
             isKnown: { hash in self.base.known.withLock { $0.contains(hash) } },
-            forgottenUntil: { self.base.known.withLock(\.forgottenUntil) })
+            forgottenUntil: { self.base.known.withLock(\.forgottenUntil) },
+            isPolledSteadily: { start in signals.isPolledSteadily(since: start, at: self.base.time.elapsed()) })
         var action = history.action
         while await pause(action.delay, orSignals: signals) {
             let event = if let event = signals.nextForHistory() { event } else { await carryOut(action.work, receiver, topic) }
             action = history.note(event, at: base.wallClock.now())
-            status.report(action.issue, about: "history of \(topic)")
+            status.report(action.issue, about: WakuStatus.historySubject(topic))
             watchStore(topic, event, action, signals)
             if action.hasFoundMissed { signals.signalMissed() }
             guard action.filledGapCount > 0 else { continue }
@@ -47,6 +48,26 @@ extension WakuNodeLink {
         most messages arrive 15 s or more after they were sent: a filter subscriber of the node hangs (start it with --filter=false), or a \
         clock is wrong
         """
+
+    /// Warns after each outage while the node's own store has no message of it.
+    func checkOutages(of topic: String, _ signals: TopicSignals) async {
+        await cancelWhenGracefulShutdown { [self] in
+            while let outage = await signals.nextOutage() {
+                var check = OutageCheck(outage, pubsubTopic: topic, at: base.wallClock.now())
+                while case .count(let query, let delay) = check.step, await base.pause(delay) {
+                    check.note(rowCount: try? await node.storePage(query).rows.count, at: base.wallClock.now())
+                    status.warn(check.hasHole ? Self.hole(outage) : nil, about: "outage on \(topic)")
+                }
+            }
+        }
+    }
+
+    private static func hole(_ outage: ClosedRange<Timestamp>) -> String {
+        let seconds = outage.lowerBound.duration(to: outage.upperBound.advanced(by: TopicPoll.maximumDelay)).components.seconds
+        return """
+            the store has no messages of the outage of \(seconds) s; if the node was down, only store-sync or storePeer brings them
+            """
+    }
 
     /// Returns the node's own checkpoint or, until it exists, the checkpoint that a transport with a single node saved.
     ///

@@ -4,6 +4,7 @@ import Envelope
 import Logging
 import StatusCrypto
 import Synchronization
+import Tasks
 import WakuREST
 import Wire
 
@@ -14,18 +15,23 @@ import Wire
 final class WakuNodeLink: Sendable {
     /// The interval between two health checks: a node's health changes slowly.
     static let healthInterval = Duration.seconds(10)
+    /// The interval while the node has no peers: replies wait for their return.
+    static let peerlessHealthInterval = Duration.seconds(1)
     /// The number of attempts to record a taken batch during shutdown. After that the next start must find the batch in the node's store.
     static let maximumLastOfferCount = 5
 
     let node: WakuNode
+    /// The node's index among the transport's nodes.
+    let index: Int
     let base: WakuSharedState
     let status: WakuStatus
     private let isOnly: Bool
     private let foreign = Mutex(UnwantedMessageCache())
 
     /// - Parameter isOnly: Whether this is the transport's only node.
-    init(node: WakuNode, isOnly: Bool, base: WakuSharedState) {
+    init(node: WakuNode, index: Int, isOnly: Bool, base: WakuSharedState) {
         self.node = node
+        self.index = index
         self.isOnly = isOnly
         self.base = base
         status = WakuStatus(
@@ -35,11 +41,13 @@ final class WakuNodeLink: Sendable {
 
     func run(receiver: any EnvelopeReceiver) async {
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.watchHealth() }
+            group.addTask { await self.watchHealth(receiver) }
             for topic in base.configuration.pubsubTopics {
-                let signals = TopicSignals(watchesStore: base.configuration.watchesStore)
+                let signals = TopicSignals(
+                    watchesStore: base.configuration.watchesStore, pollInterval: base.configuration.pollInterval)
                 group.addTask { await self.poll(topic, receiver, signals) }
                 if base.configuration.usesHistory { group.addTask { await self.followHistory(of: topic, receiver, signals) } }
+                if base.configuration.watchesStore { group.addTask { await self.checkOutages(of: topic, signals) } }
             }
         }
     }
@@ -63,7 +71,10 @@ final class WakuNodeLink: Sendable {
             status.report(action.issue, about: topic)
             // A failure to publish while the node was away does not apply to the node that is back.
             if wasAway, action.issue == nil { status.report(nil, about: "publishing") }
-            if let reception = action.reception { signals.signalHistory(reception) }
+            if let reception = action.reception {
+                signals.signalHistory(reception)
+                signals.noteReception(reception, at: base.wallClock.now())
+            }
             if case .gap(let cause) = action.reception {
                 base.metrics.count(cause)
                 if cause != .start { status.foundGap() }
@@ -114,6 +125,7 @@ final class WakuNodeLink: Sendable {
         let taken = try await node.takeMessages(on: topic)
         let end = base.wallClock.now()
         base.metrics.polled(in: start.duration(to: end))
+        signals.polled(at: base.time.elapsed(), end)
         guard let envelopes = taken else {
             base.metrics.count(.notSubscribed)
             return .notSubscribed
@@ -175,15 +187,43 @@ final class WakuNodeLink: Sendable {
         base.logger.error("failed to record messages from the node", metadata: ["count": "\(batch.wanted.count)"])
     }
 
-    private func watchHealth() async {
+    // MARK: Health
+
+    private func watchHealth(_ receiver: any EnvelopeReceiver) async {
         var delay = Duration.zero
+        var wasPeerless = false
         while await base.pause(delay) {
             // The polls report an unreachable node.
-            let health = (try? await node.health()) ?? NodeHealth()
+            let reading = try? await node.health()
+            let health = reading ?? NodeHealth()
             status.report(health.issues.isEmpty ? nil : health.issues.joined(separator: "; "), about: "health")
             status.warn(health.warnings.isEmpty ? nil : health.warnings.joined(separator: "; "), about: "health", isLogged: false)
             status.connection = health.connection
-            delay = Self.healthInterval
+            status.lacksStore = health.lacksStore
+            status.warn(health.lacksStore && base.configuration.watchesStore ? Self.noStore : nil, about: WakuStatus.storeSubject)
+            let lost = setConnected(health.hasPeers)
+            for message in lost { message.reportLoss() }
+            if let reading {
+                if wasPeerless, reading.hasPeers { receiver.networkReturned() }
+                wasPeerless = !reading.hasPeers
+            }
+            delay = health.hasPeers ? Self.healthInterval : Self.peerlessHealthInterval
         }
+    }
+
+    private static let noStore = """
+        the node has no store of its own, so its history comes from any connected peer that has one; start it with --store=true
+        """
+
+    /// - Returns: The messages that are lost, because the node accepted them when it may already have had no peers.
+    private func setConnected(_ isConnected: Bool) -> [AcceptedMessages.Entry] {
+        let now = base.time.elapsed()
+        let lost = base.selector.update { [index] in $0.setConnected(isConnected, index, at: now) }
+        if !lost.isEmpty {
+            base.logger.warning(
+                "the node has no peers; publishing its last messages again",
+                metadata: ["node": "\(node.name)", "messages": "\(lost.count)"])
+        }
+        return lost
     }
 }

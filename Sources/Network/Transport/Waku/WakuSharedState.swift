@@ -2,6 +2,7 @@ import Envelope
 import Logging
 import ServiceLifecycle
 import Synchronization
+import Tasks
 import Wire
 
 /// The state that a transport's links to its nodes share.
@@ -14,6 +15,9 @@ final class WakuSharedState: Sendable {
     let logger: Logger
     let metrics: WakuMetrics
     let known = Mutex(SeenCache())
+    let selector: Monitor<PublishNodeSelector>
+    /// The time of rules that must not jump.
+    let time: SteadyTime
 
     /// - Parameter nodes: The nodes' names.
     init(
@@ -21,6 +25,8 @@ final class WakuSharedState: Sendable {
         wallClock: WallClock, jitter: @escaping @Sendable () -> Double, logger: Logger
     ) {
         metrics = WakuMetrics(nodes: nodes)
+        selector = Monitor(PublishNodeSelector(count: nodes.count, limit: configuration.maximumPostsInFlight))
+        time = SteadyTime(clock: clock, start: wallClock.now())
         self.configuration = configuration
         self.checkpoints = checkpoints
         self.clock = clock

@@ -11,6 +11,8 @@ final class WakuStatus: Sendable {
         var warnings: [String: String] = [:]
         /// The node's connection to its network, in its own words.
         var connection: String?
+        /// Whether the node says that it runs without a store.
+        var lacksStore = false
         var polls: [String: Timestamp] = [:]
         var checkpoints: [String: Timestamp] = [:]
         /// The time of the topic's newest message or, before the first message, of its first poll.
@@ -28,6 +30,11 @@ final class WakuStatus: Sendable {
     /// How long the warning about another reader lasts. The store is compared each minute, so a persistent reader is detected again and
     /// again.
     static let lossLifetime = Duration.seconds(600)
+
+    /// The subject of warnings about the node's own store.
+    static let storeSubject = "store"
+
+    static func historySubject(_ topic: String) -> String { "history of \(topic)" }
 
     private let state: Mutex<State>
     private let quietTopics: Set<String>
@@ -76,7 +83,11 @@ final class WakuStatus: Sendable {
             let lost = state.losses.filter { $0.value > now.advanced(by: .zero - Self.lossLifetime) }.map { topic, _ in
                 "\(topic): \(Self.otherReader)"
             }
-            return state.warnings.sorted { $0.key < $1.key }.map { "\($0): \($1)" } + silent.sorted() + lost.sorted()
+            // A history that cannot be read says more than a missing store.
+            let warnings = state.warnings.filter { subject, _ in
+                subject != Self.storeSubject || !state.healthIssues.keys.contains { $0.hasPrefix(Self.historySubject("")) }
+            }
+            return warnings.sorted { $0.key < $1.key }.map { "\($0): \($1)" } + silent.sorted() + lost.sorted()
         }
     }
 
@@ -106,6 +117,12 @@ final class WakuStatus: Sendable {
     var connection: String? {
         get { state.withLock { $0.connection } }
         set { state.withLock { $0.connection = newValue } }
+    }
+
+    /// Whether the node says that it runs without a store.
+    var lacksStore: Bool {
+        get { state.withLock { $0.lacksStore } }
+        set { state.withLock { $0.lacksStore = newValue } }
     }
 
     /// Records a warning, or its end with nil.

@@ -21,7 +21,8 @@ package final class WakuTransport: MessageTransport {
         package var usesHistory: Bool
         /// The multiaddress of another node whose store is queried through the node. Nil uses the node's own store.
         package var storePeerAddress: String?
-        /// Whether published messages are looked up in the store, and published again if they are missing.
+        /// Whether published messages are looked up in another node's store or the peer's, and published once more if they are missing.
+        /// Has no effect with a single node and without ``storePeerAddress``.
         package var confirmsPublishing: Bool
         /// Whether the node's own store is listed, which shows what it lacks.
         var watchesStore: Bool { usesHistory && storePeerAddress == nil }
@@ -45,8 +46,6 @@ package final class WakuTransport: MessageTransport {
     let base: WakuSharedState
     let links: [WakuNodeLink]
 
-    // Publishing
-    let selector: Monitor<PublishNodeSelector>
     let waitingCount = Atomic<Int>(0)
     let confirmations = Mutex(Confirmations())
 
@@ -61,15 +60,17 @@ package final class WakuTransport: MessageTransport {
             nodes: nodes.map(\.name), configuration: configuration, checkpoints: checkpoints, clock: clock, wallClock: wallClock,
             jitter: jitter, logger: logger)
         self.base = base
-        links = nodes.map { WakuNodeLink(node: $0, isOnly: nodes.count == 1, base: base) }
-        selector = Monitor(PublishNodeSelector(count: nodes.count, limit: configuration.maximumPostsInFlight))
+        links = nodes.enumerated().map { WakuNodeLink(node: $1, index: $0, isOnly: nodes.count == 1, base: base) }
     }
 
     package func run(receiver: any EnvelopeReceiver) async throws {
+        if base.configuration.confirmsPublishing, !confirmsPublishing {
+            base.logger.warning("\(Self.confirmationIgnored)")
+        }
         if !base.configuration.usesHistory { base.logger.notice("node's store is disabled; messages missed in a gap are lost") }
         await withDiscardingTaskGroup { group in
             for link in links { group.addTask { await link.run(receiver: receiver) } }
-            if base.configuration.confirmsPublishing { group.addTask { await self.confirmPublished() } }
+            if confirmsPublishing { group.addTask { await self.confirmPublished() } }
         }
     }
 
@@ -79,7 +80,13 @@ package final class WakuTransport: MessageTransport {
     package var warnings: [String] {
         let now = base.wallClock.now()
         return (isUsable ? nodeIssues : []) + perNode { $0.status.warnings(at: now) } + quotaWarnings
+            + (base.configuration.confirmsPublishing && !confirmsPublishing ? [Self.confirmationIgnored] : [])
     }
+
+    private static let confirmationIgnored = """
+        transport.waku.confirmPublishing is ignored: a node stores its own messages even without a peer, so only another node of \
+        transport.waku.urls, or transport.waku.storePeer, can confirm them
+        """
 
     /// The nodes' states for operators, ordered as in the settings.
     package var nodeReports: [NodeReport] {
@@ -90,10 +97,10 @@ package final class WakuTransport: MessageTransport {
         }
     }
 
-    package var canEcho: Bool { selector.read(\.withoutQuota).isEmpty }
+    package var canEcho: Bool { base.selector.read(\.withoutQuota).isEmpty }
 
     private var quotaWarnings: [String] {
-        selector.read(\.withoutQuota).map { node in
+        base.selector.read(\.withoutQuota).map { node in
             "publishing: the RLN quota of node \(links[node].node.name) is exhausted; replies wait for the next epoch, without echoes"
         }
     }
@@ -125,6 +132,6 @@ package final class WakuTransport: MessageTransport {
 
 extension Timestamp {
     fileprivate func seconds(since earlier: Timestamp) -> Double {
-        Double(nanoseconds - earlier.nanoseconds) / 1e9
+        earlier.duration(to: self) / .seconds(1)
     }
 }

@@ -65,6 +65,11 @@ struct CanaryTransport: MessageTransport {
         canary.receive(envelope)
     }
 
+    func publish(_ envelope: WakuEnvelope, reportLoss: @escaping @Sendable () -> Void) async throws {
+        try await transport.publish(envelope, reportLoss: reportLoss)
+        canary.receive(envelope)
+    }
+
     func publishToSelf(_ envelope: WakuEnvelope) async throws { try await transport.publishToSelf(envelope) }
 
     var canEcho: Bool { transport.canEcho }
@@ -84,6 +89,8 @@ private struct CanaryReceiver: EnvelopeReceiver {
     func discover(_ contentTopics: () -> Set<String>) async -> Bool { await receiver.discover(contentTopics) }
 
     func countUnreadable(_ envelopes: [WakuEnvelope]) { receiver.countUnreadable(envelopes) }
+
+    func networkReturned() { receiver.networkReturned() }
 
     func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
         for envelope in envelopes { canary.receive(envelope) }

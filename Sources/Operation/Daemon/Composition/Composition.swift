@@ -29,7 +29,8 @@ struct Composition {
             directory, canary == nil ? transport : CanaryTransport(transport: transport, canary: canaryNode), delivery)
         let statementLog = base.store.cluster.map { StatementLogWatch(cluster: $0, clock: base.clock, logger: base.logger) }
         let conditions = ServerConditions(
-            time: base.time, transport: transport, engine: engine, delivery: delivery, proxyDelivery: proxyDelivery,
+            store: base.store, time: base.time, keyFiles: KeyFileWatch(base.settings.files), transport: transport, engine: engine,
+            delivery: delivery, proxyDelivery: proxyDelivery,
             damagedRows: DamagedRowConditions(store: base.store, time: base.sinceStart),
             wal: WALConditions(storage: base.settings.storage, time: base.sinceStart), cluster: base.store.cluster,
             statementLog: statementLog, canary: canary, backup: backup)
@@ -40,6 +41,7 @@ struct Composition {
         let parts: [(name: String, service: (any Service)?)] =
             [
                 ("writer watch", WriterWatch(serviceManager: base.serviceManager, clock: base.clock, write: engine.probeStore)),
+                ("clock", base.time),
                 ("cluster membership", base.membership(transport, engine, proxyDelivery)),
                 ("status", status),
                 ("admin", base.admin(directory, conditions, readiness, status, runbook, metrics)),

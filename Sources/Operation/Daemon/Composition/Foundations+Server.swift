@@ -19,6 +19,7 @@ extension Foundations {
         return DeliveryLoop(
             store: store, configuration: configuration, clock: clock, wallClock: wallClock, logger: logger,
             memberNumber: { [store] in store.cluster?.number ?? 0 },
+            memberCount: { [store] in store.cluster?.memberCount ?? 1 },
             mayPost: { [store] in store.cluster?.holdsLease(as: $0, for: ClusterLimits.postingTime) ?? true },
             onUnregistered: { [store] in await directory.remove($0, unlessLiveIn: store) })
     }

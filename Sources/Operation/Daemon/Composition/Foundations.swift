@@ -17,13 +17,13 @@ struct Foundations: Sendable {
     let process: ProcessMetrics
     let readyFile: ReadyFile?
     let serviceManager: ServiceManager?
-    let time: GuardedWallClock
+    let time: ClockKeeper
     /// The time that starts with the server.
     let sinceStart: SteadyTime
     let logger: Logger
 
     var clock: ContinuousClock { ContinuousClock() }
-    var wallClock: WallClock { time.clock }
+    var wallClock: WallClock { time.wallClock }
     var workerCount: Int { ProcessInfo.processInfo.activeProcessorCount }
     var limits: ShutdownLimits { ShutdownLimits(gracePeriod: settings.shutdownGracePeriod) }
     var connections: ConnectionBudget { settings.connectionBudget(openFileLimit: openFileLimit) }

@@ -7,7 +7,9 @@ import Transport
 
 /// The conditions that a running server's parts report.
 struct ServerConditions: Sendable {
-    let time: GuardedWallClock
+    let store: any PushStore
+    let time: ClockKeeper
+    let keyFiles: KeyFileWatch
     let transport: any MessageTransport
     let engine: Engine
     let delivery: DeliveryLoop?
@@ -25,11 +27,22 @@ struct ServerConditions: Sendable {
         Condition.issues(
             node: transport.healthIssues, store: engine.healthIssues, cluster: cluster,
             routes: Condition.issues(of: delivery?.reports ?? []))
-            + damagedRows.issues
+            + damagedRows.issues + fileIssues + time.issues(against: cluster?.databaseTime).map(Condition.clock)
+    }
+
+    /// The reason why the server is not ready if its database's file was moved or replaced.
+    private var fileIssues: [Condition] {
+        do throws(StoreError) {
+            try store.checkFile()
+            return []
+        } catch {
+            return [.store("\(error)")]
+        }
     }
 
     var warnings: [Condition] {
-        time.warnings.map(Condition.clock) + transport.warnings.map(Condition.network) + engine.warnings.map(Condition.overload)
+        time.warnings.map(Condition.clock) + keyFiles.warnings + transport.warnings.map(Condition.network)
+            + engine.warnings.map(Condition.overload)
             + (engine.lockWarning.map { [Condition.store($0)] } ?? []) + wal.warnings + (statementLog?.warnings ?? [])
             + (engine.versionWarning.map { [Condition.clients($0)] } ?? [])
             + (delivery?.warnings.map(Condition.route) ?? [.dryRun]) + (proxyDelivery?.warnings ?? []).map(Condition.pushProxy)

@@ -1,3 +1,5 @@
+import Store
+
 /// A snapshot in the status page's words.
 ///
 /// A class of the style sheet repeats each word: `good`, `warn`, `bad` or none.
@@ -251,24 +253,27 @@ extension StatusPageContent.Chart {
         self.name = name
         self.start = start
         // A figure that hardly changes, such as the registrations, would be a flat line above 0.
-        let bottom = least > most / 2 ? least : 0
-        top = StatusText.count(max(most, bottom + 1))
+        let bottom = least > most / 2 ? least : min(0, least)
+        let top = max(most, bottom.clampedSum(1))
+        self.top = StatusText.count(top)
         self.bottom = StatusText.count(bottom)
         self.newest = StatusText.count(newest)
         label = "newest \(StatusText.count(newest)), lowest \(StatusText.count(least)), highest \(StatusText.count(most))"
-        lines = Self.lines(values, slots: slots, from: bottom, to: max(most, bottom + 1))
+        lines = Self.lines(values, slots: slots, from: bottom, to: top)
     }
 
     /// Returns a polyline's points for each run of known values, in a box of 240 by 40.
     private static func lines(_ values: [Int?], slots: Int, from bottom: Int, to top: Int) -> [String] {
         var lines: [[String]] = [[]]
+        // A figure of the database can be any number, whose difference to another has no place in an Int.
+        let height = max(1, Double(top) - Double(bottom))
         for (index, value) in values.enumerated() {
             guard let value else {
                 lines.append([])
                 continue
             }
             let column = slots - values.count + index
-            lines[lines.count - 1].append("\(2 + column * 236 / (slots - 1)),\(38 - (value - bottom) * 36 / (top - bottom))")
+            lines[lines.count - 1].append("\(2 + column * 236 / (slots - 1)),\(38 - Int((Double(value) - Double(bottom)) / height * 36))")
         }
         // A browser draws a line with two equal ends as a dot, but doesn't draw a line with a single end.
         return lines.filter { !$0.isEmpty }.map { ($0.count == 1 ? $0 + $0 : $0).joined(separator: " ") }

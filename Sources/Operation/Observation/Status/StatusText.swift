@@ -1,3 +1,5 @@
+import Store
+
 /// A snapshot's figures as text, for the page and the terminal.
 package enum StatusText {
     /// Returns a number with a space between groups of three digits. `unknown` for nil.
@@ -67,7 +69,8 @@ extension StatusSnapshot.Ledger {
     /// - Parameter openPushes: The number of open pushes at the same moment.
     package func line(openPushes: Int) -> String {
         let named = others.filter { $0.value != 0 }.sorted { $0.key < $1.key }.map { ($0.value, $0.key) }
-        let rest = other - named.reduce(0) { $0 &+ $1.0 }  // another server's numbers may be any
+        // Another server's numbers may be any.
+        let rest = other.clampedDifference(named.reduce(0) { $0.clampedSum($1.0) })
         let terms =
             [(sent, "sent"), (deadToken, "dead"), (expired, "expired")] + named + (rest == 0 ? [] : [(rest, "other")])
             + [(openPushes, "waiting")]

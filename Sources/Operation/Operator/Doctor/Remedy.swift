@@ -78,8 +78,12 @@ enum Remedy {
             "gorush does not reach Apple or Google: look at its network, its proxy and its firewall. The server retries."
         ),
         (
+            ["age in doubt"],
+            "The clock of the server has made a step. The server waits until it has run for ten minutes, or until the clock is right again."
+        ),
+        (
             ["suspected token"],
-            "Apple or Google rejected the device less than 10 minutes ago. The server retries every 10 minutes: try again later."
+            "Apple or Google rejected the device less than 10 minutes ago. The server retries, at least every 10 minutes: try again later."
         ),
         (
             ["a proxy answers", "status 413"],

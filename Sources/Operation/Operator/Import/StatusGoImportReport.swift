@@ -50,15 +50,16 @@ package struct StatusGoImportReport: Report {
         // The rest runs as the user who owns the database's folder.
         try FolderOwner.become(for: paths.database)
         if configured == nil { try Self.checkThatKeyCanBeInstalled(at: paths.keyFile) }
-        let new = PreparedFile(beside: paths.database, suffix: ".imported")
-        let copy = PreparedFile(beside: paths.database, suffix: ".import-source")
-        try new.checkThatPlaceIsFree()
+        try PreparedFile.checkThatPlaceIsFree(paths.database)
         do {
             // The lock prevents a server from starting on the database meanwhile.
-            let lock = try InstanceLock(database: paths.database)
+            let lock = try InstanceLock(database: paths.database, replaces: true)
             defer { lock.removeEmptyFile() }
-            for file in [new, copy] { file.remove() }
-            defer { for file in [new, copy] { file.remove() } }
+            PlainCopyFolder.removeLeftovers(besideDatabase: paths.database)
+            let folder = try PlainCopyFolder(besideDatabase: paths.database)
+            defer { folder.remove() }
+            let new = PreparedFile("imported.sqlite", in: folder, for: paths.database)
+            let copy = PreparedFile("source.sqlite", in: folder, for: paths.database)
             try files.copy(to: copy, report: report)
             counts = try await Self.fill(new, sealedWith: paths.sealingKeyFile, from: copy, of: source, key, givenKeyFile, report)
             try FolderOwner.give(new.path)

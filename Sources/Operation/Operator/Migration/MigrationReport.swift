@@ -70,13 +70,14 @@ package struct MigrationReport: Report {
     ) async throws -> [String: Int] {
         let identity = try await source.copiedDatabase().identity
         try FolderOwner.become(for: path)
-        let file = PreparedFile(beside: path, suffix: ".migrating")
-        try file.checkThatPlaceIsFree()
+        try PreparedFile.checkThatPlaceIsFree(path)
         // The lock prevents a server from starting on the database meanwhile.
-        let lock = try InstanceLock(database: path)
+        let lock = try InstanceLock(database: path, replaces: true)
         defer { withExtendedLifetime(lock) {} }
-        file.remove()
-        defer { file.remove() }
+        PlainCopyFolder.removeLeftovers(besideDatabase: path)
+        let folder = try PlainCopyFolder(besideDatabase: path)
+        defer { folder.remove() }
+        let file = PreparedFile("migrated.sqlite", in: folder, for: path)
         let destination = try SQLiteStore(
             path: file.path, identity: identity, sealingKeys: nil, isCopy: true, logger: ServerDatabase.silentLogger)
         let rows = try await copy(source, to: destination, report)

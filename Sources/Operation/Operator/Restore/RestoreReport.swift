@@ -47,14 +47,15 @@ package struct RestoreReport: Report {
         let ageIdentities = try Self.ageIdentities(for: backup, of: file, identityFile)
         // The rest runs as the user who owns the database's folder.
         try FolderOwner.become(for: paths.database)
-        let copy = PreparedFile(beside: paths.database, suffix: ".restored")
-        try copy.checkThatPlaceIsFree()
+        try PreparedFile.checkThatPlaceIsFree(paths.database)
         do {
             // The lock prevents a server from starting on the database meanwhile.
-            let lock = try InstanceLock(database: paths.database)
+            let lock = try InstanceLock(database: paths.database, replaces: true)
             defer { lock.removeEmptyFile() }
-            copy.remove()
-            defer { copy.remove() }
+            PlainCopyFolder.removeLeftovers(besideDatabase: paths.database)
+            let folder = try PlainCopyFolder(besideDatabase: paths.database)
+            defer { folder.remove() }
+            let copy = PreparedFile("restored.sqlite", in: folder, for: paths.database)
             try copy.copy(from: backup, identities: ageIdentities, byteCount: FileGrowth.size(of: file) ?? 0, report: report)
             try UntrustedDatabase.checkThatItHasTablesOnly(copy.path, of: file)
             self = try await Self.settle(copy.path, of: file, identity, sealingKeys, paths)

@@ -18,15 +18,9 @@ package struct DatabaseBackup: Sendable {
 
     package var isEncrypted: Bool { !recipients.isEmpty }
 
-    /// Removes the plain copies that killed processes left next to a database. A backup that runs meanwhile fails.
-    package static func removeLeftovers(besideDatabase path: String) {
-        TemporaryName.removeLeftovers(beside: plainPath(path))
-    }
-
     /// Writes a backup. A file appears at the path only when it is complete and durable. Cancelling the task interrupts the work.
     ///
-    /// An encrypted backup needs a plain copy first. The copy is next to the database, where its content is plain anyway, and is already
-    /// unlinked while it is encrypted.
+    /// An encrypted backup needs a plain copy first (``PlainCopyFolder``), which is already unlinked while it is encrypted.
     ///
     /// - Parameters:
     ///   - place: The backup's path, in an existing folder.
@@ -49,8 +43,9 @@ package struct DatabaseBackup: Sendable {
                 byteCount: byteCount, place: Self.folder(of: place), plainCopy: isEncrypted ? Self.folder(of: database) : nil)
             if isEncrypted {
                 let plain = try await actingAsOwner {
-                    let plain = try NewFile(for: Self.plainPath(database))
-                    defer { plain.remove() }
+                    let folder = try PlainCopyFolder(besideDatabase: database)
+                    defer { folder.remove() }
+                    let plain = try NewFile(for: folder.path + "/copy")
                     try await copying(plain.path, byteCount) { try await copier.copy(to: plain.path) }
                     return try plain.open(O_RDONLY)
                 }
@@ -84,8 +79,6 @@ package struct DatabaseBackup: Sendable {
             }
         }
     }
-
-    private static func plainPath(_ database: String) -> String { database + ".copy" }
 
     private static func folder(of path: String) -> String {
         URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)

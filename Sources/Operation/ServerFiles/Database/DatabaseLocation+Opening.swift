@@ -8,7 +8,7 @@ import StoreSQL
 package import Transport
 
 /// The database as a server's parts use it.
-package typealias ServerStore = PushStore & CheckpointKeeper & ProxyStore & OriginStore
+package typealias ServerStore = PushStore & CheckpointKeeper & ClockStore & ProxyStore & OriginStore
 /// The database as an operator's commands use it.
 package typealias OperatorStore = PushStore & CopyableStore
 

@@ -15,6 +15,7 @@ extension Settings {
         reader.update(&delivery.batchMode, "gorush.batchMode", .choice)
         // Beyond three quarters of Apple's and Google's limit, longer messages would stand out again.
         reader.update(&delivery.padPayload, "gorush.padPayload", .integer(0...3_072))
+        reader.update(&delivery.trustsSyncMode, "gorush.trustSyncMode", .bool)
         reader.update(&delivery.timeout, "gorush.timeout", .duration(from: .seconds(1), to: .seconds(600)))
         reader.update(&delivery.lifetime, "gorush.pushLifetime", .duration(from: .seconds(60), to: ProtocolLimits.pushLifetime))
         reader.update(&delivery.maximumNotificationsPerRequest, "gorush.maximumNotifications", .integer(1...10_000))

@@ -25,5 +25,14 @@ final class GorushLanes: Sendable {
         }
     }
 
+    /// Takes a new lane, whose connection may lead to another gorush behind the same address.
+    func takeNew() -> Lane {
+        state.withLock { state in
+            state.count += 1
+            return Lane(number: state.count)
+        }
+    }
+
+    /// Makes a lane idle. The connection of a lane that isn't given back is not used again.
     func giveBack(_ lane: Lane) { state.withLock { $0.idle.append(lane) } }
 }

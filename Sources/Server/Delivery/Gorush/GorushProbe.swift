@@ -23,19 +23,24 @@ extension DeliveryConfiguration {
             defer { http.shutdown() }
             let uses = allRoutes.filter { self.endpoint(of: $0).isSameGorush(as: endpoint) }
             let name = endpoint.publicURL
-            switch await GorushClient(http: http, endpoint: endpoint, probeTimeout: probeTimeout).probe() {
+            let client = GorushClient(http: http, endpoint: endpoint, probeTimeout: probeTimeout, trustsSyncMode: trustsSyncMode)
+            var probe = GorushProbe(name: name, issue: nil, warnings: [])
+            switch await client.probe() {
             case .instance(let instance):
-                let workerCount = GorushProfile.wantedWorkerCount(
-                    routes: uses.count, maximumRequestsInFlight: maximumRequestsInFlight)
+                let workerCount = GorushProfile.wantedWorkerCount(routes: uses.count)
                 let warnings = uses.flatMap {
                     instance.warnings(for: .init(platform: $0.platform, environment: endpoint.environment, workerCount: workerCount))
                 }
-                probes.append(.init(name: name, issue: instance.configurationFault, warnings: Set(warnings).sorted()))
-            case .silent: probes.append(.init(name: name, issue: nil, warnings: []))
-            case .unusable(let issue): probes.append(.init(name: name, issue: issue, warnings: []))
-            case .unreachable(let reason):
-                probes.append(.init(name: name, issue: reason.proxyStatus == nil ? "no response" : reason.issue, warnings: []))
+                probe.warnings = Set(warnings).sorted()
+                probe.issue = instance.configurationFault
+            case .silent:
+                if trustsSyncMode { probe.warnings = [GorushProfile.trustWarning] } else { probe.issue = GorushProfile.hiddenIssue }
+            case .unusable(let issue): probe.issue = issue
+            case .unreachable(let reason): probe.issue = reason.proxyStatus == nil ? "no response" : reason.issue
             }
+            // A push needs a connection that stays open.
+            if probe.issue == nil { probe.issue = await client.checkConnection() }
+            probes.append(probe)
         }
         return probes
     }

@@ -26,15 +26,21 @@ enum GorushResponse: Sendable, Equatable {
     ///
     /// - `issue`: The reason in words for an operator.
     case unfit(issue: String)
-    /// gorush is away or too busy.
+    /// gorush sent nothing: it is away.
     case unavailable(Unavailability)
-    /// The response did not come in time. gorush may still work on the batch.
-    case timedOut
+    /// gorush sent nothing: a proxy in front of it did not pass the request on, although gorush is there.
+    case busy(Unavailability)
+    /// The response did not come in time, or a proxy did not wait for it. gorush may still work on the batch. The value tells that gorush
+    /// cannot be reached now.
+    case timedOut(Unavailability?)
     /// gorush may have sent the whole batch, a part or nothing.
     case unknown
 
     /// A proxy that asks for more repeats it at the next attempt, and a push lives for a few hours only.
-    static let maximumRetryAfter = Duration.seconds(3600)
+    static let maximumRetryAfter = Duration.seconds(600)
+
+    /// Statuses by which a proxy says that it did not get through, or won't (GORUSH.md §2.2). gorush never uses them.
+    static let proxyStatuses: Set<Int> = [408, 429, 502, 503, 504]
 
     /// gorush's messages with status 400, except for the message about the limit (GORUSH.md §2.2).
     private static let gorushRefusals: Set = ["Missing notifications field.", "Notifications field is empty."]
@@ -45,7 +51,8 @@ enum GorushResponse: Sendable, Equatable {
             switch response.status {
             case 200: Self.taken(response.body, expectedCount: expectedCount)
             case 300..<400, 401, 403, 404, 405, 407: .misconfigured(status: response.status)
-            case 408, 429, 502, 503, 504:
+            case 408, 504: .timedOut(.init(proxyStatus: response.status))
+            case 429, 502, 503:
                 .unavailable(.init(proxyStatus: response.status, retryAfter: Self.retryAfter(response.headers["Retry-After"])))
             case 413: .tooLarge
             case 400..<500: Self.refused(response)
@@ -57,7 +64,7 @@ enum GorushResponse: Sendable, Equatable {
     init(_ error: HTTPError) {
         self =
             switch error.kind {
-            case .timedOut where error.requestMayHaveArrived: .timedOut
+            case .timedOut where error.requestMayHaveArrived: .timedOut(nil)
             case _ where error.requestMayHaveArrived: .unknown
             case .invalidURL, .invalidHeader, .tls: .misconfigured(status: nil)
             default: .unavailable(.init())
@@ -109,6 +116,12 @@ enum GorushResponse: Sendable, Equatable {
 }
 
 extension GorushResponse {
+    /// Whether Apple or Google rejected gorush itself, so that another gorush behind the same address may do better.
+    var refusesCredentials: Bool {
+        guard case .accepted(let failures) = self else { return false }
+        return failures.contains { FailureTaxonomy.classify($0.error).kind == .credentials }
+    }
+
     static let wantsTLSIssue = "gorush cannot be used: it speaks TLS, so its URL must begin with https"
 
     static func misconfigurationIssue(status: Int?) -> String {

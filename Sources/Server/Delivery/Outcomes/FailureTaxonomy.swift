@@ -24,6 +24,8 @@ enum FailureKind: Sendable, CaseIterable {
     case tooLong
     /// Words about the push: it is invalid, or a setting makes every push invalid.
     case refusedPush
+    /// Words that the table lacks. They must cost neither device nor push.
+    case unknown
 }
 
 /// A failure with the reason for metrics and the database.
@@ -39,8 +41,7 @@ struct Failure: Sendable, Equatable {
         self.words = words ?? reason.rawValue
     }
 
-    /// The failure for a text that the table lacks. It must cost neither device nor push, so the push is retried until it expires.
-    static let unknownText = Failure(kind: .transient, reason: .unknownText)
+    static let unknownText = Failure(kind: .unknown, reason: .unknownText)
 }
 
 /// The texts of Apple, Google and gorush's own network stack, by what to do: GORUSH.md §6 as one table.
@@ -66,14 +67,12 @@ enum FailureTaxonomy {
         }
     }
 
-    static func reasons(of kinds: FailureKind...) -> [PushReason] { rows.filter { kinds.contains($0.kind) }.map(\.reason) }
-
     /// Returns the meaning of an error in `logs`. The first row that applies decides.
     ///
     /// - Parameter token: The device token, which never gets into the words.
     static func classify(_ error: String, token: DeviceToken = "") -> Failure {
         guard let row = rows.first(where: { $0.applies(to: error) }) else {
-            return Failure(kind: .transient, reason: .unknownText, words: words(of: error, without: token))
+            return Failure(kind: .unknown, reason: .unknownText, words: words(of: error, without: token))
         }
         if row.match == .whole { return Failure(kind: row.kind, reason: row.reason) }
         return Failure(kind: row.kind, reason: row.reason, words: words(of: error, without: token))

@@ -4,19 +4,40 @@ import PushProtocol
 import Store
 import Wire
 
+/// An attempt that a route has chosen to make.
+struct AttemptChoice: Sendable, Equatable {
+    enum Kind: Sendable, Equatable {
+        /// A first attempt, which a batch may hold.
+        case first
+        case retry
+        /// A call, which passes everything but the circuit breaker.
+        case call
+    }
+
+    /// Attempts are numbered in the order in which they were chosen.
+    var number: Int
+    var device: DeviceCode
+    var push: PushChoice
+    var kind: Kind
+    var attemptClass: AttemptClass
+}
+
 /// An attempt to deliver a push, with its outcome.
 struct PushAttempt: Sendable, Equatable {
+    var choice: AttemptChoice
     var push: QueuedPush
     var outcome: AttemptOutcome
+    /// Whether the request had other devices, too.
+    var isShared = false
     /// The time of the attempt by the wall clock.
     var at: Timestamp
     /// The times of the request and of its end by ``SteadyTime``.
     var postedAt: Timestamp
     var answeredAt: Timestamp
-    /// Whether a push was delivered to the device since the request was posted, so that a refusal says nothing about it.
-    var isVoid = false
-    /// Whether the device may have come under suspicion since the push was read.
-    var maySuspect = false
+    /// How long the push itself waits before its next attempt, whatever its device does.
+    var ownDelay = Duration.zero
+
+    var duration: Duration { postedAt.duration(to: answeredAt) }
 }
 
 extension PushAttempt {
@@ -26,10 +47,15 @@ extension PushAttempt {
     /// The bundle id, or "" for Android.
     var topic: String { push.push.tokenType == .apn ? push.push.apnTopic : "" }
 
+    /// Whether the device got a push in the last two days. The stored time may be a day older than the newest delivery.
+    var isOfRecentDevice: Bool {
+        push.deliveredAt.map { at < $0.advanced(by: RecentDevices.interval + Self.deliveryInterval) } ?? false
+    }
+
     var refusal: RefusalRules.Refusal {
         RefusalRules.Refusal(
             topic: topic, target: push.targetDigest, isProven: push.provenAt != nil, postedAt: postedAt, answeredAt: answeredAt,
-            isCall: push.notification?.isTriedOnce ?? false)
+            isCall: choice.kind == .call)
     }
 
     /// Returns what is written about the device token.
@@ -39,10 +65,7 @@ extension PushAttempt {
         case .suspect(let suspicion): return [.suspect(push.targetDigest, suspicion, route: context.route)]
         case .works:
             var changes: [OutboxUpdate.TokenChange] = []
-            if maySuspect || push.suspicion != nil {
-                let release = OutboxUpdate.Release(target: push.push.target, route: context.route, at: context.steadyNow)
-                changes.append(.clearSuspicion(push.targetDigest, release: release))
-            }
+            if push.suspicion != nil || choice.kind != .first { changes.append(.clearSuspicion(push.targetDigest)) }
             if push.deliveredAt.map({ $0.advanced(by: Self.deliveryInterval) <= context.now }) ?? true {
                 changes.append(push.registration.map { .delivered($0) } ?? .deliveredToken(push.targetDigest))
             }
@@ -51,7 +74,12 @@ extension PushAttempt {
             let dead = DeadToken(
                 token: push.push.deviceToken, type: push.push.tokenType, apnTopic: topic, tried: push.registration, attemptedAt: at,
                 reason: decision.reason ?? .unregistered, route: context.route)
-            return [.clearSuspicion(push.targetDigest, release: nil), .unregister(dead)]
+            return [.clearSuspicion(push.targetDigest), .unregister(dead)]
+        case .giveUp(let suspicion):
+            return [
+                .suspect(push.targetDigest, suspicion, route: context.route),
+                .expirePushes(to: choice.device, route: context.route, reason: decision.reason ?? .unregistered),
+            ]
         }
     }
 }

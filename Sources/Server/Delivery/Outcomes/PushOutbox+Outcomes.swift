@@ -2,7 +2,6 @@ import Bytes
 import Envelope
 import PushProtocol
 import Store
-import Tasks
 import Wire
 
 /// The values that attempts of one transaction share.
@@ -11,6 +10,8 @@ struct OutcomeContext: Sendable {
     var rules: OutcomeRules
     /// The time of the wall clock.
     var now: Timestamp
+    /// Whether no device may be given up, because the clock is in doubt.
+    var isHeld = false
     /// The bundle ids that are known to be stored.
     var savedTopics: Set<String>
     /// The monotonic time, by which delays are kept.
@@ -31,7 +32,7 @@ struct RecordedOutcomes: Sendable {
 
 extension PushOutbox {
     /// Decides the outcome of each attempt, and records it in one transaction with the next plan. The plan's expired, withdrawn and
-    /// unsendable pushes finish, its deferred and suspended ones are postponed, and those in its batches are leased.
+    /// unsendable pushes finish, its deferred ones are postponed, and those in its batches are leased.
     ///
     /// - Parameter jitter: Returns a new number from 0 to 1 for each push.
     func recordOutcomes(
@@ -49,9 +50,9 @@ extension PushOutbox {
         var update = OutboxUpdate()
         for attempt in attempts {
             let earlier = attempt.outcome.isDeviceRefusal ? suspicions[attempt.push.targetDigest] : nil
-            let decision = context.decide(attempt, suspicion: earlier, jitter: jitter)
+            let decision = context.decide(attempt, suspicion: earlier)
             switch decision.token {
-            case .suspect(let suspicion): suspicions[attempt.push.targetDigest] = suspicion
+            case .suspect(let suspicion), .giveUp(let suspicion): suspicions[attempt.push.targetDigest] = suspicion
             case .works, .unregister: if !suspicions.isEmpty { suspicions[attempt.push.targetDigest] = nil }
             case .none: break
             }
@@ -97,8 +98,11 @@ extension PushOutbox {
 }
 
 extension OutcomeContext {
-    fileprivate func decide(_ attempt: PushAttempt, suspicion: Suspicion?, jitter: () -> Double) -> PushDecision {
-        let decision = rules.decide(attempt, suspicion: suspicion, jitter: jitter())
+    fileprivate func decide(_ attempt: PushAttempt, suspicion: Suspicion?) -> PushDecision {
+        var decision = rules.decide(attempt, suspicion: suspicion)
+        if isHeld, decision.token.isGivingUp {
+            decision = PushDecision(disposition: .retry(after: ProportionalBackOff.longest, isUnknown: false), reason: decision.reason)
+        }
         return attempt.push.notification?.isTriedOnce ?? false ? decision.ofOnlyAttempt : decision
     }
 }
@@ -106,7 +110,7 @@ extension OutcomeContext {
 extension PushDecision {
     /// The decision for a push with a single attempt: its sender gets the result of that attempt, so the push finishes in any case.
     fileprivate var ofOnlyAttempt: PushDecision {
-        if case .finish = disposition { return self }
+        if case .finish(let outcome) = disposition, outcome != .expired { return self }
         var decision = self
         decision.disposition = .finish(.withdrawn)
         return decision

@@ -1,11 +1,16 @@
 import PushProtocol
 import Store
 
-/// The effect of a response on its route.
+/// What a response shows about gorush.
 enum RouteHealth: Sendable, Equatable {
-    case healthy
-    /// - `issue`: The reason in words for an operator.
-    case failing(issue: String, retryAfter: Duration?)
+    /// gorush is there.
+    case answered
+    /// The response doesn't show whether gorush is there.
+    case silent
+    /// The connection broke after the request was sent: gorush may have restarted with another configuration.
+    case broken
+    /// gorush didn't take the request, for that reason in words for an operator.
+    case away(issue: String)
 }
 
 /// The effect of a response on its batch.
@@ -20,24 +25,21 @@ enum ResponseInterpretation: Sendable, Equatable {
     /// - Parameters:
     ///   - batch: not empty.
     ///   - retriesItself: whether that gorush has `max_retry` above 0, so that a failure it reports may be followed by a success.
-    ///   - timeouts: The timeouts before this attempt.
-    ///   - routeDelivered: Whether the route delivered another push during this attempt.
-    init(_ response: GorushResponse, batch: [DeliveryItem], retriesItself: Bool, timeouts: TimeoutPolicy, routeDelivered: Bool) {
+    init(_ response: GorushResponse, batch: [DeliveryItem], retriesItself: Bool) {
         func all(_ outcome: AttemptOutcome, _ health: RouteHealth) -> ResponseInterpretation {
             .outcomes(batch.flatMap { $0.pushes.map { _ in outcome } }, health)
         }
-        func nothingSent(_ issue: String, reason: PushReason, retryAfter: Duration? = nil) -> ResponseInterpretation {
-            all(.notSent(reason: reason), .failing(issue: issue, retryAfter: retryAfter))
+        func nothingSent(_ issue: String, reason: PushReason) -> ResponseInterpretation {
+            all(.notSent(reason: reason), .away(issue: issue))
         }
         let pushCount = batch.reduce(0) { $0 + $1.pushes.count }
         switch response {
         case .accepted(let failures):
-            self = .outcomes(Self.outcomes(failures, batch: batch, retriesItself: retriesItself), .healthy)
+            self = .outcomes(Self.outcomes(failures, batch: batch, retriesItself: retriesItself), .answered)
         case .short(let expected, 0):
             self = nothingSent("gorush accepted 0 of \(expected) pushes: the platform is disabled there", reason: .platformDisabled)
-        case .short(let expected, let counted):
-            let issue = "gorush accepted \(counted) of \(expected) pushes and does not say which"
-            self = all(.unknown(reason: .wrongCount), .failing(issue: issue, retryAfter: nil))
+        case .short:
+            self = all(.unknown(reason: .wrongCount), .answered)
         case .overLimit(let limit) where batch.count > 1:
             self = .limit(min(limit, batch.count - 1))
         case .overLimit:
@@ -45,9 +47,9 @@ enum ResponseInterpretation: Sendable, Equatable {
         case .refused where pushCount > 1, .tooLarge where pushCount > 1:
             self = .divide
         case .refused(let message):
-            self = all(.failed(Failure(kind: .refusedPush, reason: .rejectedByGorush, words: message)), .healthy)
+            self = all(.failed(Failure(kind: .refusedPush, reason: .rejectedByGorush, words: message)), .answered)
         case .tooLarge:
-            self = nothingSent("a body of one push is too large for what is in front of gorush", reason: .bodyTooLarge)
+            self = all(.passing(reason: .bodyTooLarge, retryAfter: nil), .silent)
         case .misconfigured(let status):
             self = nothingSent(GorushResponse.misconfigurationIssue(status: status), reason: .configuration)
         case .wantsTLS:
@@ -55,14 +57,15 @@ enum ResponseInterpretation: Sendable, Equatable {
         case .unfit(let issue):
             self = nothingSent(issue, reason: .configuration)
         case .unavailable(let reason):
-            self = nothingSent(reason.issue, reason: .unavailable, retryAfter: reason.retryAfter)
-        case .timedOut:
-            self = .outcomes(
-                batch.flatMap { $0.pushes.map { .timedOut(count: timeouts[$0] + (routeDelivered ? 1 : 0)) } },
-                .failing(issue: "gorush sent no response in time", retryAfter: nil))
+            self = nothingSent(reason.issue, reason: .unavailable)
+        case .busy(let reason):
+            self = all(.passing(reason: .unavailable, retryAfter: reason.retryAfter), .answered)
+        case .timedOut(let reason?):
+            self = all(.unknown(reason: .noResponseInTime), .away(issue: reason.issue))
+        case .timedOut(nil):
+            self = all(.unknown(reason: .noResponseInTime), .silent)
         case .unknown:
-            self = all(
-                .unknown(reason: .noResponse), .failing(issue: "gorush sent no reliable response", retryAfter: nil))
+            self = all(.unknown(reason: .noResponse), .broken)
         }
     }
 
@@ -75,7 +78,7 @@ enum ResponseInterpretation: Sendable, Equatable {
             return item.pushes.map { push -> AttemptOutcome in
                 guard let failure = byDevice.failure(of: push.push.deviceToken) else { return .sent }
                 let classified = FailureTaxonomy.classify(failure.error, token: push.push.deviceToken)
-                    .ofPayload(byteCount: GorushPayload.byteCount(of: item.notification))
+                    .ofPayload(byteCount: GorushPayload.byteCount(of: item.notification)).about(push)
                 if retriesItself, classified.kind == .transient { return .unknown(reason: classified.reason) }
                 return .failed(classified)
             }
@@ -91,5 +94,11 @@ extension Failure {
     fileprivate func ofPayload(byteCount: @autoclosure () -> Int) -> Failure {
         guard reason == .invalidArgument, byteCount() > Self.shortestInvalidByteCount else { return self }
         return Failure(kind: .tooLong, reason: reason, words: words)
+    }
+
+    /// The failure of a push to a device. A device that never worked may have a token of another kind, which Google doesn't call wrong.
+    fileprivate func about(_ push: QueuedPush) -> Failure {
+        guard reason == .apnsAuthorization, push.provenAt == nil else { return self }
+        return Failure(kind: .refusedDevice, reason: reason, words: words)
     }
 }

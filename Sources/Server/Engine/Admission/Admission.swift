@@ -82,8 +82,13 @@ final class Admission: Sendable {
     /// - Returns: How many messages were displaced from the topic queue. This message may be among them.
     func wait(_ row: Int64, for topic: TopicKeyQueue.Topic) -> Int { table.update { $0.wait(row, for: topic) } }
 
-    /// Waits for a topic whose key is to be derived, or nil when the task is cancelled.
-    func nextTopic() async -> TopicKeyQueue.Topic? { await table.wait { $0.nextTopic() } }
+    /// Adds topics of new registrations, whose keys are derived while no message waits for another key.
+    func deriveInAdvance(_ subscribers: [TopicTable.Subscriber]) {
+        if !subscribers.isEmpty { table.update { $0.deriveInAdvance(subscribers) } }
+    }
+
+    /// Waits for a key to be derived, or nil when the task is cancelled.
+    func startDerivation() async -> TopicKeyQueue.Work? { await table.wait { $0.startDerivation() } }
 
     /// Makes the messages readable that waited for a topic's key.
     func finishTopic(_ topic: TopicKeyQueue.Topic) { table.update { $0.finishTopic(topic) } }

@@ -1,5 +1,6 @@
 import Envelope
 import Foundation
+import Store
 import Transport
 import Wire
 
@@ -163,7 +164,7 @@ struct AdmissionTable: Sendable {
 
     /// Adds rows that wait to be read.
     mutating func wait(_ new: [Int64], _ reason: Reason) {
-        for row in new { rows[reason, default: []].insert(Int(row)) }
+        for row in new where row.isRowNumber { rows[reason, default: []].insert(Int(row)) }
     }
 
     /// Returns the rows to read next: the oldest if they are undecided, the newest if they are unanswered. ``enter(_:of:_:)`` removes them.
@@ -186,8 +187,16 @@ struct AdmissionTable: Sendable {
     /// - Returns: How many messages were displaced from the topic queue. This message may be among them.
     mutating func wait(_ row: Int64, for topic: TopicKeyQueue.Topic) -> Int { topicKeys.add(row, waitingFor: topic) }
 
-    /// The topic whose key is derived next.
-    func nextTopic() -> TopicKeyQueue.Topic? { topicKeys.next }
+    /// Adds topics whose keys are derived in advance, unless there is more urgent work.
+    mutating func deriveInAdvance(_ subscribers: [TopicTable.Subscriber]) {
+        if !isCongested { topicKeys.add(inAdvance: subscribers) }
+    }
+
+    /// Starts the next derivation of a key.
+    mutating func startDerivation() -> TopicKeyQueue.Work? {
+        if isCongested { topicKeys.dropAdvance() }
+        return topicKeys.start()
+    }
 
     /// Makes the messages readable that waited for a topic's key.
     mutating func finishTopic(_ topic: TopicKeyQueue.Topic) { wait(topicKeys.take(topic), .undecided) }

@@ -1,7 +1,11 @@
+import Bytes
 import Envelope
 import Foundation
 import PushProtocol
+import StatusCrypto
+import Store
 import Tasks
+import Wire
 
 /// The reply queue, which decides what to publish next. It does not perform I/O: events go in, the next ``Publication`` comes out.
 ///
@@ -15,6 +19,9 @@ import Tasks
 ///
 /// A failed reply returns to the queue, so no worker waits for it. While the network rejects all replies, a single reply probes it. Echoes
 /// come after all replies. When the capacity is used up, the queue drops only echoes (``EchoQueue``).
+///
+/// While no node has peers, replies are held like after any other failure of the network, and what the last seconds published comes back
+/// (``takeBack(_:)``). ``fate(of:at:)`` decides what a reply that was held is still good for.
 struct ReplyQueue: Sendable {
     struct Limits: Sendable {
         /// The maximum number of replies in memory, including replies in flight.
@@ -32,7 +39,21 @@ struct ReplyQueue: Sendable {
         /// The sealed envelopes that an earlier attempt did not publish, or empty if none exist. A retry publishes the same bytes, so that
         /// the network deduplicates them.
         var envelopes: [WakuEnvelope] = []
+        /// Whether the reply was published before, by a node that had no peers. Its row is already marked.
+        fileprivate(set) var isTakenBack = false
         fileprivate var failureCount = 0
+        /// The monotonic time at which the reply entered the queue.
+        fileprivate var enteredAt = Duration.zero
+    }
+
+    /// What becomes of a reply that may be published.
+    enum Fate {
+        case publish
+        /// Too late: a client repeats a registration after 30 s, and gets its success as a retransmission. A late success for version n
+        /// would hide that version n + 1 never arrived (PROTOCOL.md §7).
+        case drop
+        /// The response to the query is outdated.
+        case decideAgain
     }
 
     enum Failure: Equatable {
@@ -46,6 +67,11 @@ struct ReplyQueue: Sendable {
     /// resume soon after a node returns.
     static let backOff = BackOff(first: .milliseconds(500), longest: .seconds(30), minimumShare: 1)
 
+    /// How long after its request a reply that was held is published unchanged.
+    static let maximumHoldTime = Duration.seconds(25)
+    /// How many recipients' newest replies are known: more than any node accepts in the seconds after which it may give replies back.
+    static let maximumNotedCount = 16_384
+
     private let limits: Limits
     /// Rows of replies that are not in memory.
     private(set) var stored = IndexSet()
@@ -57,8 +83,8 @@ struct ReplyQueue: Sendable {
     private var long: [Int64] = []
     /// Resting replies, by row, with the end of their back-off and the failure.
     private var resting: [Int64: (end: Duration, failure: Failure)] = [:]
-    /// Replies in flight, by row. A superseded reply is not retried.
-    private var inFlight: [Int64: (byteCount: Int, isSuperseded: Bool)] = [:]
+    /// Replies in flight, by row. A superseded reply is not retried. A reply is lost if a node without peers accepted one of its segments.
+    private var inFlight: [Int64: (byteCount: Int, isSuperseded: Bool, isLost: Bool)] = [:]
     private var echoesInFlightCount = 0
     private var waitingByteCount = 0
     private var budget: ByteBudget
@@ -68,6 +94,10 @@ struct ReplyQueue: Sendable {
     private var failureCount = 0
     /// The monotonic time at which the network is probed next, or nil while it works.
     private var probeTime: Duration?
+    /// The newest reply to a registration, by recipient, for some of the last recipients.
+    private var newestRegistrations: [FixedBytes<33>: Int64] = [:]
+    /// When replies were last held because no node had peers, by the monotonic and the wall clock, or nil if they never were.
+    private var lastHold: (time: Duration, wallTime: Timestamp)?
     private var isDraining = false
 
     init(limits: Limits, echoesReplies: Bool = true) {
@@ -109,7 +139,7 @@ struct ReplyQueue: Sendable {
 
     /// Adds rows whose replies wait to be read.
     mutating func store(_ rows: [Int64]) {
-        for row in rows { stored.insert(Int(row)) }
+        for row in rows where row.isRowNumber { stored.insert(Int(row)) }
     }
 
     /// Returns the newest stored rows, which are to be read next, or nil if none are stored or ``freeRowCapacity`` is 0.
@@ -162,7 +192,7 @@ struct ReplyQueue: Sendable {
         let candidates = [budget.suffices(for: .short) ? short.last : nil, budget.suffices(for: .long) ? long.last : nil]
         if let id = candidates.compactMap(\.self).max() {
             guard let publication = remove(id) else { return nil }
-            inFlight[id] = (publication.reply.payload.count, false)
+            inFlight[id] = (publication.reply.payload.count, false, false)
             budget.spend(publication.reply)
             return publication
         }
@@ -189,9 +219,18 @@ struct ReplyQueue: Sendable {
         if publication.isEcho {
             echoesInFlightCount -= 1
         } else {
-            inFlight[publication.reply.id] = nil
-            if !isDraining { echoes?.add(publication.reply, at: budget.time) }
+            let isLost = inFlight.removeValue(forKey: publication.reply.id)?.isLost == true
+            if isLost, !isDraining {
+                returnToQueue(Publication(reply: publication.reply))
+            } else if !isDraining {
+                echoes?.add(publication.reply, at: budget.time)
+            }
         }
+        networkReturned()
+    }
+
+    /// Ends the back-off, because the network works: the replies that rest because of it wait again.
+    mutating func networkReturned() {
         (failureCount, probeTime) = (0, nil)
         for (id, rest) in resting where rest.failure == .network {
             resting[id] = nil
@@ -199,7 +238,48 @@ struct ReplyQueue: Sendable {
         }
     }
 
-    /// Ends a publication that no node got, because another server has superseded the reply.
+    /// Takes back a reply that was published in vain, because the node that accepted it had no peers. It is published again, with the same
+    /// bytes while archives keep them, unless a newer reply to a registration may have followed it.
+    ///
+    /// - Returns: The rows to be decided again, as ``add(_:)-([PendingReply])`` does.
+    mutating func takeBack(_ publication: Publication) -> [Int64] {
+        let reply = publication.reply
+        guard !publication.isEcho, !isDraining, !reply.isToRegistration || newestRegistrations[reply.recipient.compressed] == reply.id
+        else { return [] }
+        guard inFlight[publication.reply.id] == nil else {
+            inFlight[publication.reply.id]?.isLost = true
+            return []
+        }
+        returnToQueue(publication)
+        return evict()
+    }
+
+    private mutating func returnToQueue(_ publication: Publication) {
+        var publication = publication
+        publication.isTakenBack = true
+        enter(publication)
+    }
+
+    /// Notes that replies are held because no node has peers.
+    mutating func hold(at wallTime: Timestamp) { lastHold = (budget.time, wallTime) }
+
+    /// Whether a reply was held, so that its time says nothing about this server.
+    func wasHeld(_ publication: Publication) -> Bool {
+        publication.isTakenBack || lastHold.map { publication.reply.receivedAt <= $0.wallTime } ?? false
+    }
+
+    /// Decides what a reply that was held is still good for. Responses to push requests always are.
+    func fate(of publication: Publication, at now: Timestamp) -> Fate {
+        let reply = publication.reply
+        guard wasHeld(publication), reply.receivedAt.duration(to: now) > Self.maximumHoldTime else { return .publish }
+        if reply.isToRegistration { return .drop }
+        // The network's probe is published as it is, or all queries would be decided again for each probe.
+        guard reply.completion == .decision, !publication.isTakenBack, !isBlocked, let lastHold, publication.enteredAt <= lastHold.time
+        else { return .publish }
+        return .decideAgain
+    }
+
+    /// Ends a publication that no node got, because another server has superseded the reply, or because of its ``Fate``.
     mutating func abandoned(_ publication: Publication) { inFlight[publication.reply.id] = nil }
 
     /// Ends a publication that failed. The reply rests until its back-off ends.
@@ -217,9 +297,10 @@ struct ReplyQueue: Sendable {
             echoesInFlightCount -= 1
             return []
         }
-        guard inFlight.removeValue(forKey: publication.reply.id)?.isSuperseded == false else { return [] }
-        guard !isDraining else { return release([publication.reply]) + (isBlocked ? giveUp() : []) }
+        guard let flight = inFlight.removeValue(forKey: publication.reply.id), !flight.isSuperseded else { return [] }
+        guard !isDraining else { return release([publication]) + (isBlocked ? giveUp() : []) }
         var publication = publication
+        if flight.isLost { publication.envelopes = [] }  // segments that were accepted are missing from it
         publication.failureCount += 1
         enter(publication, restingUntil: (now + Self.backOff.bound(afterFailures: publication.failureCount), failure))
         return evict()
@@ -231,11 +312,11 @@ struct ReplyQueue: Sendable {
     mutating func drain() -> [Int64] {
         isDraining = true
         echoes?.removeAll()
-        return isBlocked ? giveUp() : release(resting.keys.compactMap { remove($0)?.reply })
+        return isBlocked ? giveUp() : release(resting.keys.compactMap { remove($0) })
     }
 
     private mutating func giveUp() -> [Int64] {
-        release(waiting.keys.compactMap { remove($0)?.reply })
+        release(waiting.keys.compactMap { remove($0) })
     }
 
     // MARK: Rows in memory
@@ -243,9 +324,18 @@ struct ReplyQueue: Sendable {
     private mutating func enter(_ publication: Publication, restingUntil rest: (end: Duration, failure: Failure)? = nil) {
         let id = publication.reply.id
         guard waiting[id] == nil, inFlight[id] == nil else { return }
+        var publication = publication
+        if publication.failureCount == 0 { publication.enteredAt = budget.time }
+        if publication.reply.isToRegistration { noteRegistration(publication.reply) }
         waiting[id] = publication
         waitingByteCount += publication.reply.payload.count
         if let rest { resting[id] = rest } else { makeReady(id) }
+    }
+
+    private mutating func noteRegistration(_ reply: PendingReply) {
+        if newestRegistrations.count > Self.maximumNotedCount { newestRegistrations = [:] }
+        let newest = newestRegistrations[reply.recipient.compressed] ?? reply.id
+        newestRegistrations[reply.recipient.compressed] = max(newest, reply.id)
     }
 
     private mutating func makeReady(_ id: Int64) {
@@ -264,20 +354,22 @@ struct ReplyQueue: Sendable {
     }
 
     private mutating func evict() -> [Int64] {
-        var evicted: [PendingReply] = []
+        var evicted: [Publication] = []
         // A single reply stays, however large.
         while count > limits.count || byteCount > limits.byteCount && count > 1, let oldest = oldestWaiting {
-            if let publication = remove(oldest) { evicted.append(publication.reply) }
+            if let publication = remove(oldest) { evicted.append(publication) }
         }
         return release(evicted)
     }
 
     private var oldestWaiting: Int64? { [short.first, long.first, resting.keys.min()].compactMap(\.self).min() }
 
-    /// Adds replies that are no longer in memory to the stored rows, unless they are not stored.
+    /// Adds replies that are no longer in memory to the stored rows, unless they are not stored. A reply that was taken back is dropped,
+    /// because its row is marked.
     ///
     /// - Returns: The rows of replies that are not stored. Their messages have to be decided again.
-    private mutating func release(_ replies: [PendingReply]) -> [Int64] {
+    private mutating func release(_ publications: [Publication]) -> [Int64] {
+        let replies = publications.filter { !$0.isTakenBack }.map(\.reply)
         store(replies.filter { $0.completion != .decision }.map(\.id))
         return replies.filter { $0.completion == .decision }.flatMap { [$0.id] + $0.segments }
     }
@@ -286,6 +378,7 @@ struct ReplyQueue: Sendable {
 extension PendingReply {
     /// Whether the reply is short enough to be published first and to have echoes.
     var isShort: Bool { payload.count <= ProtocolLimits.maximumShortReplyByteCount }
+    var isToRegistration: Bool { type == .pushNotificationRegistrationResponse }
 }
 
 extension [Int64] {

@@ -62,6 +62,9 @@ final class ReplyStage: Sendable {
         if !rows.isEmpty { context.giveBack(rows, .unanswered) }
     }
 
+    /// Ends the back-off after the network had no peers.
+    func networkReturned() { update { $0.networkReturned() } }
+
     func pauseEchoes(_ isPaused: Bool) { update { $0.pauseEchoes(isPaused) } }
 
     // MARK: State
@@ -135,7 +138,9 @@ final class ReplyStage: Sendable {
 
     private func publish(_ publication: ReplyQueue.Publication, using random: inout SecureRandom) async {
         var publication = publication
-        if !publication.isEcho, await isFinished(publication.reply) { return update { [publication] in $0.abandoned(publication) } }
+        if !publication.isEcho, await isFinished(publication) { return update { [publication] in $0.abandoned(publication) } }
+        guard isTimely(publication) else { return }
+        var sealed = publication
         do {
             if publication.isEcho, !transport.canEcho {
                 context.metrics.countEchoes(.dropped)
@@ -144,11 +149,13 @@ final class ReplyStage: Sendable {
             if publication.envelopes.isEmpty {
                 publication.envelopes = try sealer.seal(publication.reply, at: context.wallClock.now(), using: &random)
             }
+            sealed = publication
             while let envelope = publication.envelopes.first {
-                try await transport.publish(envelope)
+                try await transport.publish(envelope) { [weak self, sealed] in self?.takeBack(sealed) }
                 publication.envelopes.removeFirst()
             }
         } catch {
+            if case TransportError.noPeers = error { publication = sealed }  // its first segments may be lost too
             // At a shutdown the row remains unmarked, and the next start publishes the reply.
             if !Task.isCancelled { failed(publication, error) }
             return
@@ -156,29 +163,60 @@ final class ReplyStage: Sendable {
         published(publication)
     }
 
+    /// Takes back a reply that was lost in the network.
+    private func takeBack(_ publication: ReplyQueue.Publication) {
+        decideAgain(update { $0.takeBack(publication) })
+    }
+
+    /// Whether a reply is published: one that was held too long is dropped, or decided again.
+    private func isTimely(_ publication: ReplyQueue.Publication) -> Bool {
+        guard !publication.isEcho else { return true }
+        let (reply, now) = (publication.reply, context.wallClock.now())
+        switch queue.read({ $0.fate(of: publication, at: now) }) {
+        case .publish: return true
+        case .drop:
+            context.metrics.count(ReplyKind(reply.type), .dropped)
+            mark(publication)
+        case .decideAgain: decideAgain([reply.id] + reply.segments)
+        }
+        update { $0.abandoned(publication) }
+        return false
+    }
+
+    /// Queues the mark before the reply leaves the queue, so that the engine never looks idle in between.
+    private func mark(_ publication: ReplyQueue.Publication) {
+        guard !publication.isEcho, !publication.isTakenBack else { return }
+        let reply = publication.reply
+        marks.send(.init(rows: [reply.id] + reply.segments, completion: reply.completion))
+    }
+
     /// Whether another server has superseded a reply, or has published it because this server could not. If this server's own decisions
     /// supersede a reply, it is removed from the queue.
-    private func isFinished(_ reply: PendingReply) async -> Bool {
+    ///
+    /// A reply to a registration that was taken back counts as finished, because another server may have superseded it since. Its client
+    /// asks again.
+    private func isFinished(_ publication: ReplyQueue.Publication) async -> Bool {
         guard let cluster = context.store.cluster, cluster.memberCount > 1 else { return false }
+        let reply = publication.reply
         let isLate = reply.receivedAt.duration(to: context.wallClock.now()) > ClusterLimits.livingTime
-        guard isLate || reply.type == .pushNotificationRegistrationResponse else { return false }
+        guard isLate && !publication.isTakenBack || reply.isToRegistration else { return false }
         return (try? await cluster.isReplyFinished(reply.id)) ?? false
     }
 
     private func published(_ publication: ReplyQueue.Publication) {
-        let reply = publication.reply
-        // The mark is queued before the reply leaves the queue, so that the engine never looks idle in between.
-        if !publication.isEcho { marks.send(.init(rows: [reply.id] + reply.segments, completion: reply.completion)) }
-        let (wasBlocked, droppedEchoCount) = update { queue in
+        mark(publication)
+        let (wasBlocked, wasHeld, droppedEchoCount) = update { queue in
             defer { queue.published(publication) }
-            return (queue.isBlocked, queue.takeDroppedEchoCount())
+            return (queue.isBlocked, queue.wasHeld(publication), queue.takeDroppedEchoCount())
         }
         if wasBlocked { context.logger.warning("replies can be published again") }
         context.metrics.countEchoes(.dropped, droppedEchoCount)
         if publication.isEcho {
             context.metrics.countEchoes(.published)
         } else {
-            context.metrics.published(ReplyKind(reply.type), after: reply.receivedAt.duration(to: context.wallClock.now()))
+            let (kind, receivedAt) = (ReplyKind(publication.reply.type), publication.reply.receivedAt)
+            context.metrics.count(kind, .published)
+            if !wasHeld { context.metrics.record(kind, after: receivedAt.duration(to: context.wallClock.now())) }
         }
     }
 
@@ -186,6 +224,8 @@ final class ReplyStage: Sendable {
         var publication = publication
         if case TransportError.outdated = error { publication.envelopes = [] }
         let failure: ReplyQueue.Failure = (error as? TransportError)?.isPassing == false ? .own : .network
+        let now = context.wallClock.now()
+        if case TransportError.noPeers = error { update { $0.hold(at: now) } }
         let (wasBlocked, isBlocked, unstored) = update { [publication] queue in
             let wasBlocked = queue.isBlocked
             let unstored = queue.failed(publication, failure)

@@ -1,22 +1,27 @@
-import PushProtocol
-import Store
+import Bytes
+import StatusCrypto
 import Tasks
 
 /// Messages that cannot be stored at present, although the store works: another database session holds a row that they need, or only they
 /// are too large for the space that is left. They wait in the journal without delaying other messages.
 ///
-/// A message that fails blocks its subjects. Later messages about a blocked subject wait too, because each would take the time of a lock.
-/// After a delay, the first of them is tried alone. If it succeeds, all of them return. If it fails, the delay doubles, and the next
-/// message is tried, because perhaps only the first message needs a locked row. Events go in, and the value does not perform I/O.
+/// A message that fails blocks the owners whose rows are held, or only itself if the store does not know the row. Later messages about a
+/// blocked owner wait too, because each would take the time of a lock. After a delay, the first of them is tried alone. If it succeeds, all
+/// of them return. If it fails, the delay doubles, and the next message is tried, because perhaps only the first message needs a locked row.
+/// Events go in, and the value does not perform I/O.
 struct BlockedMessages: Sendable {
-    /// A database row that several messages may need.
+    /// A database row that messages may need.
     enum Subject: Hashable, Sendable {
         case message(Int64)
-        case installation(Installation)
+        /// The row of a key, which all messages about its installations lock.
+        case owner(Digest64)
     }
 
     /// The delay before a trial. A lock held by mistake may last for hours, and each trial delays the writer by half a second.
     static let backOff = BackOff(first: .seconds(1), longest: .seconds(30), minimumShare: 1)
+
+    /// Trials of messages that wait for an unknown row take at most a twentieth of the writer's time.
+    private static let trialShare = 20
 
     private struct Block: Sendable {
         var failureCount: Int
@@ -31,6 +36,8 @@ struct BlockedMessages: Sendable {
     }
 
     private var blocks: [Subject: Block] = [:]
+    /// The time from which the writer may spend time on trials again.
+    private var nextAllowedTrial = Duration.zero
 
     /// Whether no subject is blocked.
     var isEmpty: Bool { blocks.isEmpty }
@@ -43,12 +50,14 @@ struct BlockedMessages: Sendable {
     ///
     /// - Parameters:
     ///   - rows: The message's rows, with its own first.
-    ///   - subjects: The database rows that the message needs, of which at least one was blocked.
-    mutating func failed(_ rows: [Int64], _ subjects: [Subject], at now: Duration) {
+    ///   - subjects: The database rows that are held: those of owners, or of the message alone.
+    ///   - cost: The time that the writer took.
+    mutating func failed(_ rows: [Int64], _ subjects: [Subject], at now: Duration, after cost: Duration = .zero) {
+        nextAllowedTrial = max(nextAllowedTrial, now) + cost * Self.trialShare
         for subject in subjects {
             var block = blocks[subject] ?? Block(failureCount: 0, trialTime: now)
             block.failureCount += 1
-            block.trialTime = now + Self.backOff.bound(afterFailures: block.failureCount)
+            block.trialTime = max(now + Self.backOff.bound(afterFailures: block.failureCount), nextAllowedTrial)
             block.trial = nil
             block.waiting[rows[0]] = rows
             blocks[subject] = block

@@ -74,9 +74,15 @@ extension OpenedEnvelope {
     /// The message's rows, including its other segments, with its own first.
     var rows: [Int64] { [id] + segments }
 
+    /// Whether the message ages from its sender's time, because it was backfilled.
+    var agesFromSending: Bool {
+        guard case .message(_, let origin) = content, let agesSince else { return false }
+        return agesSince < origin.receivedAt
+    }
+
     /// The database rows that the message may find locked.
     var subjects: [BlockedMessages.Subject] {
-        [.message(id)] + installations.map { .installation($0) }
+        [.message(id)] + Set(installations.map(\.keyHash)).map { .owner($0) }
     }
 
     private var installations: [Installation] {

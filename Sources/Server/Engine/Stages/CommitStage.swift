@@ -11,10 +11,12 @@ import Wire
 /// reply stage.
 ///
 /// Messages that cannot be stored return to the journal: all of them while the store is away, and those about a blocked row
-/// (``BlockedMessages``).
+/// (``BlockedMessages``). So do those whose age is in doubt after a step of the clock (``ClockAge``).
 final class CommitStage: Sendable {
     /// The delay between attempts to decide a message.
     private static let retryInterval = Duration.milliseconds(100)
+    /// The delay between looks at the clock while its step keeps messages waiting.
+    private static let doubtInterval = Duration.seconds(1)
     /// The delay between attempts at work without a deadline.
     private static let rowRetryInterval = Duration.seconds(1)
 
@@ -25,6 +27,7 @@ final class CommitStage: Sendable {
     private let onAcceptedPushes: @Sendable () -> Void
     private let queue = Monitor(CommitQueue())
     private let blocked = Monitor(BlockedMessages())
+    private let doubtful = Monitor(DoubtfulMessages())
     private let pace = Mutex(CommitPace())
     /// Whether the log says that messages wait for a locked row.
     private let lockWarning = Atomic(false)
@@ -64,6 +67,7 @@ final class CommitStage: Sendable {
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.runTrials() }
+            group.addTask { await self.returnDoubtful() }
             while let items = await queue.wait(for: { $0.next(maximumCount: CommitPace.maximumCount) }), !items.isEmpty {
                 var waiting = items[...]
                 while !waiting.isEmpty {
@@ -89,7 +93,9 @@ final class CommitStage: Sendable {
     }
 
     private func attempt(_ batch: [Item], retries: inout DiscardingTaskGroup) async {
-        let now = context.wallClock.now()
+        let reading = context.wallClock.read()
+        let (batch, now) = (setAsideDoubtful(batch, at: reading), reading.stamp)
+        guard !batch.isEmpty else { return }
         let start = context.time.elapsed()
         allowances.withLock { $0.set(context.time.now, serverCount: context.store.cluster?.memberCount ?? 1) }
         let committed = await context.commit(batch.map(\.work), at: now) { work in
@@ -123,6 +129,7 @@ final class CommitStage: Sendable {
         ).listen(directory)
         account(for: outcomes)
         listening.reply(replies)
+        context.deriveKeys(after: committed.topicChanges)
         unblock(durable)
         for (item, error) in failures { handle(error, of: item, isAlone: batch.count == 1, triedAt: start, in: &retries) }
     }
@@ -136,6 +143,10 @@ final class CommitStage: Sendable {
         }
         allowances.withLock { allowances in
             for spending in outcomes.lazy.flatMap(\.spendings) { allowances.spend(spending) }
+        }
+        let evictedCount = outcomes.reduce(0) { $0 + $1.evictedCount }
+        if evictedCount > 0 {
+            context.logger.info("registrations made room for newer ones of their key", metadata: ["registrations": "\(evictedCount)"])
         }
         let coalescedCount = outcomes.reduce(0) { $0 + $1.coalescedPushCount }
         if let count = coalesced.withLock({ $0.add(coalescedCount, at: context.time.elapsed()) }) {
@@ -168,7 +179,12 @@ extension CommitStage {
             context.giveBack(item.work.rows)
         } else if error.isBlocked, let message = item.work.undecided {
             warn(of: error)
-            block(message, message.subjects)
+            let cost = context.time.elapsed() - start
+            if case .ownersLocked(let owners, _)? = error as? StoreError {
+                block(message, owners.map { .owner($0) })
+            } else {
+                block(message, [.message(message.id)], after: isAlone ? cost : .zero)
+            }
         } else if error.isOfWholeStore, isAlone, let message = item.work.undecided {
             // If the store is back and fails on it again, the message is tried alone, and doesn't delay others.
             block(message, [.message(message.id)])
@@ -225,6 +241,51 @@ extension CommitStage {
     }
 }
 
+// MARK: - Messages whose age is in doubt
+
+extension CommitStage {
+    /// Messages that are too old only if the clock is right, by row.
+    struct DoubtfulMessages: Sendable {
+        /// All rows, which return to the journal once the clock is not in doubt.
+        var rows: [Int64] = []
+        /// The rows that the journal does not know to age from their senders' times. It would let them age from their arrival.
+        var backfilled: [Int64] = []
+    }
+
+    /// Lets messages wait that are too old only if the clock is right.
+    ///
+    /// - Returns: The others.
+    private func setAsideDoubtful(_ batch: [Item], at reading: ClockReading) -> [Item] {
+        guard reading.isHeld else { return batch }
+        func isDoubtful(_ item: Item) -> Bool { item.work.undecided?.age(at: reading) == .doubtful }
+        let messages = batch.filter(isDoubtful).compactMap(\.work.undecided)
+        guard !messages.isEmpty else { return batch }
+        doubtful.update { doubtful in
+            doubtful.rows += messages.flatMap(\.rows)
+            doubtful.backfilled += messages.filter(\.agesFromSending).flatMap(\.rows)
+        }
+        return batch.filter { !isDoubtful($0) }
+    }
+
+    /// Returns them to the journal once the clock is not in doubt, until the task is cancelled.
+    private func returnDoubtful() async {
+        while await doubtful.wait(for: { $0.rows.isEmpty ? nil : () }) != nil {
+            let backfilled = doubtful.read(\.backfilled)
+            if !backfilled.isEmpty, (try? await context.store.ageFromSending(backfilled)) != nil {
+                doubtful.update { $0.backfilled.removeFirst(backfilled.count) }
+            }
+            guard (try? await context.clock.sleep(for: Self.doubtInterval)) != nil else { return }
+            guard !context.wallClock.read().isHeld else { continue }
+            let rows = doubtful.update { doubtful in
+                guard doubtful.backfilled.isEmpty else { return [Int64]() }
+                defer { doubtful = DoubtfulMessages() }
+                return doubtful.rows
+            }
+            context.giveBack(rows)
+        }
+    }
+}
+
 // MARK: - Blocked messages
 
 extension CommitStage {
@@ -252,15 +313,19 @@ extension CommitStage {
 
     /// Warns when messages start to wait for a locked row, and whenever the store names the session that holds it.
     private func warn(of error: any Error) {
-        guard case .rowLocked(let holder)? = error as? StoreError else { return }
+        let holder: String?
+        switch error as? StoreError {
+        case .rowLocked(let session), .ownersLocked(_, let session): holder = session
+        default: return
+        }
         guard lockWarning.exchange(true, ordering: .relaxed) == false || holder != nil else { return }
         context.logger.warning(
             "messages wait for a row that another session of the database holds", metadata: ["session": "\(holder ?? "unknown")"])
     }
 
-    private func block(_ message: OpenedEnvelope, _ subjects: [BlockedMessages.Subject]) {
+    private func block(_ message: OpenedEnvelope, _ subjects: [BlockedMessages.Subject], after cost: Duration = .zero) {
         let now = context.time.elapsed()
-        blocked.update { $0.failed(message.rows, subjects, at: now) }
+        blocked.update { $0.failed(message.rows, subjects, at: now, after: cost) }
     }
 
     /// Returns the messages to the journal that waited for rows which are no longer blocked.

@@ -55,7 +55,7 @@ final class MarkWriter: Sendable {
 
     /// - Returns: The marks that could not be written.
     private func write(_ marks: [Mark]) async -> [Mark] {
-        let committed = await context.commit(marks, at: context.wallClock.now()) { _ in
+        let committed = await context.commit(marks, at: context.wallClock.read().stamp) { _ in
             Lookups()
         } deciding: { mark, batch in
             switch mark.completion {

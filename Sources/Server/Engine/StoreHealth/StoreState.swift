@@ -158,5 +158,10 @@ extension Error {
     var isOfWholeStore: Bool { (self as? StoreError)?.isOfWholeStore ?? false }
 
     /// Whether another database session holds a row that the write needs.
-    var isBlocked: Bool { if case .rowLocked? = self as? StoreError { true } else { false } }
+    var isBlocked: Bool {
+        switch self as? StoreError {
+        case .rowLocked, .ownersLocked: true
+        default: false
+        }
+    }
 }

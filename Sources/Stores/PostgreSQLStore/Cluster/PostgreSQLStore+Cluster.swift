@@ -1,5 +1,5 @@
 package import Bytes
-import Envelope
+package import Envelope
 import StatusCrypto
 package import Store
 import StoreSQL
@@ -38,6 +38,12 @@ extension PostgreSQLStore: ClusterStore {
 
     package func holdsLease(as number: Int64, for duration: Duration) -> Bool {
         membership.withLock { $0.holdsLease(as: number, for: duration, at: time.elapsed()) }
+    }
+
+    package var databaseTime: Timestamp? {
+        let now = time.elapsed()
+        guard let (read, at) = clockReading.withLock(\.self), now - at < ClusterLimits.renewalDelay else { return nil }
+        return read.advanced(by: now - at)
     }
 
     package var memberCount: Int { membership.withLock(\.memberCount) }
@@ -125,6 +131,8 @@ extension PostgreSQLStore: ClusterStore {
         let renewal = try await pool.perform(.writing) { [self] database in
             // `stopReceiving` sets its flag before it writes this row. The flag is read while the row is locked, so that no renewal undoes
             // the write of that function.
+            let clock = try database.first("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8") { try $0.next(Int64.self) }
+            clockReading.withLock { $0 = clock.map { (Timestamp(nanoseconds: 0).advanced(by: .microseconds($0)), time.elapsed()) } }
             let isMember =
                 try database.first(
                     "SELECT NOT is_fenced FROM server WHERE number = $1 FOR UPDATE", number, read: { try $0.next(Bool.self) }) ?? false
@@ -206,6 +214,8 @@ extension PostgreSQLStore: ClusterStore {
                 let proxies = try transaction.takeOriginPushes() ? transaction.database.waitingProxies(of: transaction.server) : []
                 return (try transaction.takePushes(limit: Self.takenPushCount), proxies)
             }
+            // They wait behind the places up to which the queues were read.
+            if count > 0 { outbox.fairQueue.withLock { $0.rereadAll() } }
             taken.withLock { work in
                 work.pushCount += count
                 work.waitingProxies += proxies

@@ -9,26 +9,38 @@ import Store
 /// result is read, so a call costs one round trip. It is safe: it owns the `PGconn` and gives it to nobody.
 @safe final class Connection {
     private let connection: OpaquePointer
+    private let notices: NoticeLog?
     /// The names of the prepared statements, by their text.
     private var names: [String: String] = [:]
 
     /// Connects.
     ///
-    /// - Parameter parameters: Keywords of libpq and their values.
+    /// - Parameters:
+    ///   - parameters: Keywords of libpq and their values.
+    ///   - notices: The log for the server's notices, or nil for none.
     /// - Throws: `PostgreSQLError` if the server is unreachable or refuses the connection.
-    init(_ parameters: [String: String]) throws(PostgreSQLError) {
-        let keywords = Array(parameters.keys)
-        let connection = unsafe Self.withCStrings(keywords) { keys in
-            unsafe Self.withCStrings(keywords.map { parameters[$0] ?? "" }) { values in unsafe PQconnectdbParams(keys, values, 0) }
+    init(_ parameters: [String: String], notices: NoticeLog? = nil) throws(PostgreSQLError) {
+        self.notices = notices
+        var start = ConnectionStart(parameters)
+        unsafe connection = try start.run { connection in
+            // The connection ends before the log: this object has both.
+            let context = unsafe notices.map { unsafe Unmanaged.passUnretained($0).toOpaque() }
+            unsafe PQsetNoticeReceiver(
+                connection,
+                { context, result in
+                    guard let context = unsafe context, let text = unsafe PQresultErrorField(result, Connection.primaryMessage) else {
+                        return
+                    }
+                    unsafe Unmanaged<NoticeLog>.fromOpaque(context).takeUnretainedValue().add(String(cString: text))
+                }, context)
         }
-        guard let connection = unsafe connection else { throw .outOfMemory }
-        unsafe self.connection = unsafe connection
         guard unsafe PQstatus(connection) == CONNECTION_OK, unsafe PQenterPipelineMode(connection) == 1 else {
             throw .disconnected(message)
         }
-        // Notices would go to standard error.
-        unsafe PQsetNoticeReceiver(connection, { _, _ in }, nil)
     }
+
+    /// `PG_DIAG_MESSAGE_PRIMARY`.
+    private static let primaryMessage = Int32(UInt8(ascii: "M"))
 
     deinit { unsafe PQfinish(connection) }
 
@@ -114,20 +126,6 @@ import Store
     /// The last message of libpq about the connection, without values.
     private var message: String {
         unsafe String(cString: PQerrorMessage(connection)).split(separator: "\n").first.map { PeerText($0).description } ?? ""
-    }
-
-    /// Lends strings as an array of C strings that ends with a null pointer.
-    private static func withCStrings<Result>(
-        _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
-    ) -> Result {
-        let copies = unsafe strings.map { unsafe strdup($0) }
-        defer { unsafe copies.forEach { unsafe free($0) } }
-        let pointers = unsafe copies.map { unsafe UnsafePointer($0) } + [nil]
-        return unsafe pointers.withUnsafeBufferPointer { buffer in
-            // The buffer has at least the null pointer.
-            guard let base = buffer.baseAddress else { preconditionFailure("no strings") }
-            return unsafe body(base)
-        }
     }
 }
 

@@ -19,13 +19,15 @@ final class ConnectionPool: Sendable {
     private let state = Mutex(State())
     private let semaphore = DispatchSemaphore(value: 0)
 
-    /// - Parameter limitsLocks: Whether a transaction fails that waits for a lock longer than ``LockLimit/batch``.
-    init(_ parameters: [String: String], connectionCount: Int, limitsLocks: Bool = false) {
+    /// - Parameters:
+    ///   - limitsLocks: Whether a transaction fails that waits for a lock longer than ``LockLimit/batch``.
+    ///   - notices: The log for the server's notices, or nil for none.
+    init(_ parameters: [String: String], connectionCount: Int, limitsLocks: Bool = false, notices: NoticeLog? = nil) {
         state.withLock { $0.threadCount = connectionCount }
         for _ in 0..<connectionCount {
             // The thread owns the pool: it ends when the pool is closed.
             startThread(named: "postgresql") { [self] in
-                var slot = ConnectionSlot(parameters, limitsLocks: limitsLocks)
+                var slot = ConnectionSlot(parameters, limitsLocks: limitsLocks, notices: notices)
                 while let job = take() { job(slot) }
                 slot = ConnectionSlot(parameters)
                 end()
@@ -107,12 +109,13 @@ final class ConnectionSlot {
 
     private let parameters: [String: String]
     private let limitsLocks: Bool
+    private let notices: NoticeLog?
     private var writer = Int64.random(in: .min ... .max)
     private var transactionCount: Int64 = 0
     private var connection: Connection?
 
-    init(_ parameters: [String: String], limitsLocks: Bool = false) {
-        (self.parameters, self.limitsLocks) = (parameters, limitsLocks)
+    init(_ parameters: [String: String], limitsLocks: Bool = false, notices: NoticeLog? = nil) {
+        (self.parameters, self.limitsLocks, self.notices) = (parameters, limitsLocks, notices)
     }
 
     func perform<Result>(_ kind: Transaction.Kind, _ body: (Transaction) throws -> Result) throws -> Result {
@@ -186,7 +189,7 @@ final class ConnectionSlot {
     private func usable() throws(PostgreSQLError) -> Connection {
         if let connection, connection.isAlive() { return connection }
         connection = nil
-        let connection = try Connection(parameters)
+        let connection = try Connection(parameters, notices: notices)
         _ = try connection.run(
             [Command(Self.durability), Command("SELECT \(Self.settings.joined(separator: ", "))")] + (limitsLocks ? [LockLimit.batch] : []))
         self.connection = connection

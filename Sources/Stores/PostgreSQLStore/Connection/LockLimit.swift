@@ -9,6 +9,10 @@ enum LockLimit {
     /// For a transaction that searches a failed batch for the row. Each half of a batch of 500 may take that long.
     static let part = Command("SET LOCAL lock_timeout = '50ms'")
 
+    /// Between two looks for a row that is held. Another server's transaction has ended by then, or the second look finds the next one.
+    static let heldInterval = Duration.milliseconds(50)
+    /// For a transaction that waits so that PostgreSQL tells who holds a row.
+    static let look = Command("SET LOCAL lock_timeout = '200ms'")
     /// How long the sessions that hold rows are not looked for again.
     static let holderInterval = Duration.seconds(60)
     /// The time after which a transaction of this program has met the lock and waits for it.

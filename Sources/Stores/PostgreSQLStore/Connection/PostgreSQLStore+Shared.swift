@@ -4,7 +4,9 @@ package import PushProtocol
 package import Store
 package import StoreSQL
 
-extension PostgreSQLStore: SharedStore {
+extension PostgreSQLStore: SharedStore, ClockStore {
+    package var serverName: String { member.name }
+
     package func reading<Result: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> Result) async throws -> Result {
         try await read(body)
     }

@@ -23,14 +23,8 @@ extension PostgreSQLStore {
 }
 
 extension WriteTransaction {
-    package func clear(_ suspicions: [(token: Digest32, release: OutboxUpdate.Release?)]) throws {
-        let codes = try suspicions.map { (code: try sealing.code(of: $0.token), release: $0.release) }
-        let deleted = try database.all(
-            "DELETE FROM suspect_token WHERE token_digest = ANY($1) RETURNING token_digest", SQLArray(codes.map(\.code))
-        ) { try $0.next(Digest32.self) }
-        for (code, release) in codes where deleted.contains(code) {
-            if let release { try self.release(release) }
-        }
+    package func clear(_ suspicions: [Digest32]) throws {
+        database.add("DELETE FROM suspect_token WHERE token_digest = ANY($1)", SQLArray(try suspicions.map { try sealing.code(of: $0) }))
     }
 }
 

@@ -1,6 +1,7 @@
 import Bytes
 package import Envelope
 import PushProtocol
+import StatusCrypto
 package import Store
 import Synchronization
 
@@ -9,12 +10,59 @@ extension PostgreSQLStore {
         _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
         deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
     ) async -> Committed<Outcome> {
+        let held = await heldOwners(among: lookups(work).owners.intersection(knownHeldOwners.withLock(\.self)))
+        guard held.isEmpty else {
+            return await commit(work, besides: held, by: nil, at: now, loading: lookups, deciding: decide)
+        }
+        do {
+            let part = try await attempt(work, within: nil, at: now, loading: lookups, deciding: decide)
+            return Committed(
+                outcomes: part.outcomes.map { .success($0) }, topicChanges: part.topicChanges, supersededReplies: part.supersededReplies)
+        } catch StoreError.rowLocked {
+            let held = await heldOwners(among: lookups(work).owners)
+            guard !held.isEmpty else {
+                return await commitInParts(work, after: StoreError.rowLocked(by: nil), at: now, loading: lookups, deciding: decide)
+            }
+            return await commit(work, besides: held, by: holder(of: held), at: now, loading: lookups, deciding: decide)
+        } catch {
+            return await commitInParts(work, after: error, at: now, loading: lookups, deciding: decide)
+        }
+    }
+
+    /// Commits the work that does not need the rows of some owners, which another session holds.
+    private func commit<Work: Sendable, Outcome: Sendable>(
+        _ work: [Work], besides held: Set<Digest64>, by holder: String?, at now: Timestamp,
+        loading lookups: @escaping @Sendable ([Work]) -> Lookups, deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
+    ) async -> Committed<Outcome> {
+        let needs = work.map { lookups([$0]).owners.intersection(held) }
+        let free = zip(work, needs).filter(\.1.isEmpty).map(\.0)
+        var committed =
+            free.isEmpty
+            ? Committed(outcomes: [], topicChanges: [])
+            : await commitInParts(free, after: nil, at: now, loading: lookups, deciding: decide)
+        var outcomes = committed.outcomes.makeIterator()
+        committed.outcomes = needs.compactMap { owners in
+            owners.isEmpty ? outcomes.next() : .failure(StoreError.ownersLocked(owners, by: holder))
+        }
+        return committed
+    }
+
+    /// Commits work, and if that fails, in smaller and smaller parts.
+    ///
+    /// - Parameter error: The error with which all of it has failed, or nil before the first attempt.
+    private func commitInParts<Work: Sendable, Outcome: Sendable>(
+        _ work: [Work], after error: (any Error)?, at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
+        deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
+    ) async -> Committed<Outcome> {
         var committed = Committed<Outcome>(outcomes: [], topicChanges: [])
         var halving = Halving(count: work.count)
+        // A single piece is attempted again to find out who holds its row.
+        let isLocked = error as? StoreError == .rowLocked(by: nil)
+        if let error, work.count > 1 || !isLocked { committed.outcomes += halving.fail(with: error).map { _ in .failure(error) } }
         while let positions = halving.next {
             let pieces = Array(work[positions])
             do {
-                let limit = positions.count < work.count ? LockLimit.part : nil
+                let limit = positions.count < work.count || isLocked ? LockLimit.part : nil
                 let part = try await namingHolder(isAlone: positions.count == 1, within: limit) { limit in
                     try await self.attempt(pieces, within: limit, at: now, loading: lookups, deciding: decide)
                 }
@@ -27,6 +75,44 @@ extension PostgreSQLStore {
             }
         }
         return committed
+    }
+
+    /// Returns the owners whose rows another session holds. The servers of the database hold rows briefly, so a row is looked for twice.
+    private func heldOwners(among owners: Set<Digest64>) async -> Set<Digest64> {
+        guard !owners.isEmpty else { return [] }
+        var held = owners
+        for attempt in 1...2 where !held.isEmpty {
+            if attempt > 1 { try? await Task.sleep(for: LockLimit.heldInterval) }
+            held = (try? await missingOwners(among: held)) ?? []
+        }
+        knownHeldOwners.withLock { [held] known in known = known.subtracting(owners).union(held) }
+        return held
+    }
+
+    /// Returns the owners whose rows are locked at this moment.
+    private func missingOwners(among owners: Set<Digest64>) async throws -> Set<Digest64> {
+        try await pool.perform(.writing) { database in
+            let results = try database.fetch([
+                Command("SELECT key_hash FROM owner WHERE key_hash = ANY($1)", SQLArray(owners)),
+                Command("SELECT key_hash FROM owner WHERE key_hash = ANY($1) FOR UPDATE SKIP LOCKED", SQLArray(owners)),
+            ])
+            let (all, free) = (try results[0].map { try $0.next(Digest64.self) }, try results[1].map { try $0.next(Digest64.self) })
+            return Set(all).subtracting(free)
+        }
+    }
+
+    /// Returns the session that holds the rows of owners, unless one was looked for a short time ago. A transaction waits for them
+    /// meanwhile, because PostgreSQL tells it only then.
+    private func holder(of owners: Set<Digest64>) async -> String? {
+        guard mayLookForHolder() else { return nil }
+        async let waiting: Void? = try? pool.perform(.writing) { database in
+            database.add(LockLimit.look)
+            database.add("SELECT true FROM owner WHERE key_hash = ANY($1) FOR UPDATE", SQLArray(owners))
+        }
+        let holder = await holder()
+        if holder == nil { holderLookup.withLock { $0 = nil } }
+        _ = await waiting
+        return holder
     }
 
     /// Attempts work. If a row is locked, attempts it once more and finds the session that holds the row, unless one was looked for a short

@@ -42,19 +42,22 @@ extension WriteTransaction {
         }
         let (target, topic) = (accepted.target, accepted.notification.topic ?? "")
         let route = routes.route(of: accepted.tokenType, apnTopic: topic)
-        let new = try NewPush(accepted, content: content, route: route, outbox) {
-            try reserveSlot(in: route, trust: .unproven, at: now)
+        let digest = accepted.targetDigest
+        let hasWorked =
+            try database.count("SELECT count(*) FROM proven_token WHERE token_digest = $1", try sealing.code(of: digest)) > 0
+        let new = try NewPush(accepted, content: content, route: route, hasWorked: hasWorked, outbox) {
+            try reserveSlot(in: route, trust: $0, at: now)
         }
         let place = SealedPlace.push(to: target, deduplicationKey: accepted.digest)
         let id = try database.first(
             """
             INSERT INTO push (
                 message, state, route, accepted_at, next_attempt_at, finished_at, attempts, deduplication_key, key_hash, installation_id,
-                token_type, type, apn_topic, secrets, trust, server)
-            VALUES (0, $1, $2, $3, $4, $5, 0, $6, $7, '', $8, 0, $9, $10, $11, $12) RETURNING id
+                token_type, type, apn_topic, secrets, trust, server, device)
+            VALUES (0, $1, $2, $3, $4, $5, 0, $6, $7, '', $8, 0, $9, $10, $11, $12, $13) RETURNING id
             """,
             new.state, route, now, new.next, new.end == nil ? nil : now, accepted.digest, target.keyHash, accepted.tokenType, topic,
-            try new.secrets.map { try sealing.seal($0.fields, in: place) }, new.trust, server
+            try new.secrets.map { try sealing.seal($0.fields, in: place) }, new.trust, server, try sealing.device(of: digest)
         ) { try $0.next(Int64.self) }
         if let end = new.end { count(end.outcome.milestone) }
         return id

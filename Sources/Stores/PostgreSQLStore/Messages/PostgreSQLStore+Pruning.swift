@@ -6,7 +6,7 @@ import StoreSQL
 extension PostgreSQLStore {
     /// How many rows of each table one call of ``prune(at:)`` deletes at most, in some tens of milliseconds.
     private static let maximumPrunedRowCount = 1_000
-    /// How many rows one call of ``unregisterUnused(since:after:at:)`` examines.
+    /// How many rows one call of ``unregisterUnused(for:after:at:)`` examines.
     private static let maximumSweptRowCount = 2_000
 
     package func prune(at now: Timestamp) async throws -> Pruned {
@@ -68,17 +68,11 @@ extension PostgreSQLStore {
         }
     }
 
-    package func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations {
-        try await write { transaction in
+    package func unregisterUnused(for lifetime: Duration, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations {
+        let budget = try await unusedBudget(ofNewDayAt: now)
+        return try await write { transaction in
             guard try transaction.takeJob("unregister unused") else { return UnusedRegistrations(gone: [], lastRow: 0) }
-            try transaction.database.removeDevices(unusedSince: oldest, at: now, limit: Self.maximumSweptRowCount)
-            let last = try transaction.database.first(
-                "SELECT max(id) FROM (SELECT id FROM registration WHERE id > $1 ORDER BY id LIMIT $2) AS swept", row,
-                Self.maximumSweptRowCount
-            ) { try $0.next(Int64?.self) }
-            guard let last = last ?? nil else { return UnusedRegistrations(gone: [], lastRow: 0) }
-            let gone = try transaction.unregister(unusedSince: oldest, among: (row + 1)...last, at: now)
-            return UnusedRegistrations(gone: gone, lastRow: last)
+            return try transaction.removeUnused(for: lifetime, budget: budget, after: row, limit: Self.maximumSweptRowCount, at: now)
         }
     }
 }

@@ -8,6 +8,8 @@ enum OpenPushes {
     static let due = "coalesce(push.finished_at, 0) = 0"
     /// For statements about targets and registrations (`push_open_by_target`, `push_open_by_registration`).
     static let ofTarget = "push.finished_at IS NULL"
+    /// For statements about the pushes of one device, in the order of their rows (`push_open_by_device`).
+    static let ofDevice = "coalesce(push.finished_at, -3) = -3"
     /// For statements about all pushes in the order of their rows (`push_open`).
     static let inOrder = "coalesce(push.finished_at, -1) = -1"
     /// For statements that name pushes by their rows. Without an index of its own it leaves the primary key.

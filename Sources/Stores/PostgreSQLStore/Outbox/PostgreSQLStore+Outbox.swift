@@ -1,6 +1,6 @@
 import Bytes
 package import Envelope
-package import PushProtocol
+import PushProtocol
 import StatusCrypto
 package import Store
 import StoreSQL
@@ -40,80 +40,177 @@ extension PostgreSQLStore {
                 server
             ) { (route: try $0.next(String.self), trust: try $0.next(PushTrust.self), round: try $0.next(Int64.self)) }
             // A restart forgets the current rounds, so the server continues with the lowest stored ones.
-            for row in rounds { outbox.fairQueue.withLock { $0.reach(row.round, trust: row.trust, in: row.route) } }
+            outbox.fairQueue.withLock { queue in
+                queue.rereadAll()
+                for row in rounds { queue.reach(row.round, trust: row.trust, in: row.route) }
+            }
             return leaseCount
         }
     }
 
-    package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
+    package func waitingPushes(route: String, at now: Timestamp, limits: [PushTrust: Int]) async throws -> WaitingPushes {
+        let server = number
+        let limits = limits.map { (trust: $0.key, limit: $0.value) }
+        let (read, nameless) = try await read { [outbox] database in
+            var read = WaitingPushes()
+            var nameless: [Int64] = []
+            var progress = outbox.fairQueue.withLock { queue in limits.map { queue.beginReading(trust: $0.trust, in: route) } }
+            let parts = limits.indices.flatMap { index in
+                [(index, \OutboxFairQueue.Progress.rounds, OutboxFairQueue.roundLimit - 1), (index, \.times, now.nanoseconds)]
+            }
+            let results = try database.fetch(
+                parts.map { index, keyPath, end in
+                    let (queue, place) = (limits[index], progress[index][keyPath: keyPath])
+                    return Command(Self.selectWaiting, server, route, queue.trust, place.next, place.id, end, queue.limit)
+                })
+            for ((index, keyPath, _), rows) in zip(parts, results) {
+                let (trust, limit) = limits[index]
+                let found = try rows.map {
+                    (next: try $0.next(Int64.self), push: (try $0.next(Int64.self), try $0.next(DeviceCode?.self), try $0.next(Bool.self)))
+                }
+                for (next, (id, device, isTried)) in found {
+                    progress[index][keyPath: keyPath] = .init(next: next, id: id)
+                    if let device {
+                        read.pushes.append(WaitingPush(id: id, device: device, trust: trust, isTried: isTried))
+                    } else {
+                        nameless.append(id)
+                    }
+                }
+                if found.count == limit { read.unfinishedQueues.insert(trust) }
+            }
+            outbox.fairQueue.withLock { [progress] queue in
+                for (queued, progress) in zip(limits, progress) { queue.endReading(at: progress, trust: queued.trust, in: route) }
+            }
+            return (read, nameless)
+        }
+        guard !nameless.isEmpty else { return read }
+        var named = read
+        named.pushes += try await name(nameless)
+        return named
+    }
+
+    private static let selectWaiting = """
+        SELECT next_attempt_at, id, device, attempts > 0 FROM push
+        WHERE server = $1 AND route = $2 AND trust = $3 AND \(OpenPushes.due) AND (next_attempt_at, id) > ($4, $5)
+            AND next_attempt_at <= $6
+        ORDER BY next_attempt_at, id LIMIT $7
+        """
+
+    package func rereadQueues(of route: String) { outbox.fairQueue.withLock { $0.reread(route) } }
+
+    /// Stores the devices of pushes that 0.2 has accepted.
+    private func name(_ ids: [Int64]) async throws -> [WaitingPush] {
+        let (named, damaged) = try await write { transaction in
+            var damaged: [Int64] = []
+            let pushes = try transaction.database.all(Self.selectQueuedPushes, SQLArray(ids)) { row in
+                let id: Int64 = try row.next()
+                return try row.readable(id, or: &damaged) { try $0.nextQueuedPush(id, transaction.sealing) }
+            }.compactMap(\.self)
+            let devices = try pushes.map { try transaction.sealing.device(of: $0.targetDigest) }
+            let trusts = Dictionary(
+                try transaction.database.all(
+                    """
+                    UPDATE push SET device = named.device FROM unnest($1::int8[], $2::bytea[]) AS named (id, device)
+                    WHERE push.id = named.id RETURNING push.id, push.trust
+                    """,
+                    SQLArray(pushes.map(\.id)), SQLArray(devices)
+                ) { (try $0.next(Int64.self), try $0.next(PushTrust.self)) }
+            ) { first, _ in first }
+            let named = zip(pushes, devices).map { push, device in
+                WaitingPush(id: push.id, device: device, trust: trusts[push.id] ?? .unproven, isTried: push.attempts > 0)
+            }
+            return (named, damaged)
+        }
+        try await setAside(damaged, .push)
+        return named
+    }
+
+    package func pushes(_ choices: [PushChoice], route: String, at now: Timestamp) async throws -> [FoundPush] {
         let server = number
         let locked = pushesToAvoid()
-        let (pushes, damaged) = try await read { [outbox, sealing] database in
+        let (found, damaged) = try await read { [sealing] database in
             var damaged: [Int64] = []
-            let results = try database.fetch(
-                PushTrust.allCases.flatMap { DuePushes.commands(of: server, route, $0, except: locked, at: now, limit: limit) })
-            var due: [PushTrust: DuePushes] = [:]
-            for (index, trust) in PushTrust.allCases.enumerated() {
-                due[trust] = DuePushes(
-                    first: try results[2 * index].map { (next: try $0.next(), id: try $0.next()) },
-                    retries: try results[2 * index + 1].map { try $0.next() })
+            let devices = choices.compactMap { if case .device(let device) = $0 { device } else { nil } }
+            var next: [DeviceCode: Int64] = [:]
+            var later: [DeviceCode: Timestamp] = [:]
+            let results = try database.fetch(devices.map { Command(Self.selectNext, server, $0, route, now, SQLArray(locked)) })
+            for (device, rows) in zip(devices, results) {
+                guard let row = try rows.map({ (try $0.next(Int64?.self), try $0.next(Timestamp?.self)) }).first else { continue }
+                (next[device], later[device]) = row
             }
-            let chosen = outbox.fairQueue.withLock { $0.choose(limit, among: due, in: route) }
-            guard !chosen.isEmpty else { return ([QueuedPush](), damaged) }
-            let pushes = try database.all(Self.selectQueuedPushes, SQLArray(chosen)) { row in
+            let chosen = choices.map { choice -> Int64? in
+                switch choice {
+                case .row(let id): locked.contains(id) ? nil : id
+                case .device(let device): next[device]
+                }
+            }
+            let pushes = try database.all(Self.selectQueuedPushes, SQLArray(chosen.compactMap(\.self))) { row in
                 let id: Int64 = try row.next()
                 return try row.readable(id, or: &damaged) { try $0.nextQueuedPush(id, sealing) }
             }
-            return (try database.withHistory(pushes.compactMap(\.self), sealing), damaged)
+            let readable = try database.withHistory(pushes.compactMap(\.self), sealing)
+            let byRow = Dictionary(readable.map { ($0.id, $0) }) { first, _ in first }
+            let soon = now.advanced(by: Self.lockedPushInterval)
+            let found = zip(choices, chosen).map { choice, id -> FoundPush in
+                if let id { return byRow[id].map(FoundPush.push) ?? .nothing }
+                switch choice {
+                case .row: return .later(soon)
+                case .device(let device): return later[device].map(FoundPush.later) ?? (locked.isEmpty ? .nothing : .later(soon))
+                }
+            }
+            return (found, damaged)
         }
         try await setAside(damaged, .push)
-        return pushes
+        return found
     }
+
+    /// Between two looks at a device whose pushes another session of the database holds.
+    private static let lockedPushInterval = Duration.seconds(1)
+
+    /// Selects a device's next push, or else when one is due.
+    private static let selectNext = """
+        SELECT coalesce((
+            SELECT id FROM push
+            WHERE device = $2 AND \(OpenPushes.ofDevice) AND server = $1 AND route = $3 AND next_attempt_at <= $4 AND attempts = 0
+                AND id <> ALL($5)
+            ORDER BY id LIMIT 1
+        ), (
+            SELECT id FROM push
+            WHERE device = $2 AND \(OpenPushes.ofDevice) AND server = $1 AND route = $3 AND next_attempt_at <= $4 AND attempts > 0
+                AND id <> ALL($5)
+            ORDER BY attempted_at, id LIMIT 1
+        )), (
+            SELECT min(next_attempt_at) FROM push
+            WHERE device = $2 AND \(OpenPushes.ofDevice) AND server = $1 AND route = $3 AND next_attempt_at > $4
+                AND next_attempt_at < \(Int64.max)
+        )
+        """
 
     private static let selectQueuedPushes = """
         SELECT push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type,
             push.apn_topic, push.type, push.accepted_at, push.state, push.attempts, push.refused_at, push.counted_refusals, push.shortening,
             push.registration, push.secrets, target.version, target.secrets, target.delivered_at, target.first_delivered_at
-        FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number) JOIN push ON push.id = chosen.id AND \(OpenPushes.byRow)
+        FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number)
+        JOIN push ON push.id = chosen.id AND \(OpenPushes.byRow) AND push.next_attempt_at < \(Int64.max)
         LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live AND target.token_type = push.token_type
             AND (target.apn_topic = push.apn_topic OR push.token_type <> \(TokenType.apn.rawValue))
         ORDER BY chosen.number
         """
 
-    package func nextAttempt(route: String) async throws -> Timestamp? {
+    package func nextAttempt(route: String, after now: Timestamp) async throws -> Timestamp? {
         let server = number
-        let locked = pushesToAvoid()
         return try await read { database in
             let next = try database.first(
                 """
                 SELECT min(first.next_attempt_at) FROM unnest($3::int8[]) AS level (trust), LATERAL (
                     SELECT next_attempt_at FROM push
-                    WHERE server = $1 AND route = $2 AND trust = level.trust AND \(OpenPushes.due) AND next_attempt_at < \(Int64.max)
-                        AND id <> ALL($4)
+                    WHERE server = $1 AND route = $2 AND trust = level.trust AND \(OpenPushes.due) AND next_attempt_at > $4
+                        AND next_attempt_at < \(Int64.max)
                     ORDER BY next_attempt_at LIMIT 1
                 ) AS first
-                """, server, route, SQLArray(PushTrust.allCases), SQLArray(locked)
+                """, server, route, SQLArray(PushTrust.allCases), now
             ) { try $0.next(Timestamp?.self) }
             return next ?? nil
-        }
-    }
-
-    package func retryNow(route: String, reasons: Set<PushReason>, after row: Int64, at now: Timestamp) async throws -> Int64? {
-        try await write { transaction in
-            let examined = try transaction.database.all(
-                "SELECT id FROM push WHERE \(OpenPushes.inOrder) AND id > $1 ORDER BY id LIMIT $2", row, OutboxLimits.retryNowCount
-            ) { try $0.next(Int64.self) }
-            let waiting = try transaction.database.all(
-                """
-                SELECT id, key_hash, installation_id, trust FROM push
-                WHERE id = ANY($1) AND route = $2 AND reason = ANY($3) AND next_attempt_at > $4 AND \(OpenPushes.byRow)
-                    AND state <> \(OpenPushState.leased.rawValue) AND server = $5
-                ORDER BY id FOR UPDATE SKIP LOCKED
-                """,
-                SQLArray(examined), route, SQLArray(reasons.map(\.rawValue)), now, transaction.server
-            ) { WaitingPush(id: try $0.next(), target: try $0.nextInstallation(), trust: try $0.next()) }
-            transaction.release(waiting, in: route)
-            return examined.count < OutboxLimits.retryNowCount ? nil : examined.last
         }
     }
 
@@ -152,18 +249,24 @@ extension PostgreSQLStore {
         }
     }
 
-    package func recentDevices(route: String, since time: Timestamp, limit: Int) async throws -> [Installation: Timestamp] {
+    package func recentDevices(route: String, since time: Timestamp, limit: Int) async throws -> [RecentDevice] {
         try await read { database in
-            let devices = try database.all(
+            let suspected = Set(
+                try database.all(
+                    "SELECT token_digest FROM suspect_token WHERE route = $1 LIMIT $2", route, OutboxLimits.recentPushCount
+                ) { RowSealing.device(of: try $0.next()) })
+            return try database.all(
                 """
-                SELECT key_hash, installation_id, max(finished_at) FROM (
-                    SELECT key_hash, installation_id, route, state, finished_at FROM push
+                SELECT device, max(finished_at) FROM (
+                    SELECT device, route, state, finished_at FROM push
                     WHERE finished_at IS NOT NULL AND finished_at >= $1 ORDER BY finished_at DESC LIMIT $2
-                ) AS finished WHERE route = $3 AND state = $4 GROUP BY key_hash, installation_id LIMIT $5
+                ) AS finished WHERE route = $3 AND state = $4 AND device IS NOT NULL GROUP BY device LIMIT $5
                 """,
                 time, OutboxLimits.recentPushCount, route, PushOutcome.sent, limit
-            ) { (try $0.nextInstallation(), try $0.next(Timestamp.self)) }
-            return Dictionary(devices) { first, _ in first }
+            ) { row in
+                let device: DeviceCode = try row.next()
+                return RecentDevice(device: device, deliveredAt: try row.next(), isSuspected: suspected.contains(device))
+            }
         }
     }
 
@@ -217,69 +320,6 @@ extension WriteTransaction {
             ) AS rounds WHERE push.id = rounds.id
             """,
             server)
-    }
-}
-
-/// A push that waits for a retry.
-struct WaitingPush {
-    var id: Int64
-    var target: Installation
-    var trust: PushTrust
-}
-
-extension WriteTransaction {
-    /// Makes waiting pushes of a route due, in rounds as if they had just been accepted.
-    func release(_ pushes: [WaitingPush], in route: String) {
-        guard !pushes.isEmpty else { return }
-        database.add(
-            """
-            UPDATE push SET next_attempt_at = change.round FROM unnest($1::int8[], $2::int8[]) AS change (id, round)
-            WHERE push.id = change.id AND \(OpenPushes.byRow) AND state <> \(OpenPushState.leased.rawValue) AND server = $3
-            """,
-            SQLArray(pushes.map(\.id)), SQLArray(pushes.map { outbox.round(for: $0.target, trust: $0.trust, in: route) }), server)
-    }
-
-    /// Makes the pushes of a device due that wait after an attempt, or for that of another push.
-    func release(_ release: OutboxUpdate.Release) throws {
-        let reasons = PushReason.allCases.filter(\.waitsForDevice)
-        let waiting = try database.all(
-            """
-            SELECT id, key_hash, installation_id, trust FROM push
-            WHERE key_hash = $1 AND installation_id = $2 AND \(OpenPushes.ofTarget) AND route = $3 AND next_attempt_at > $4
-                AND reason = ANY($5) AND state <> \(OpenPushState.leased.rawValue) AND server = $6
-            ORDER BY id FOR UPDATE SKIP LOCKED
-            """,
-            release.target.keyHash, release.target.installationID, release.route, release.now, SQLArray(reasons.map(\.rawValue)), server
-        ) { WaitingPush(id: try $0.next(), target: try $0.nextInstallation(), trust: try $0.next()) }
-        self.release(waiting, in: release.route)
-    }
-}
-
-extension DuePushes {
-    /// The queries of the pushes without attempts and of the others.
-    ///
-    /// - Parameter locked: The pushes to leave out.
-    fileprivate static func commands(
-        of server: Int64, _ route: String, _ trust: PushTrust, except locked: [Int64], at now: Timestamp, limit: Int
-    ) -> [Command] {
-        [
-            Command(
-                """
-                SELECT next_attempt_at, id FROM push
-                WHERE server = $1 AND route = $2 AND trust = $3 AND \(OpenPushes.due) AND next_attempt_at < \(OutboxFairQueue.roundLimit)
-                    AND id <> ALL($5)
-                ORDER BY next_attempt_at, id LIMIT $4
-                """,
-                server, route, trust, limit, SQLArray(locked)),
-            Command(
-                """
-                SELECT id FROM push
-                WHERE server = $1 AND route = $2 AND trust = $3 AND \(OpenPushes.due)
-                    AND next_attempt_at BETWEEN \(OutboxFairQueue.roundLimit) AND $4 AND id <> ALL($6)
-                ORDER BY next_attempt_at, id LIMIT $5
-                """,
-                server, route, trust, now, limit, SQLArray(locked)),
-        ]
     }
 }
 

@@ -55,6 +55,17 @@ extension WriteTransaction {
         }
     }
 
+    /// Ends the waiting pushes of a device that never worked.
+    package func expirePushes(to device: DeviceCode, route: String, reason: PushReason, at now: Timestamp) throws {
+        let changedCount = try database.run(
+            """
+            UPDATE push SET state = $1, finished_at = $2, reason = $3, secrets = NULL
+            WHERE device = $4 AND \(OpenPushes.ofDevice) AND route = $5 AND server = $6 AND next_attempt_at < \(Int64.max)
+            """,
+            PushOutcome.expired, now, reason.rawValue, device, route, server)
+        count(.expired, by: changedCount)
+    }
+
     /// Withdraws the waiting pushes to an unregistered installation. Leased pushes finish after their attempt.
     func withdrawPushes(to target: Installation, at now: Timestamp) throws {
         let changedCount = try database.run(
@@ -120,7 +131,8 @@ extension WriteTransaction {
         ) { (id: try $0.next(Int64.self), isFirst: try $0.next(Bool.self)) }
         database.add(
             """
-            UPDATE registration SET first_delivered_at = coalesce(first_delivered_at, delivered_at, $1), delivered_at = $1
+            UPDATE registration SET
+                first_delivered_at = coalesce(first_delivered_at, delivered_at, $1), delivered_at = greatest(delivered_at, $1)
             WHERE id = ANY($2)
             """,
             now, SQLArray(rows.map(\.id)))
@@ -135,8 +147,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Gives pushes another trust. Those without attempts enter its current round, one of each target and round, because rounds of
-    /// different trusts are not comparable. The current round of another server is its first push's.
+    /// Gives pushes of this server another trust. Those without attempts enter its current round, one of each target and round, because
+    /// rounds of different trusts are not comparable. So do those that waited for the budget of unproven bundle ids. Another server has read its queue up to a place that this one does not know.
     ///
     /// - Parameters:
     ///   - condition: The SQL condition of the pushes, with the route as the second parameter.
@@ -144,27 +156,19 @@ extension WriteTransaction {
     private func enterRound(of trust: PushTrust, in route: String, where condition: String, _ value: some SQLValue) throws {
         let moved = try database.all(
             """
-            WITH moved AS (
-                SELECT push.id, push.server, push.next_attempt_at,
-                    row_number() OVER (PARTITION BY push.server, push.key_hash, push.installation_id ORDER BY push.next_attempt_at, push.id)
-                        - 1 AS position
-                FROM push WHERE \(condition)
-            ), entry AS (
-                SELECT server, CASE WHEN server = $4 THEN $1 ELSE coalesce((
-                    SELECT push.next_attempt_at FROM push
-                    WHERE push.server = moved.server AND push.route = $2 AND push.trust = \(trust.rawValue) AND \(OpenPushes.due)
-                        AND push.next_attempt_at BETWEEN 1 AND \(OutboxFairQueue.roundLimit - 1)
-                    ORDER BY push.next_attempt_at LIMIT 1), 1) END AS round
-                FROM (SELECT DISTINCT server FROM moved) AS moved
-            )
-            UPDATE push SET trust = \(trust.rawValue), next_attempt_at = CASE
-                WHEN push.next_attempt_at < \(OutboxFairQueue.roundLimit) THEN entry.round + moved.position ELSE push.next_attempt_at END
-            FROM moved JOIN entry ON entry.server = moved.server WHERE push.id = moved.id
-            RETURNING push.key_hash, push.installation_id, push.next_attempt_at, push.server
+            UPDATE push SET trust = \(trust.rawValue), next_attempt_at = moved.next FROM (
+                SELECT push.id, CASE WHEN push.next_attempt_at < \(OutboxFairQueue.roundLimit)
+                        OR push.reason = '\(PushReason.unprovenBundleID.rawValue)' AND push.next_attempt_at < \(Int64.max)
+                    THEN $1 - 1 + row_number() OVER (
+                        PARTITION BY push.key_hash, push.installation_id ORDER BY push.next_attempt_at, push.id)
+                    ELSE push.next_attempt_at END AS next
+                FROM push WHERE \(condition) AND push.server = $4
+            ) AS moved WHERE push.id = moved.id
+            RETURNING push.key_hash, push.installation_id, push.next_attempt_at
             """,
             outbox.currentRound(trust: trust, in: route), route, value, server
-        ) { (target: try $0.nextInstallation(), round: try $0.next(Int64.self), server: try $0.next(Int64.self)) }
-        for push in moved where push.server == server && push.round < OutboxFairQueue.roundLimit {
+        ) { (target: try $0.nextInstallation(), round: try $0.next(Int64.self)) }
+        for push in moved where push.round < OutboxFairQueue.roundLimit {
             outbox.record(push.round, of: push.target, trust: trust, in: route)
         }
     }
@@ -190,16 +194,16 @@ private struct PushRows {
             """
             INSERT INTO push (
                 accepted_at, attempts, message, state, route, trust, next_attempt_at, finished_at, reason, deduplication_key, key_hash,
-                installation_id, token_type, type, apn_topic, secrets, registration, server)
+                installation_id, token_type, type, apn_topic, secrets, registration, server, device)
             SELECT $1, 0, new.message, new.state, new.route, new.trust, new.next_attempt_at, new.finished_at, new.reason,
                 new.deduplication_key, new.key_hash, new.installation_id, new.token_type, new.type, new.apn_topic, new.secrets,
-                registration.id, $16
+                registration.id, $16, new.device
             FROM unnest(
                 $2::int8[], $3::int8[], $4::bytea[], $5::int8[], $6::int8[], $7::int8[], $8::bytea[], $9::bytea[], $10::bytea[],
-                $11::bytea[], $12::int8[], $13::int8[], $14::bytea[], $15::bytea[]
+                $11::bytea[], $12::int8[], $13::int8[], $14::bytea[], $15::bytea[], $17::bytea[]
             ) WITH ORDINALITY AS new (
                 message, state, route, trust, next_attempt_at, finished_at, reason, deduplication_key, key_hash, installation_id,
-                token_type, type, apn_topic, secrets, number)
+                token_type, type, apn_topic, secrets, device, number)
             LEFT JOIN registration ON registration.key_hash = new.key_hash AND registration.installation_id = new.installation_id
                 AND registration.is_live
             ORDER BY new.number
@@ -210,6 +214,7 @@ private struct PushRows {
             SQLArray(pushes.map(\.new.end?.reason?.rawValue)), SQLArray(contents.map(\.deduplicationKey)),
             SQLArray(contents.map(\.target.keyHash)),
             SQLArray(contents.map(\.target.installationID)), SQLArray(contents.map(\.tokenType)), SQLArray(contents.map(\.type)),
-            SQLArray(contents.map(\.apnTopic)), SQLArray(secrets), server)
+            SQLArray(contents.map(\.apnTopic)), SQLArray(secrets), server,
+            SQLArray(try contents.map { try sealing.device(of: $0.targetDigest) }))
     }
 }

@@ -35,8 +35,9 @@ extension Command {
     static func installations(of keyHashes: Set<Digest64>) -> Command {
         Command(
             """
-            SELECT key_hash, installation_id, id, version, plaintext_digest, is_live, was_registered,
-                \(ListColumn.byteCount("sealed_allowed_keys")) + \(ListColumn.byteCount("sealed_chat_lists")), delivered_at IS NOT NULL
+            SELECT key_hash, installation_id, id, version, plaintext_digest, is_live, was_registered, updated_at,
+                \(ListColumn.byteCount("sealed_allowed_keys")) + \(ListColumn.byteCount("sealed_chat_lists")),
+                \(ListColumn.byteCount("sealed_allowed_keys")), delivered_at IS NOT NULL
             FROM registration WHERE key_hash = ANY($1)
             """,
             SQLArray(keyHashes))
@@ -72,8 +73,10 @@ extension RowCursor {
         let (isLive, wasRegistered): (Bool, Bool) = (try next(), try next())
         let stored = StoredInstallation(
             row: id, version: StoredVersion(version: version, plaintextDigest: digest, isRegistered: isLive), wasRegistered: wasRegistered)
-        let live = StoredInstallationState.live(listByteCount: try next(), isProven: try next())
-        return (installation, stored, isLive ? live : wasRegistered ? .tombstone : .unknownTombstone)
+        let live = LiveInstallation(
+            version: stored.version, registeredAt: try next(), listByteCount: try next(), contactByteCount: try next(),
+            isProven: try next())
+        return (installation, stored, isLive ? .live(live) : wasRegistered ? .tombstone : .unknownTombstone)
     }
 
     /// Reads the columns of ``Command/targets(_:)``.

@@ -16,7 +16,7 @@ struct RowRanges: Sequence, IteratorProtocol {
         let first = rows[index]
         var last = first
         index += 1
-        while index < rows.count, rows[index] == last + 1 {
+        while index < rows.count, last < .max, rows[index] == last + 1 {
             last += 1
             index += 1
         }

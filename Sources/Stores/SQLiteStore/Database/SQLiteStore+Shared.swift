@@ -4,7 +4,9 @@ package import GRDB
 package import Store
 package import StoreSQL
 
-extension SQLiteStore: SharedStore {
+extension SQLiteStore: SharedStore, ClockStore {
+    package var serverName: String { "" }
+
     package func reading<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         try await read(body)
     }

@@ -9,7 +9,8 @@ struct Schema {
     static let applicationID: Int64 = 0x7075_7368
 
     private static let firstVersion = "0.1.0"
-    private static let nextVersion = "0.2.0"
+    private static let secondVersion = "0.2.0"
+    private static let thirdVersion = "0.3.0"
 
     /// The server's compressed public key.
     let identity: FixedBytes<33>
@@ -20,7 +21,8 @@ struct Schema {
             try database.execute(sql: Tables.first)
             try database.run("INSERT INTO identity (id, public_key, list_key) VALUES (1, ?, x'')", identity)
         }
-        migrator.registerMigration(Self.nextVersion) { try $0.execute(sql: Tables.next) }
+        migrator.registerMigration(Self.secondVersion) { try $0.execute(sql: Tables.second) }
+        migrator.registerMigration(Self.thirdVersion) { try $0.execute(sql: Tables.third) }
         return migrator
     }
 

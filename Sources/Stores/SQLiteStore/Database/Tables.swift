@@ -3,8 +3,27 @@
 /// An index on the first 8 bytes (`…_prefix`) finds keys and hashes of 32 and 64 bytes; statements then compare all bytes. An index on the
 /// complete blob would take five times the bytes of a registration. Times are nanoseconds since 1970. A released version is never edited.
 enum Tables {
-    /// Changes the tables of 0.1.0 into those of the next version.
-    static let next = """
+    /// Changes the tables of 0.2.0 into those of 0.3.0.
+    static let third = """
+        -- What the server's clock showed last, and a step that it does not believe yet (`StoredClock`).
+        CREATE TABLE clock (
+            server_name TEXT PRIMARY KEY,           -- always the empty text: no other server uses the file
+            read_at INTEGER NOT NULL,
+            expected_at INTEGER,                    -- what it would have shown without the step; NULL without one
+            held_for INTEGER NOT NULL               -- how long servers have run since the step, in nanoseconds
+        ) STRICT, WITHOUT ROWID;
+        -- The days since 1970 on which pushes could be delivered.
+        CREATE TABLE delivering_day (
+            day INTEGER PRIMARY KEY,
+            unused_budget INTEGER NOT NULL          -- how many registrations and devices may still be removed on it as unused
+        ) STRICT;
+        -- 8 bytes that distinguish the device it goes to; NULL in a row of 0.2.0.
+        ALTER TABLE push ADD COLUMN device BLOB;
+        CREATE INDEX push_by_device ON push (device) WHERE finished_at IS NULL;
+        """
+
+    /// Changes the tables of 0.1.0 into those of 0.2.0.
+    static let second = """
         -- No statement looks an attempt up by its notification id.
         ALTER TABLE push DROP COLUMN notification_id;
         -- 0.1.0 has sealed each row, so the columns in plaintext are empty, and so is the secret in plaintext.

@@ -24,6 +24,7 @@ final class WriteQueue: Sendable {
     }
 
     private let pool: DatabasePool
+    private let file: OpenedFile
     private let secrets: DatabaseSecrets
     private let outbox: OutboxMemory
     private let checkpointer: WALCheckpointer?
@@ -31,8 +32,9 @@ final class WriteQueue: Sendable {
     private let commits = Atomic<Int>(0)
     private let metrics = StoreMetrics()
 
-    init(pool: DatabasePool, secrets: DatabaseSecrets, outbox: OutboxMemory, checkpointer: WALCheckpointer?) {
+    init(pool: DatabasePool, file: OpenedFile, secrets: DatabaseSecrets, outbox: OutboxMemory, checkpointer: WALCheckpointer?) {
         self.pool = pool
+        self.file = file
         self.secrets = secrets
         self.outbox = outbox
         self.checkpointer = checkpointer
@@ -138,6 +140,7 @@ final class WriteQueue: Sendable {
         var completions: [@Sendable () -> Void] = []
         let changes = OutboxChanges(outbox)
         let (start, earlierRowCount) = (ContinuousClock.now, database.totalChangesCount)
+        try file.check()
         try database.inTransaction(.immediate) {
             let transaction = WriteTransaction(
                 database: database, fingerprints: secrets.fingerprints, sealing: secrets.sealing, outbox: changes)
@@ -145,6 +148,8 @@ final class WriteQueue: Sendable {
             try transaction.ledger.write(to: database)
             return .commit
         }
+        // Nothing is answered with success that only a moved or deleted file has.
+        try file.check()
         metrics.committed(rowCount: database.totalChangesCount - earlierRowCount, after: ContinuousClock.now - start)
         commits.add(1, ordering: .relaxed)
         changes.keep()

@@ -25,11 +25,8 @@ extension SQLiteStore {
 }
 
 extension WriteTransaction {
-    package func clear(_ suspicions: [(token: Digest32, release: OutboxUpdate.Release?)]) throws {
-        for (token, release) in suspicions {
-            let count = try database.run("DELETE FROM suspect_token WHERE token_digest = ?", try sealing.code(of: token))
-            if count > 0, let release { try self.release(release) }
-        }
+    package func clear(_ suspicions: [Digest32]) throws {
+        for token in suspicions { try database.run("DELETE FROM suspect_token WHERE token_digest = ?", try sealing.code(of: token)) }
     }
 }
 

@@ -37,14 +37,18 @@ extension WriteTransaction {
         }
         let (target, topic) = (accepted.target, accepted.notification.topic ?? "")
         let route = try route(of: accepted.tokenType, apnTopic: topic)
-        let new = try NewPush(accepted, content: content, route: route, outbox) {
-            try reserveSlot(in: route, trust: .unproven, at: now)
+        let digest = accepted.targetDigest
+        let hasWorked =
+            try database.first("SELECT 1 FROM proven_token WHERE token_digest = ?", try sealing.code(of: digest)) { try $0.next(Int.self) }
+            != nil
+        let new = try NewPush(accepted, content: content, route: route, hasWorked: hasWorked, outbox) {
+            try reserveSlot(in: route, trust: $0, at: now)
         }
         let place = SealedPlace.push(to: target, deduplicationKey: accepted.digest)
         let id = try database.first(
             Self.insertNotification, new.state, route, now, new.next, new.end == nil ? nil : now, accepted.digest.prefix,
             accepted.digest, target.keyHash, accepted.tokenType, topic, try new.secrets.map { try sealing.seal($0.fields, in: place) },
-            new.trust
+            new.trust, try sealing.device(of: digest)
         ) { try $0.next(Int64.self) }
         if let end = new.end { count(end.outcome.milestone) }
         return id
@@ -54,7 +58,7 @@ extension WriteTransaction {
     private static let insertNotification = """
         INSERT INTO push (
             message, state, route, accepted_at, next_attempt_at, finished_at, attempts, deduplication_prefix, deduplication_key,
-            key_hash, installation_id, token_type, type, apn_topic, secrets, trust)
-        VALUES (0, ?, ?, ?, ?, ?, 0, ?, ?, ?, '', ?, 0, ?, ?, ?) RETURNING id
+            key_hash, installation_id, token_type, type, apn_topic, secrets, trust, device)
+        VALUES (0, ?, ?, ?, ?, ?, 0, ?, ?, ?, '', ?, 0, ?, ?, ?, ?) RETURNING id
         """
 }

@@ -9,7 +9,9 @@ extension SQLiteStore: ProxyStore {}
 extension WriteTransaction {
     package func put(_ device: ProxyDevice, _ columns: ProxyDeviceColumns) throws {
         let identifier = device.identifier.digest
-        try database.run("DELETE FROM nextcloud_device WHERE identifier_prefix = ? AND identifier = ?", identifier.prefix, identifier)
+        let lastUse = try database.first(
+            "DELETE FROM nextcloud_device WHERE identifier_prefix = ? AND identifier = ? RETURNING used_at", identifier.prefix, identifier
+        ) { try $0.next(Timestamp.self) }
         try database.run(
             """
             INSERT INTO nextcloud_device (
@@ -18,7 +20,8 @@ extension WriteTransaction {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)
             """,
             identifier.prefix, identifier, device.pushTokenHash, device.platform.rawValue, device.topic, device.voipTopic,
-            device.createdAt, device.updatedAt, device.updatedAt, columns.secrets, columns.tokenCode, columns.voipSecrets,
+            device.createdAt, device.updatedAt, max(device.updatedAt, lastUse ?? device.updatedAt), columns.secrets, columns.tokenCode,
+            columns.voipSecrets,
             columns.voipTokenCode)
     }
 }

@@ -63,7 +63,7 @@ private struct RowSteps: Sequence, IteratorProtocol {
         first = Swift.max(1, Int64(try database.count("SELECT coalesce(min(id), 1) FROM \(table)")))
         last = Swift.min(Int64.max / 2, Int64(try database.count("SELECT coalesce(max(id), 0) FROM \(table)")))
         nextRow = first
-        rowCount = Int(Swift.max(0, last - first + 1))
+        rowCount = Int(Swift.max(0, last.clampedDifference(first).clampedSum(1)))
     }
 
     /// Returns the next row numbers, and how many row numbers there are up to their end.

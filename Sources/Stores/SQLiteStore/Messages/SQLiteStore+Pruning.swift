@@ -61,18 +61,13 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    /// How many rows one call of ``unregisterUnused(since:after:at:)`` examines. With a call a minute, a million rows take eight hours.
+    /// How many rows one call of ``unregisterUnused(for:after:at:)`` examines. With a call a minute, a million rows take eight hours.
     static let maximumSweptRowCount = 2_000
 
-    package func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations {
-        try await queue.perform { transaction in
-            try transaction.database.removeDevices(unusedSince: oldest, at: now, limit: Self.maximumSweptRowCount)
-            let last = try transaction.database.first(
-                "SELECT max(id) FROM (SELECT id FROM registration WHERE id > ? ORDER BY id LIMIT ?)", row, Self.maximumSweptRowCount
-            ) { try $0.next(Int64?.self) }
-            guard let last = last ?? nil else { return UnusedRegistrations(gone: [], lastRow: 0) }
-            let gone = try transaction.unregister(unusedSince: oldest, among: (row + 1)...last, at: now)
-            return UnusedRegistrations(gone: gone, lastRow: last)
+    package func unregisterUnused(for lifetime: Duration, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations {
+        let budget = try await unusedBudget(ofNewDayAt: now)
+        return try await queue.perform {
+            try $0.removeUnused(for: lifetime, budget: budget, after: row, limit: Self.maximumSweptRowCount, at: now)
         }
     }
 }

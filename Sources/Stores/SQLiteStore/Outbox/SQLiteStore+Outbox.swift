@@ -1,7 +1,7 @@
 import Bytes
 package import Envelope
 import GRDB
-package import PushProtocol
+import PushProtocol
 import StatusCrypto
 package import Store
 import StoreSQL
@@ -24,71 +24,129 @@ extension SQLiteStore {
                 RouteAssignment(tokenType: try row.next(), apnTopic: try row.next(), route: try row.next())
             }
             if Set(earlier) != routes { try transaction.reassign(to: routes) }
-            for route in Set(routes.map(\.route)) { try transaction.findRounds(of: route) }
+            for route in Set(routes.map(\.route)) {
+                transaction.outbox.reread(route)
+                try transaction.findRounds(of: route)
+            }
             return leaseCount
         }
     }
 
-    package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
-        let (pushes, damaged) = try await read { [outbox, sealing] database in
+    package func waitingPushes(route: String, at now: Timestamp, limits: [PushTrust: Int]) async throws -> WaitingPushes {
+        let (read, nameless) = try await read { [outbox] database in
+            var read = WaitingPushes()
+            var nameless: [Int64] = []
+            for (trust, limit) in limits {
+                var progress = outbox.fairQueue.withLock { $0.beginReading(trust: trust, in: route) }
+                var isFull = false
+                for keyPath in [\OutboxFairQueue.Progress.rounds, \.times] {
+                    let end = keyPath == \.rounds ? OutboxFairQueue.roundLimit - 1 : now.nanoseconds
+                    var count = 0
+                    let place = progress[keyPath: keyPath]
+                    try database.forEach(Self.selectWaiting, route, trust, place.next, place.id, end, limit) { row in
+                        progress[keyPath: keyPath] = .init(next: try row.next(), id: try row.next())
+                        let (device, isTried): (DeviceCode?, Bool) = (try row.next(), try row.next())
+                        count += 1
+                        if let device {
+                            read.pushes.append(
+                                WaitingPush(id: progress[keyPath: keyPath].id, device: device, trust: trust, isTried: isTried))
+                        } else {
+                            nameless.append(progress[keyPath: keyPath].id)
+                        }
+                    }
+                    isFull = isFull || count == limit
+                }
+                if isFull { read.unfinishedQueues.insert(trust) }
+                outbox.fairQueue.withLock { [progress] in $0.endReading(at: progress, trust: trust, in: route) }
+            }
+            return (read, nameless)
+        }
+        guard !nameless.isEmpty else { return read }
+        var named = read
+        named.pushes += try await name(nameless)
+        return named
+    }
+
+    private static let selectWaiting = """
+        SELECT next_attempt_at, id, device, attempts > 0 FROM push
+        WHERE route = ?1 AND trust = ?2 AND finished_at IS NULL AND (next_attempt_at, id) > (?3, ?4) AND next_attempt_at <= ?5
+        ORDER BY next_attempt_at, id LIMIT ?6
+        """
+
+    package func rereadQueues(of route: String) { outbox.fairQueue.withLock { $0.reread(route) } }
+
+    /// Stores the devices of pushes that 0.2 has accepted.
+    private func name(_ ids: [Int64]) async throws -> [WaitingPush] {
+        let (named, damaged) = try await queue.perform { transaction in
             var damaged: [Int64] = []
-            var due: [PushTrust: DuePushes] = [:]
-            for trust in PushTrust.allCases { due[trust] = try database.duePushes(route, trust, at: now, limit: limit) }
-            let chosen = outbox.fairQueue.withLock { $0.choose(limit, among: due, in: route) }
-            let hasSuspects = try database.first("SELECT 1 FROM suspect_token LIMIT 1") { try $0.next(Int.self) } != nil
-            let pushes = try chosen.compactMap { id in
-                try database.first(Self.selectQueuedPush, id) { row in
-                    try row.readable(id, or: &damaged) { try $0.nextQueuedPush(sealing) }
-                } ?? nil
-            }.map { try database.withHistory($0, sealing, hasSuspects: hasSuspects) }
-            return (pushes, damaged)
+            let named = try ids.compactMap { id -> WaitingPush? in
+                let push =
+                    try transaction.database.first(Self.selectQueuedPush, id) { row in
+                        try row.readable(id, or: &damaged) { try $0.nextQueuedPush(transaction.sealing) }
+                    } ?? nil
+                guard let push else { return nil }
+                let device = try transaction.sealing.device(of: push.targetDigest)
+                let trust = try transaction.database.first("UPDATE push SET device = ? WHERE id = ? RETURNING trust", device, id) {
+                    try $0.next(PushTrust.self)
+                }
+                return WaitingPush(id: id, device: device, trust: trust ?? .unproven, isTried: push.attempts > 0)
+            }
+            return (named, damaged)
         }
         try await setAside(damaged, .push)
-        return pushes
+        return named
+    }
+
+    package func pushes(_ choices: [PushChoice], route: String, at now: Timestamp) async throws -> [FoundPush] {
+        let (found, damaged) = try await read { [sealing] database in
+            var damaged: [Int64] = []
+            let hasSuspects = try database.first("SELECT 1 FROM suspect_token LIMIT 1") { try $0.next(Int.self) } != nil
+            let found = try choices.map { choice -> FoundPush in
+                let id: Int64? =
+                    switch choice {
+                    case .row(let id): id
+                    case .device(let device): try database.nextPush(of: device, in: route, at: now)
+                    }
+                if let id {
+                    let push =
+                        try database.first(Self.selectQueuedPush, id) { row in
+                            try row.readable(id, or: &damaged) { try $0.nextQueuedPush(sealing) }
+                        } ?? nil
+                    return try push.map { .push(try database.withHistory($0, sealing, hasSuspects: hasSuspects)) } ?? .nothing
+                }
+                guard case .device(let device) = choice else { return .nothing }
+                return try database.first(Self.selectNextTime, device, route, now, read: { try $0.next(Timestamp?.self) }).flatMap(\.self)
+                    .map(FoundPush.later) ?? .nothing
+            }
+            return (found, damaged)
+        }
+        try await setAside(damaged, .push)
+        return found
     }
 
     private static let selectQueuedPush = """
-        SELECT \(RowCursor.queuedPushColumns) FROM push \(RowCursor.queuedPushJoin) WHERE push.id = ? AND push.finished_at IS NULL
+        SELECT \(RowCursor.queuedPushColumns) FROM push \(RowCursor.queuedPushJoin)
+        WHERE push.id = ? AND push.finished_at IS NULL AND push.next_attempt_at < \(Int64.max)
+        """
+    private static let selectNextTime = """
+        SELECT min(next_attempt_at) FROM push
+        WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at > ? AND next_attempt_at < \(Int64.max)
         """
 
-    package func nextAttempt(route: String) async throws -> Timestamp? {
-        let next = try await read { database in
+    package func nextAttempt(route: String, after now: Timestamp) async throws -> Timestamp? {
+        try await read { database in
             try PushTrust.allCases.compactMap { trust in
                 try database.first(
                     """
-                    SELECT next_attempt_at FROM push WHERE route = ? AND trust = ? AND finished_at IS NULL
+                    SELECT next_attempt_at FROM push
+                    WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at > ? AND next_attempt_at < \(Int64.max)
                     ORDER BY next_attempt_at LIMIT 1
                     """,
-                    route, trust
+                    route, trust, now
                 ) { try $0.next(Timestamp.self) }
             }.min()
         }
-        return next.flatMap { $0.nanoseconds == .max ? nil : $0 }
     }
-
-    package func retryNow(route: String, reasons: Set<PushReason>, after row: Int64, at now: Timestamp) async throws -> Int64? {
-        let limit = OutboxLimits.retryNowCount
-        let examined: [(id: Int64, waiting: WaitingPush?)] = try await read { database in
-            try database.all(Self.selectOpen, row, limit) { row in
-                let (id, queue, next): (Int64, String, Int64) = (try row.next(), try row.next(), try row.next())
-                let (reason, trust): (String?, PushTrust) = (try row.next(), try row.next())
-                let push = WaitingPush(id: id, target: try row.nextInstallation(), trust: trust)
-                let isMeant = queue == route && next > now.nanoseconds && next < .max
-                return (id, isMeant && reason.flatMap(PushReason.init).map(reasons.contains) ?? false ? push : nil)
-            }
-        }
-        let waiting = examined.compactMap(\.waiting)
-        if !waiting.isEmpty {
-            try await queue.perform { transaction in try transaction.release(waiting, in: route, at: now) }
-        }
-        return examined.count < limit ? nil : examined.last?.id
-    }
-
-    /// Selects open pushes in the order of acceptance.
-    private static let selectOpen = """
-        SELECT id, route, next_attempt_at, reason, trust, key_hash, installation_id FROM push INDEXED BY push_open
-        WHERE finished_at IS NULL AND id > ? ORDER BY id LIMIT ?
-        """
 
     package func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int {
         let expired = try await read { database in
@@ -125,20 +183,23 @@ extension SQLiteStore {
         }
     }
 
-    package func recentDevices(route: String, since time: Timestamp, limit: Int) async throws -> [Installation: Timestamp] {
+    package func recentDevices(route: String, since time: Timestamp, limit: Int) async throws -> [RecentDevice] {
         try await read { database in
-            let devices = try database.all(Self.selectDelivered, time, OutboxLimits.recentPushCount, route, PushOutcome.sent, limit) {
-                row in
-                (try row.nextInstallation(), try row.next(Timestamp.self))
+            let suspected = Set(
+                try database.all("SELECT token_digest FROM suspect_token WHERE route = ? LIMIT ?", route, OutboxLimits.recentPushCount) {
+                    RowSealing.device(of: try $0.next())
+                })
+            return try database.all(Self.selectDelivered, time, OutboxLimits.recentPushCount, route, PushOutcome.sent, limit) { row in
+                let device: DeviceCode = try row.next()
+                return RecentDevice(device: device, deliveredAt: try row.next(), isSuspected: suspected.contains(device))
             }
-            return Dictionary(devices) { first, _ in first }
         }
     }
 
     private static let selectDelivered = """
-        SELECT key_hash, installation_id, max(finished_at) FROM (
-            SELECT key_hash, installation_id, route, state, finished_at FROM push WHERE finished_at >= ? ORDER BY finished_at DESC LIMIT ?
-        ) WHERE route = ? AND state = ? GROUP BY key_hash, installation_id LIMIT ?
+        SELECT device, max(finished_at) FROM (
+            SELECT device, route, state, finished_at FROM push WHERE finished_at >= ? ORDER BY finished_at DESC LIMIT ?
+        ) WHERE route = ? AND state = ? AND device IS NOT NULL GROUP BY device LIMIT ?
         """
 
     package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
@@ -219,22 +280,21 @@ extension WriteTransaction {
 }
 
 extension Database {
-    /// Reads the rows of due pushes from the index alone, because only some of them are attempted next.
-    fileprivate func duePushes(_ route: String, _ trust: PushTrust, at now: Timestamp, limit: Int) throws -> DuePushes {
-        DuePushes(
-            first: try all(Self.selectFirst, route, trust, limit) { (next: try $0.next(), id: try $0.next()) },
-            retries: try all(Self.selectRetries, route, trust, now, limit) { try $0.next() })
+    /// Returns the row of a device's next push that may be attempted now, or nil if none may be.
+    ///
+    /// Tried pushes of a device are few, because its attempts are rare: an untried one is found behind them.
+    fileprivate func nextPush(of device: DeviceCode, in route: String, at now: Timestamp) throws -> Int64? {
+        try first(Self.selectUntried, device, route, now) { try $0.next(Int64.self) }
+            ?? first(Self.selectTried, device, route, now) { try $0.next(Int64.self) }
     }
 
-    private static let selectFirst = """
-        SELECT next_attempt_at, id FROM push
-        WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit)
-        ORDER BY next_attempt_at, id LIMIT ?
+    private static let selectUntried = """
+        SELECT id FROM push INDEXED BY push_by_device
+        WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at <= ? AND attempts = 0 ORDER BY id LIMIT 1
         """
-    private static let selectRetries = """
-        SELECT id FROM push
-        WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at BETWEEN \(OutboxFairQueue.roundLimit) AND ?
-        ORDER BY next_attempt_at, id LIMIT ?
+    private static let selectTried = """
+        SELECT id FROM push INDEXED BY push_by_device
+        WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at <= ? AND attempts > 0 ORDER BY attempted_at, id LIMIT 1
         """
 }
 

@@ -1,9 +1,9 @@
 import Bytes
-import Envelope
+package import Envelope
 import GRDB
 import PushProtocol
 import StatusCrypto
-import Store
+package import Store
 import Wire
 
 extension WriteTransaction {
@@ -21,7 +21,8 @@ extension WriteTransaction {
         try database.run(
             Self.insertPush, accepted.message, new.state, route, now, new.next, new.end == nil ? nil : now, new.end?.reason?.rawValue,
             push.deduplicationKey.prefix, push.deduplicationKey, push.target.keyHash, push.target.installationID, push.tokenType,
-            push.type, push.apnTopic, try new.secrets.map { try sealing.seal($0.fields, in: place) }, target?.row, trust)
+            push.type, push.apnTopic, try new.secrets.map { try sealing.seal($0.fields, in: place) }, target?.row, trust,
+            try sealing.device(of: push.targetDigest))
         for milestone in new.milestones { count(milestone) }
     }
 
@@ -40,8 +41,8 @@ extension WriteTransaction {
     private static let insertPush = """
         INSERT INTO push (
             message, state, route, accepted_at, next_attempt_at, finished_at, reason, attempts, deduplication_prefix, deduplication_key,
-            key_hash, installation_id, token_type, type, apn_topic, secrets, registration, trust)
-        VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            key_hash, installation_id, token_type, type, apn_topic, secrets, registration, trust, device)
+        VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
     /// Applies changes of pushes. Finished pushes do not change.
@@ -165,7 +166,8 @@ extension WriteTransaction {
         ) { try $0.nextInstallation() }
         try database.run(
             """
-            UPDATE registration SET first_delivered_at = coalesce(first_delivered_at, delivered_at, ?1), delivered_at = ?1
+            UPDATE registration SET
+                first_delivered_at = coalesce(first_delivered_at, delivered_at, ?1), delivered_at = max(coalesce(delivered_at, ?1), ?1)
             WHERE id = ?2 AND is_live = 1 AND version = ?3
             """,
             now, target.row, target.version)
@@ -192,11 +194,12 @@ extension WriteTransaction {
     }
 
     /// Returns the SQL statement that gives pushes another trust. Those without attempts enter its current round, one of each target and
-    /// round, because rounds of different trusts are not comparable.
+    /// round, because rounds of different trusts are not comparable. So do those that waited for the budget of unproven bundle ids.
     private static func enterRound(of trust: PushTrust, round: String, where condition: String) -> String {
         """
         UPDATE push SET trust = \(trust.rawValue), next_attempt_at = moved.next FROM (
             SELECT id, CASE WHEN next_attempt_at < \(OutboxFairQueue.roundLimit)
+                    OR reason = '\(PushReason.unprovenBundleID.rawValue)' AND next_attempt_at < \(Int64.max)
                 THEN \(round) - 1 + row_number() OVER (PARTITION BY key_hash, installation_id ORDER BY next_attempt_at, id)
                 ELSE next_attempt_at END AS next
             FROM push WHERE \(condition)
@@ -205,36 +208,16 @@ extension WriteTransaction {
     }
 }
 
-/// A push that waits for a retry.
-struct WaitingPush {
-    var id: Int64
-    var target: Installation
-    var trust: PushTrust
-}
-
 extension WriteTransaction {
-    /// Makes waiting pushes of a route due, in rounds as if they had just been accepted.
-    func release(_ pushes: [WaitingPush], in route: String, at now: Timestamp) throws {
-        for push in pushes {
-            try database.run(
-                """
-                UPDATE push SET next_attempt_at = ?
-                WHERE id = ? AND next_attempt_at > ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
-                """,
-                outbox.round(for: push.target, trust: push.trust, in: route), push.id, now)
-        }
-    }
-
-    /// Makes the pushes of a device due that wait after an attempt, or for that of another push.
-    func release(_ release: OutboxUpdate.Release) throws {
-        let waiting = try database.all(
-            "SELECT id, trust, reason FROM push WHERE \(Self.isOpenPushOfTarget) AND route = ?3 AND next_attempt_at > ?4 ORDER BY id",
-            release.target.keyHash, release.target.installationID, release.route, release.now
-        ) { row in
-            let push = WaitingPush(id: try row.next(), target: release.target, trust: try row.next())
-            return try row.next(String?.self).flatMap(PushReason.init).map(\.waitsForDevice) ?? false ? push : nil
-        }
-        try self.release(waiting.compactMap(\.self), in: release.route, at: release.now)
+    /// Ends the waiting pushes of a device that never worked.
+    package func expirePushes(to device: DeviceCode, route: String, reason: PushReason, at now: Timestamp) throws {
+        let changedCount = try database.run(
+            """
+            UPDATE push SET state = ?, finished_at = ?, reason = ?, secrets = NULL
+            WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at < \(Int64.max)
+            """,
+            PushOutcome.expired, now, reason.rawValue, device, route)
+        count(.expired, by: changedCount)
     }
 
     /// Withdraws the waiting pushes to an unregistered installation. Leased pushes finish after their attempt.

@@ -171,8 +171,11 @@ extension Database {
         let installations = try all(Self.selectShapes, keyHash.prefix, keyHash) { row in
             let installation = Installation(keyHash: keyHash, installationID: try row.next())
             let (isLive, wasRegistered): (Bool, Bool) = (try row.next(), try row.next())
-            let live = StoredInstallationState.live(listByteCount: try row.next(), isProven: try row.next())
-            let shape: StoredInstallationState = isLive ? live : wasRegistered ? .tombstone : .unknownTombstone
+            let version = StoredVersion(version: try row.next(), plaintextDigest: try row.next(), isRegistered: isLive)
+            let live = LiveInstallation(
+                version: version, registeredAt: try row.next(), listByteCount: try row.next(), contactByteCount: try row.next(),
+                isProven: try row.next())
+            let shape: StoredInstallationState = isLive ? .live(live) : wasRegistered ? .tombstone : .unknownTombstone
             return (installation, shape)
         }
         return Dictionary(installations) { first, _ in first }
@@ -213,8 +216,9 @@ extension Database {
         "SELECT id, version, plaintext_digest, is_live, was_registered FROM registration WHERE \(isInstallation)"
     // SQLite knows the length of a blob without reading it (https://www.sqlite.org/opcode.html, Column).
     private static let selectShapes = """
-        SELECT installation_id, is_live, was_registered,
-            \(ListColumn.byteCount("sealed_allowed_keys")) + \(ListColumn.byteCount("sealed_chat_lists")), delivered_at IS NOT NULL
+        SELECT installation_id, is_live, was_registered, version, plaintext_digest, updated_at,
+            \(ListColumn.byteCount("sealed_allowed_keys")) + \(ListColumn.byteCount("sealed_chat_lists")),
+            \(ListColumn.byteCount("sealed_allowed_keys")), delivered_at IS NOT NULL
         FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
         WHERE key_prefix = ? AND is_live IN (0, 1) AND key_hash = ?
         """

@@ -25,6 +25,9 @@ package protocol ClusterStore: Sendable {
     /// leased under the number may belong to another server.
     func holdsLease(as number: Int64, for duration: Duration) -> Bool
 
+    /// What the database's clock shows, as far as it was read within ``ClusterLimits/renewalDelay``, or nil.
+    var databaseTime: Timestamp? { get }
+
     /// The number of living members, this server included.
     var memberCount: Int { get }
 

@@ -69,7 +69,7 @@ package struct CopiedTable: Sendable {
             """
             id message state route:text trust accepted_at next_attempt_at attempted_at reason:text finished_at attempts
             deduplication_key:bytes key_hash:bytes installation_id:text token_type type apn_topic:text secrets:bytes
-            registration refused_at counted_refusals shortening words:text
+            registration refused_at counted_refusals shortening words:text device:bytes
             """),
         CopiedTable("route", key: "token_type apn_topic", "token_type apn_topic:text name:text"),
         CopiedTable("delivered_topic", key: "route apn_topic", "route:text apn_topic:text"),
@@ -84,6 +84,7 @@ package struct CopiedTable: Sendable {
             """
             id died_at reason:text route:text plain_topic prefixed_topic key_hash:bytes plaintext_digest:bytes secrets:bytes
             """),
+        CopiedTable("delivering_day", key: "day", "day unused_budget"),
         CopiedTable("ledger", key: "milestone", "milestone:text count pruned"),
         CopiedTable(
             "nextcloud_device", key: "identifier",

@@ -11,6 +11,7 @@ extension GatewayNotification {
             "priority": .text(priority.rawValue), "isContentAvailable": .flag(isContentAvailable), "isMutable": .flag(isMutable),
             "isTriedOnce": .flag(isTriedOnce), "data": .object(data.mapValues(JSON.text)),
         ]
+        if isCall { members["call"] = .flag(true) }
         members["topic"] = topic.map(JSON.text)
         members["alert"] = alert.map(\.json)
         members["sound"] = sound.map(JSON.text)

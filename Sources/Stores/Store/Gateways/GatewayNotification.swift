@@ -61,8 +61,23 @@ package struct GatewayNotification: HoldsSecret, Sendable, Hashable, Decodable {
     package var collapseID: String?
     /// Whether there is only a single attempt, because the client waits for its outcome.
     package var isTriedOnce = false
+    /// True, or nil, as in rows of earlier versions.
+    private var call: Bool?
     /// The data for the app's code.
     package var data: [String: String]
+
+    /// How long somebody waits for an answer to a call.
+    private static let callLifetime = Duration.seconds(60)
+
+    /// Whether somebody waits for the device now, as for a call, so that it passes all other pushes.
+    package var isCall: Bool {
+        get { call ?? false }
+        set { call = newValue ? true : nil }
+    }
+
+    /// How long it is delivered, and kept by Apple or Google, if that is less than a push's lifetime. A message of a softphone is tried for
+    /// a moment and may be kept by them.
+    package var lifetime: Duration? { isCall && !isTriedOnce ? Self.callLifetime : nil }
 
     package init(
         platform: Platform, token: DeviceToken, topic: String? = nil, kind: Kind, priority: Priority, alert: Alert? = nil,

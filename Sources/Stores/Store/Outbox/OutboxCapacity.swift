@@ -47,7 +47,7 @@ package struct OutboxCapacity: Sendable {
     package func limit(for trust: PushTrust) -> Int {
         switch trust {
         case .proven: maximumCount
-        case .unproven: maximumCount - maximumCount / 4
+        case .unproven, .call: maximumCount - maximumCount / 4
         case .unknownBundleID: min(Self.maximumUnknownBundleIDCount, max(1, maximumCount / 100))
         }
     }

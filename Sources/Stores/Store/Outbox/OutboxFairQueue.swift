@@ -1,22 +1,47 @@
 package import PushProtocol
 
-/// The order in which waiting pushes are attempted.
+/// The order in which waiting pushes are read, and how far.
 ///
 /// Fair queueing orders first attempts: each target gets a single push per round, so that a target with thousands of pushes doesn't delay
-/// other targets. It works like a deficit round robin in which each push costs the same. Proven targets have separate rounds, and at least
-/// half of the attempts while any of their pushes waits.
+/// other targets. It works like a deficit round robin in which each push costs the same. Each trust has separate rounds.
 ///
-/// This value is in memory, and the store keeps each push's round. After a restart, the targets' last rounds are forgotten.
+/// Each push is read once. A new push enters a round after those that were read. If one enters an earlier round all the same, because its
+/// transaction began before, the queue is read again from there. This value is in memory, and the store keeps each push's round. After a
+/// restart, the targets' last rounds are forgotten.
 package struct OutboxFairQueue: Sendable {
     /// Rounds stay below this limit, and every stored time is above it, because the store keeps both in the same column: the round until
     /// the first attempt, and then the time of the next attempt.
     package static let roundLimit: Int64 = 1 << 50
-    /// While first attempts wait, every fourth attempt is a retry. Otherwise retries would starve under lasting load.
-    package static let retryStride = 4
-    /// While pushes to proven targets wait, every second attempt goes to another target.
-    package static let unprovenStride = 2
-    /// While pushes to other targets wait, every fourth of their attempts goes to an unknown bundle id.
-    package static let unknownBundleIDStride = 4
+
+    /// A place in a queue, behind a push.
+    package struct Position: Sendable, Comparable {
+        /// A round or a time.
+        package var next: Int64
+        package var id: Int64
+
+        /// Before all pushes.
+        package static let start = Position(next: -1, id: 0)
+
+        package init(next: Int64, id: Int64) {
+            self.next = next
+            self.id = id
+        }
+
+        package static func < (left: Position, right: Position) -> Bool { (left.next, left.id) < (right.next, right.id) }
+    }
+
+    /// How far a queue was read.
+    package struct Progress: Sendable, Equatable {
+        package var rounds = Position.start
+        package var times = Position(next: OutboxFairQueue.roundLimit, id: 0)
+
+        package init() {}
+
+        fileprivate mutating func goBack(to other: Progress) {
+            rounds = min(rounds, other.rounds)
+            times = min(times, other.times)
+        }
+    }
 
     fileprivate struct Queue: Hashable {
         var route: String
@@ -30,18 +55,35 @@ package struct OutboxFairQueue: Sendable {
         var last: [Int: Int64] = [:]
         /// How many entries `last` may have before the past rounds are removed.
         var maximumCount = 10_000
+        /// How far the queue was read.
+        var progress = Progress()
+        /// The earliest places at which pushes have arrived since the last read began.
+        var arrivals = Progress.end
     }
 
     private var rounds: [Queue: Rounds] = [:]
-    private var strides: [String: Strides] = [:]
 
     package init() {}
 
     /// The rounds that a transaction assigns to pushes. The fair queue ignores them until the transaction is durable.
     package struct Assignment: Sendable {
         fileprivate var last: [Queue: [Int: Int64]] = [:]
+        /// The earliest places of pushes.
+        fileprivate var arrivals: [Queue: Progress] = [:]
 
         package init() {}
+
+        fileprivate mutating func add(round: Int64, to queue: Queue) {
+            let known = arrivals[queue, default: .end].rounds
+            arrivals[queue, default: .end].rounds = min(known, Position(next: round, id: 0))
+        }
+
+        /// Records the time of a push that waits for it.
+        package mutating func add(time: Int64, trust: PushTrust, in route: String) {
+            let queue = Queue(route: route, trust: trust)
+            let known = arrivals[queue, default: .end].times
+            arrivals[queue, default: .end].times = min(known, Position(next: time, id: 0))
+        }
     }
 
     /// Returns the round for a push that enters a route's queue.
@@ -51,6 +93,7 @@ package struct OutboxFairQueue: Sendable {
         let known = rounds[queue]
         let round = max(known?.current ?? 1, (assignment.last[queue]?[key] ?? known?.last[key] ?? 0) + 1)
         assignment.last[queue, default: [:]][key] = round
+        assignment.add(round: round, to: queue)
         return round
     }
 
@@ -58,6 +101,7 @@ package struct OutboxFairQueue: Sendable {
     package func record(_ round: Int64, of target: Installation, trust: PushTrust, in route: String, in assignment: inout Assignment) {
         let queue = Queue(route: route, trust: trust)
         let key = target.hashValue
+        assignment.add(round: round, to: queue)
         assignment.last[queue, default: [:]][key] = max(round, assignment.last[queue]?[key] ?? rounds[queue]?.last[key] ?? 0)
     }
 
@@ -71,6 +115,10 @@ package struct OutboxFairQueue: Sendable {
                 known.maximumCount = max(10_000, 2 * known.last.count)
             }
             rounds[queue] = known
+        }
+        for (queue, arrivals) in assignment.arrivals {
+            rounds[queue, default: Rounds()].progress.goBack(to: arrivals)
+            rounds[queue, default: Rounds()].arrivals.goBack(to: arrivals)
         }
     }
 
@@ -89,62 +137,41 @@ package struct OutboxFairQueue: Sendable {
     package func targetCount(trust: PushTrust, in route: String) -> Int { rounds[Queue(route: route, trust: trust)]?.last.count ?? 0 }
 }
 
+extension OutboxFairQueue.Progress {
+    fileprivate static let end = {
+        var end = Self()
+        end.rounds = .init(next: .max, id: .max)
+        end.times = end.rounds
+        return end
+    }()
+}
+
 extension OutboxFairQueue {
-    /// How many pushes a route has for a trust.
-    package struct Counts: Sendable, Equatable {
-        package var first: Int
-        package var retries: Int
-
-        package init(first: Int = 0, retries: Int = 0) {
-            self.first = first
-            self.retries = retries
-        }
-
-        fileprivate var total: Int { first + retries }
+    /// Begins to read a queue, and returns how far it was read before.
+    package mutating func beginReading(trust: PushTrust, in route: String) -> Progress {
+        let queue = Queue(route: route, trust: trust)
+        rounds[queue, default: Rounds()].arrivals = .end
+        return rounds[queue, default: Rounds()].progress
     }
 
-    private struct Strides {
-        var unproven = Stride(OutboxFairQueue.unprovenStride)
-        var unknownBundleIDs = Stride(OutboxFairQueue.unknownBundleIDStride)
-        var retries: [PushTrust: Stride] = [:]
+    /// Records that a queue was read up to there. What has arrived meanwhile is read the next time.
+    package mutating func endReading(at progress: Progress, trust: PushTrust, in route: String) {
+        let queue = Queue(route: route, trust: trust)
+        var known = rounds.removeValue(forKey: queue) ?? Rounds()
+        if known.progress.rounds < progress.rounds { known.current = max(known.current, progress.rounds.next + 1) }
+        known.progress = progress
+        known.progress.goBack(to: known.arrivals)
+        rounds[queue] = known
     }
 
-    /// Divides a route's next attempts among the pushes that are due.
-    ///
-    /// - Parameters:
-    ///   - due: The number of pushes that are due, by trust. Counts may stop at `limit`.
-    ///   - limit: The number of attempts.
-    /// - Returns: The number of attempts, by trust. Their sum is `limit` if enough pushes are due.
-    package mutating func divide(_ limit: Int, among due: [PushTrust: Counts], in route: String) -> [PushTrust: Counts] {
-        var strides = strides[route] ?? Strides()
-        defer { self.strides[route] = strides }
-        func total(_ trust: PushTrust) -> Int { due[trust, default: Counts()].total }
-        let (proven, others) = strides.unproven.divide(limit, total(.proven), total(.unproven) + total(.unknownBundleID))
-        let (unproven, unknown) = strides.unknownBundleIDs.divide(others, total(.unproven), total(.unknownBundleID))
-        var divided: [PushTrust: Counts] = [:]
-        for (trust, count) in [(PushTrust.proven, proven), (.unproven, unproven), (.unknownBundleID, unknown)] where count > 0 {
-            let waiting = due[trust, default: Counts()]
-            let parts = strides.retries[trust, default: Stride(Self.retryStride)].divide(count, waiting.first, waiting.retries)
-            divided[trust] = Counts(first: parts.first, retries: parts.second)
-        }
-        return divided
-    }
-
-    /// Divides attempts between two groups of pushes: while both have enough, every `length`th attempt goes to the second group.
-    private struct Stride {
-        let length: Int
-        private var credit = 0
-
-        init(_ length: Int) {
-            self.length = length
-        }
-
-        mutating func divide(_ limit: Int, _ first: Int, _ second: Int) -> (first: Int, second: Int) {
-            credit = min(credit, length) + limit
-            let share = credit / length
-            credit %= length
-            let secondCount = min(second, max(share, limit - first), limit)
-            return (min(first, limit - secondCount), secondCount)
+    /// Reads a route's queues from their starts the next time.
+    package mutating func reread(_ route: String) {
+        for queue in rounds.keys where queue.route == route {
+            rounds[queue]?.progress = Progress()
+            rounds[queue]?.arrivals = Progress()
         }
     }
+
+    /// Reads all queues from their starts the next time, because they have pushes of another server now.
+    package mutating func rereadAll() { for route in Set(rounds.keys.map(\.route)) { reread(route) } }
 }

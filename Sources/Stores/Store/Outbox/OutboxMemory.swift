@@ -33,6 +33,9 @@ package final class OutboxChanges {
         memory.fairQueue.withLock { $0.round(for: target, trust: trust, in: route, after: &assignment) }
     }
 
+    /// Records the time of a push that enters a route's queue and waits for it.
+    package func wait(until time: Int64, trust: PushTrust, in route: String) { assignment.add(time: time, trust: trust, in: route) }
+
     package func currentRound(trust: PushTrust, in route: String) -> Int64 {
         memory.fairQueue.withLock { $0.currentRound(trust: trust, in: route) }
     }
@@ -49,6 +52,9 @@ package final class OutboxChanges {
     package func reach(_ round: Int64, trust: PushTrust, in route: String) {
         memory.fairQueue.withLock { $0.reach(round, trust: trust, in: route) }
     }
+
+    /// Reads a route's queues from their starts the next time.
+    package func reread(_ route: String) { memory.fairQueue.withLock { $0.reread(route) } }
 
     /// Adopts the assigned rounds, because the transaction is durable.
     package func keep() {

@@ -1,6 +1,6 @@
 package import Bytes
 package import Envelope
-package import PushProtocol
+import PushProtocol
 import StatusCrypto
 package import Wire
 
@@ -44,32 +44,20 @@ package struct OutboxUpdate: Sendable {
         package var isLease: Bool { if case .lease = change { true } else { false } }
     }
 
-    /// The pushes to make due when a suspicion ends. They wait to be retried, or for another push to the same installation.
-    package struct Release: Sendable {
-        package var target: Installation
-        package var route: String
-        /// The monotonic time.
-        package var now: Timestamp
-
-        package init(target: Installation, route: String, at now: Timestamp) {
-            self.target = target
-            self.route = route
-            self.now = now
-        }
-    }
-
     /// A change to the evidence about a device token. A digest is the SHA-256 over a token and its bundle id (``QueuedPush/targetDigest``).
     package enum TokenChange: Sendable {
         /// The token was refused on a route. Replaces an earlier suspicion.
         case suspect(Digest32, Suspicion, route: String)
         /// The token is no longer suspected: Apple or Google has accepted a push, or the token is dead.
-        case clearSuspicion(Digest32, release: Release?)
+        case clearSuspicion(Digest32)
         /// Apple or Google has accepted a push for that registration.
         case delivered(TargetRegistration)
         /// Apple or Google has accepted a push for a token without registration, such as a gateway's.
         case deliveredToken(Digest32)
         /// The token is dead, and its registrations are unregistered.
         case unregister(DeadToken)
+        /// The device never worked, and its waiting pushes end for that reason.
+        case expirePushes(to: DeviceCode, route: String, reason: PushReason)
     }
 
     /// The changes to pushes, at most one for each push.

@@ -14,25 +14,23 @@ package protocol PushOutbox: Sendable {
     /// - Returns: The number of leased pushes.
     func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int
 
-    /// Returns a route's pushes whose next attempt is due, in the order in which to attempt them (``OutboxFairQueue``). Leased pushes are
-    /// not due. Each push has the token that its installation has registered now.
+    /// Reads the next pushes of a route's queues, each once. A queue is in the order of rounds (``OutboxFairQueue``) for pushes without
+    /// attempts, and of time for those that wait for their time, which are read when it has come.
     ///
     /// - Parameters:
     ///   - route: The route. The empty string stands for the pushes that no route serves.
-    ///   - limit: The maximum number of pushes.
-    func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush]
+    ///   - limits: The maximum number of pushes to read of each queue, in rounds and by time each.
+    func waitingPushes(route: String, at now: Timestamp, limits: [PushTrust: Int]) async throws -> WaitingPushes
 
-    /// Returns when a route's next push is due, apart from leased pushes, or nil if none exists. A time in the past means that a push is
-    /// due now.
-    func nextAttempt(route: String) async throws -> Timestamp?
+    /// Reads all queues of a route again from their starts.
+    func rereadQueues(of route: String)
 
-    /// Makes a route's pushes due now if they wait for a retry for any of these reasons (``OutboxUpdate/Push/reason``), in rounds as if
-    /// they had just been accepted (``OutboxFairQueue``). A call examines up to ``OutboxLimits/retryNowCount`` open pushes, the oldest
-    /// first, and leaves leased pushes alone.
-    ///
-    /// - Parameter row: The result of the previous call, or 0 for the first.
-    /// - Returns: The last row that was examined, or nil if there are no more.
-    func retryNow(route: String, reasons: Set<PushReason>, after row: Int64, at now: Timestamp) async throws -> Int64?
+    /// Returns the pushes to attempt now, in the order of the choices. Leased pushes are not among them. Each push has the token that its
+    /// installation has registered now.
+    func pushes(_ choices: [PushChoice], route: String, at now: Timestamp) async throws -> [FoundPush]
+
+    /// Returns when the next push of a route becomes due that waits for a time after `now`, or nil if none does.
+    func nextAttempt(route: String, after now: Timestamp) async throws -> Timestamp?
 
     /// Finishes a route's pushes that were accepted before a time and are not leased, the oldest first.
     ///
@@ -50,10 +48,10 @@ package protocol PushOutbox: Sendable {
     /// - Parameter tokens: The digests of tokens and bundle ids (``QueuedPush/targetDigest``).
     func suspicions(against tokens: [Digest32], in route: String) async throws -> Suspicions
 
-    /// Returns the installations to which a route has delivered since a time, with the time, according to the newest finished pushes.
+    /// Returns the devices to which a route has delivered since a time, according to the newest finished pushes.
     ///
-    /// - Parameter limit: The maximum number of installations.
-    func recentDevices(route: String, since time: Timestamp, limit: Int) async throws -> [Installation: Timestamp]
+    /// - Parameter limit: The maximum number of devices.
+    func recentDevices(route: String, since time: Timestamp, limit: Int) async throws -> [RecentDevice]
 
     /// Returns the bundle ids for which a push was ever delivered, by route. The empty string stands for Android.
     func deliveredBundleIDs() async throws -> [String: Set<String>]
@@ -72,9 +70,6 @@ package protocol PushOutbox: Sendable {
 }
 
 package enum OutboxLimits {
-    /// How many open pushes a call to ``PushOutbox/retryNow(route:reasons:after:at:)`` examines, for which the writer needs a few
-    /// milliseconds.
-    package static let retryNowCount = 1_000
     /// How many rows, from the newest, ``PushOutbox/recentDevices(route:since:limit:)`` reads. This takes about 20 ms at startup.
     package static let recentPushCount = 10_000
 }
@@ -193,12 +188,8 @@ extension QueuedPush {
     /// The time at which Apple or Google last accepted a push for them, to the day, or nil if never.
     package var deliveredAt: Timestamp? { deliveries?.last }
 
-    /// The SHA-256 over device token and bundle id, by which suspicions and deliveries are stored. Any client can register a token with
-    /// another bundle id, so a verdict concerns the pair only.
-    package var targetDigest: Digest32 {
-        let topic = push.tokenType == .apn ? push.apnTopic : ""
-        return SHA256.hash(Array("\(push.tokenType.rawValue) \(topic) \(push.deviceToken.folded(as: push.tokenType).text)".utf8))
-    }
+    /// ``DeviceToken/targetDigest(as:apnTopic:)`` of the token that is registered now.
+    package var targetDigest: Digest32 { push.targetDigest }
 }
 
 extension DeviceToken {

@@ -24,6 +24,8 @@ package enum PushReason: String, Sendable, CaseIterable {
     case unprovenBundleID = "unproven bundle id"
     /// Another push is attempted to the suspected device first.
     case suspectedToken = "suspected token"
+    /// After a step of the clock, the push is too old by one of two times.
+    case doubtfulAge = "age in doubt"
     case queueFull = "queue full"
     case forgotten
     case withdrawn
@@ -97,15 +99,4 @@ package enum PushReason: String, Sendable, CaseIterable {
     case invalidArgument = "Request contains an invalid argument"
     case contextCanceled = "context canceled"
     case deadlineExceeded = "context deadline exceeded"
-}
-
-extension PushReason {
-    /// Whether a push that waits for this reason is due once its device gets another push: for all but quotas, which end by waiting, and
-    /// the budget for unproven bundle ids.
-    package var waitsForDevice: Bool {
-        switch self {
-        case .tooManyRequests, .resourceExhausted, .quotaExceeded, .unprovenBundleID: false
-        default: true
-        }
-    }
 }

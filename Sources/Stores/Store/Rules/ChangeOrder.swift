@@ -10,12 +10,13 @@ import Wire
 package struct ChangeOrder: Sendable {
     /// A change to tokens, or several changes that a store may apply together.
     package enum TokenStep: Sendable {
-        case clearSuspicions([(token: Digest32, release: OutboxUpdate.Release?)])
+        case clearSuspicions([Digest32])
         case suspect(Digest32, Suspicion, route: String)
         case deliveredToken(Digest32)
         /// A dead token in one of its spellings.
         case unregister(DeadToken)
         case delivered([TargetRegistration])
+        case expirePushes(to: DeviceCode, route: String, reason: PushReason)
     }
 
     package private(set) var refusals: [(push: Int64, new: PushRefusals)] = []
@@ -45,7 +46,7 @@ package struct ChangeOrder: Sendable {
     /// Suspicions are cleared together, before the next new suspicion, which may be against the same token. Deliveries to registrations
     /// come last, because they must not be recorded for a registration that this update unregisters.
     private mutating func addSteps(of changes: [OutboxUpdate.TokenChange]) {
-        var cleared: [(token: Digest32, release: OutboxUpdate.Release?)] = []
+        var cleared: [Digest32] = []
         var delivered: [TargetRegistration] = []
         for change in changes {
             switch change {
@@ -53,9 +54,11 @@ package struct ChangeOrder: Sendable {
                 if !cleared.isEmpty { tokens.append(.clearSuspicions(cleared)) }
                 cleared = []
                 tokens.append(.suspect(token, suspicion, route: route))
-            case .clearSuspicion(let token, let release): cleared.append((token, release))
+            case .clearSuspicion(let token): cleared.append(token)
             case .delivered(let target): delivered.append(target)
             case .deliveredToken(let token): tokens.append(.deliveredToken(token))
+            case .expirePushes(let device, let route, let reason):
+                tokens.append(.expirePushes(to: device, route: route, reason: reason))
             case .unregister(let token): tokens += token.spellings.map(TokenStep.unregister)
             }
         }

@@ -48,7 +48,12 @@ package struct NewPush: Sendable {
             (next, secrets) = (0, nil)
             return
         }
-        next = accepted.due?.nanoseconds ?? outbox.round(for: push.target, trust: trust, in: route)
+        if let due = accepted.due?.nanoseconds {
+            outbox.wait(until: due, trust: trust, in: route)
+            next = due
+        } else {
+            next = outbox.round(for: push.target, trust: trust, in: route)
+        }
         secrets = PushSecrets(
             deviceToken: push.deviceToken, chatID: PushSecrets.sendable(push.chatID), message: PushSecrets.sendable(push.message))
     }
@@ -57,21 +62,24 @@ package struct NewPush: Sendable {
     ///
     /// - Parameters:
     ///   - content: The notification as it is stored. Nil discards it.
+    ///   - hasWorked: Whether a push was delivered to the device before.
     ///   - reserveSlot: Reserves a slot in the route's queue, and returns whether that worked.
     /// - Throws: `StoreError.queueFull` without a free slot, which a gateway can report.
     package init(
-        _ accepted: AcceptedNotification, content: [UInt8]?, route: String, _ outbox: OutboxChanges, reserveSlot: () throws -> Bool
+        _ accepted: AcceptedNotification, content: [UInt8]?, route: String, hasWorked: Bool, _ outbox: OutboxChanges,
+        reserveSlot: (PushTrust) throws -> Bool
     ) throws {
+        self.route = route
         // Gateways only push to bundle ids from the settings.
-        (self.route, trust) = (route, .unproven)
+        trust = accepted.notification.isCall ? .call : hasWorked ? .proven : .unproven
         guard let content else {
             (end, next, secrets) = (End(outcome: .discarded, reason: nil), 0, nil)
             return
         }
-        guard try reserveSlot() else { throw StoreError.queueFull }
+        guard try reserveSlot(trust) else { throw StoreError.queueFull }
         let token = accepted.notification.token
         end = nil
-        next = outbox.round(for: Installation(keyHash: accepted.target.keyHash, installationID: token.text), trust: .unproven, in: route)
+        next = outbox.round(for: Installation(keyHash: accepted.target.keyHash, installationID: token.text), trust: trust, in: route)
         secrets = PushSecrets(deviceToken: token, notification: content)
     }
 }

@@ -94,6 +94,7 @@ final class FaultyMember: BusListener {
     // MARK: Messages from the bus
 
     func receive(_ envelope: WakuEnvelope) {
+        guard control.faults.hasPeers else { return }
         let delay = control.faults.delay
         guard delay > .zero else { return arrive(envelope) }
         state.withLock { $0.inFlight.append((clock.now().advanced(by: delay), envelope)) }
@@ -142,6 +143,7 @@ final class FaultyMember: BusListener {
         if let refusal = faults.refusal(of: request) { return faults.isGoWaku ? GoWakuDialect.response(refusal) : refusal }
         var isDropped = false
         var response = await member.respond(to: request) { envelope in
+            guard faults.hasPeers else { return }  // a node stores and delivers its own message all the same
             try await publish(envelope)
             isDropped = dropsNext()
             if isDropped { throw Dropped() }
@@ -191,16 +193,15 @@ extension RelayRequest {
 extension RelayFaults {
     /// Returns the node's immediate rejection of a request, or nil if it handles the request.
     fileprivate func refusal(of request: RelayRequest) -> RelayResponse? {
-        if isNotReady, let root = Self.roots.first(where: { request.target.hasPrefix("/\($0)/") }) {
-            return .error(404, "/\(root) endpoints are not available while initializing.")
-        }
+        if isNotReady, Self.roots.contains(where: { request.target.hasPrefix("/\($0)/") }) { return .error(404) }
+        if hasNoRelay, request.target.hasPrefix("/relay/") { return .error(404) }
         if request.target.hasPrefix("/store/") {
-            if hasNoStore { return .error(412, "No suitable service peer & no discovery method") }
+            if hasNoStore || asksPeersStore && !hasPeers { return .error(412, "No suitable service peer & none discovered") }
             if isGoWaku, !GoWakuDialect.canAnswer(request) { return .error(400, "pubsubTopic and contentTopics are required") }
             if keepsNothing || losesItsWay && request.target.contains("cursor=") { return .json(Self.emptyPage) }
         }
         if request.target == "/health" {
-            return isGoWaku ? GoWakuDialect.health : .json(NodeResponse.health(node: isNotReady ? "INITIALIZING" : health))
+            return isGoWaku ? GoWakuDialect.health : .json(healthResponse)
         }
         if let notFound, request.takesMessages { return .error(404, notFound) }
         guard request.publishes else { return nil }
@@ -214,6 +215,12 @@ extension RelayFaults {
                     + "Please wait for the next epoch. requested nonce: 100 & nonceLimit: 100")
         case .normal, .timedOutButSent, .silent: nil
         }
+    }
+
+    private var healthResponse: String {
+        let relay = hasNoRelay ? #""NOT_MOUNTED""# : reportsPeers ? #""READY""# : #""NOT_READY","desc":"No connected peers""#
+        return NodeResponse.health(
+            node: isNotReady ? "INITIALIZING" : health, relay: relay, store: hasNoStore || asksPeersStore ? "NOT_MOUNTED" : "READY")
     }
 
     private static let roots = ["admin", "debug", "relay", "filter", "lightpush", "store", "messaging"]

@@ -37,7 +37,15 @@ package struct RelayFaults: Codable, Sendable, Equatable {
     package var notFound: String?
     /// The state of the node in its health check.
     package var health = "READY"
-    /// Whether the node runs without `--store`.
+    /// Whether the node has peers. Without any, it accepts messages, keeps them in its own store and cache, and passes them to nobody.
+    package var hasPeers = true
+    /// Whether its health check says that it has peers. A test that sets it later than `hasPeers` has a check that lags.
+    package var reportsPeers = true
+    /// Whether the node runs with `--relay=false`.
+    package var hasNoRelay = false
+    /// Whether the node runs without `--store`, and gets its history from a peer.
+    package var asksPeersStore = false
+    /// Whether the node runs without `--store`, and no peer has a store.
     package var hasNoStore = false
     /// Whether the store responds, but keeps nothing.
     package var keepsNothing = false

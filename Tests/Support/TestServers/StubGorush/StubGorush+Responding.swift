@@ -22,6 +22,9 @@ extension StubGorush {
     private static let maximumBodyByteCount = 32 << 20
 
     func respond(to request: Request, channel: any Channel) async throws -> Response {
+        if request.uri.path != "/api/push", let outage = state.withLock({ $0.outage }), outage.hidesConfiguration {
+            return try await respond(.empty, but: outage.misbehaviour, channel: channel)
+        }
         if configuration.isBehindProxy, request.uri.path != "/api/push" { return response(.notFound) }
         return switch (request.method, request.uri.path) {
         case (.post, "/api/push"): try await push(request, channel: channel)

@@ -77,7 +77,7 @@ package final class StubGorush: Service, Sendable {
         var configuration: Configuration
         var script: [(misbehaviour: Misbehaviour, takesBatch: Bool)] = []
         var failures: [Target: String] = [:]
-        var outage: (misbehaviour: Misbehaviour, platforms: Set<Int>)?
+        var outage: (misbehaviour: Misbehaviour, platforms: Set<Int>, hidesConfiguration: Bool)?
         var poison: Set<String> = []
         var judge: (@Sendable (_ token: String) -> String?)?
     }
@@ -130,8 +130,10 @@ package final class StubGorush: Service, Sendable {
 
     /// Makes later posts with a notification for these platforms get this fault. The stub delivers none of their notifications. nil makes
     /// it respond correctly again.
-    package func breakDown(_ misbehaviour: Misbehaviour?, platforms: Set<Int> = [1, 2]) {
-        state.withLock { $0.outage = misbehaviour.map { ($0, platforms) } }
+    ///
+    /// - Parameter hidesConfiguration: Whether all other requests get the fault, too, as if gorush were away behind a proxy.
+    package func breakDown(_ misbehaviour: Misbehaviour?, platforms: Set<Int> = [1, 2], hidesConfiguration: Bool = false) {
+        state.withLock { $0.outage = misbehaviour.map { ($0, platforms, hidesConfiguration) } }
     }
 
     /// Makes the stub reject whole batches that contain this token, as for a wrong type.

@@ -39,6 +39,17 @@ package enum TestDatabase: String, CaseIterable, Sendable {
         if !isReachable { try await administer("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'") }
     }
 
+    /// Makes PostgreSQL say to each connection of a new database that the system has another version of its collations.
+    ///
+    /// - Parameter url: The setting `storage.url` of ``settings()``.
+    package static func setWrongCollation(_ url: String) async throws {
+        let name = url.split(separator: "/")[2].prefix { $0 != "?" }
+        try await administer("DROP DATABASE \"\(name)\"")
+        try await administer(
+            "CREATE DATABASE \"\(name)\" TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C' ENCODING 'UTF8'")
+        try await administer("UPDATE pg_database SET datcollversion = '1' WHERE datname = '\(name)'")
+    }
+
     private static func exists(_ name: String) async throws -> Bool {
         try await !administer("SELECT 1 FROM pg_database WHERE datname = '\(name)'").isEmpty
     }

@@ -131,22 +131,38 @@ extension ManuallyClocked {
 
 /// A wall clock that shows the time that a test sets.
 package final class ManualWallClock: Sendable {
-    private let time: Mutex<Timestamp>
+    private let reading: Mutex<ClockReading>
 
     package init(_ time: Timestamp) {
-        self.time = Mutex(time)
+        reading = Mutex(ClockReading(now: time))
     }
 
     /// The clock for the code under test.
-    package var clock: WallClock { WallClock { self.now } }
+    package var clock: WallClock { WallClock(read: { self.reading.withLock { $0 } }) }
 
-    package var now: Timestamp { time.withLock { $0 } }
+    package var now: Timestamp { reading.withLock(\.now) }
 
     package func set(_ time: Timestamp) {
-        self.time.withLock { $0 = time }
+        reading.withLock { $0.now = time }
     }
 
     package func advance(by duration: Duration) {
-        time.withLock { $0 = $0.advanced(by: duration) }
+        reading.withLock { reading in
+            reading.now = reading.now.advanced(by: duration)
+            reading.expected = reading.expected?.advanced(by: duration)
+        }
+    }
+
+    /// Makes a step, which is in doubt until ``settle()``.
+    package func step(by duration: Duration) {
+        reading.withLock { reading in
+            reading.expected = reading.expected ?? reading.now
+            reading.now = reading.now.advanced(by: duration)
+        }
+    }
+
+    /// Ends the doubt: the clock is right.
+    package func settle() {
+        reading.withLock { $0.expected = nil }
     }
 }

@@ -1,0 +1,164 @@
+import Bytes
+import Store
+import TestSupport
+import Testing
+
+@testable import Delivery
+
+/// A route as a value: one device's trouble, and what the route says of it.
+@Suite(.safetyNet) struct RouteStateTests {
+    @Test func `a device has one attempt at a time, and its other pushes follow`() {
+        var route = TestRoute()
+        for _ in 1...3 { route.accept(1, at: 0) }
+        route.accept(2, at: 0)
+        let first = route.choose(at: 0)
+        #expect(Set(first.map(\.device)) == [TestRoute.device(1), TestRoute.device(2)] && route.choose(at: 1).isEmpty)
+        let choice = first.first { $0.device == TestRoute.device(1) }
+        if let choice { route.answer(choice, to: 1, .sent, at: 1) }
+        #expect(route.choose(at: 1).map(\.push) == [.row(2)])
+    }
+
+    @Test(arguments: [(0.0, 2.0), (10, 2), (100, 10), (6_000, 600), (90_000, 600)])
+    func `a device in trouble waits a tenth of its trouble's age`(age: Double, delay: Double) {
+        var route = TestRoute()
+        route.attempt(1...1, TestRoute.failure, at: 0)
+        if age > 0 {
+            guard let choice = route.choose(at: age).first else {
+                Issue.record("not due")
+                return
+            }
+            #expect(choice.push == .device(TestRoute.device(1)) && choice.kind == .retry)
+            route.answer(choice, to: 1, TestRoute.failure, at: age)
+        }
+        #expect(route.choose(at: age + delay - 0.01).isEmpty)
+        #expect(route.choose(at: age + delay).count == 1)
+    }
+
+    @Test func `a device waits at least as long as its attempt took, and then in the line of slow ones`() {
+        var route = TestRoute()
+        route.accept(1, at: 0)
+        if let choice = route.choose(at: 0).first {
+            route.answer(choice, to: 1, .unknown(reason: .noResponse), .silent, postedAt: 0, at: 60)
+        }
+        #expect(route.choose(at: 119).isEmpty)
+        #expect(route.choose(at: 120).map(\.attemptClass) == [.slow])
+    }
+
+    @Test func `a new push to a device in trouble doesn't hasten its turn`() {
+        var route = TestRoute()
+        route.attempt(1...1, TestRoute.failure, at: 0)
+        route.accept(1, at: 1)
+        #expect(route.choose(at: 1).isEmpty && route.choose(at: 2).count == 1)
+    }
+
+    @Test func `words about a push trouble no device`() {
+        var route = TestRoute()
+        route.attempt(1...1, .failed(FailureTaxonomy.classify("BadPriority")), at: 0)
+        #expect(route.state.devices[TestRoute.device(1)]?.trouble == nil)
+    }
+
+    @Test func `a batch without an answer troubles no device`() {
+        var route = TestRoute { $0.batchMode = .batch }
+        route.accept(1, at: 0)
+        guard let choice = route.choose(at: 0).first else {
+            Issue.record("nothing chosen")
+            return
+        }
+        var push = queued([androidPush(1)])[0]
+        push.id = 1
+        let attempt = PushAttempt(
+            choice: choice, push: push, outcome: .unknown(reason: .noResponse), isShared: true, at: World.start, postedAt: World.start,
+            answeredAt: World.start)
+        route.state.handle(.answered(.silent, [attempt], jitter: 1), at: .seconds(1))
+        #expect(route.state.devices[TestRoute.device(1)]?.trouble == nil)
+        #expect(route.state.unrecordedOutcomes.map(\.ownDelay) == [RouteState.unansweredDelay])
+    }
+
+    @Test func `each attempt without an answer doubles the wait of its push`() {
+        var route = TestRoute()
+        var delays: [Duration] = []
+        for round in 0..<4 {
+            route.accept(1, at: Double(round) * 10_000)
+            guard var choice = route.choose(at: Double(round) * 10_000).first else { continue }
+            choice.push = .row(1)
+            route.answer(choice, to: 1, .unknown(reason: .noResponseInTime), .silent, at: Double(round) * 10_000)
+            delays += route.state.unrecordedOutcomes.map(\.ownDelay)
+            route.state.unrecordedOutcomes = []
+        }
+        #expect(delays == [150, 300, 600, 1_200].map { .seconds($0) })
+    }
+
+    @Test func `calls pass a device's attempt, its trouble and the bulkhead, two at a time, but not a paused route`() {
+        var route = TestRoute(workers: 1)
+        route.attempt(1...1, TestRoute.failure, at: 0)
+        route.accept(2, at: 1)
+        #expect(route.choose(at: 1).count == 1)
+        for _ in 0..<3 { route.accept(1, trust: .call, at: 1) }
+        let calls = route.choose(at: 1)
+        #expect(calls.map(\.kind) == [.call, .call])
+        route.answer(calls[0], to: 1, .sent, at: 1)
+        #expect(route.choose(at: 1).map(\.kind) == [.call])
+        var paused = TestRoute()
+        for second in 0..<3 { paused.attempt(1...1, .notSent(reason: .unavailable), .away(issue: "gone"), at: Double(second)) }
+        paused.accept(1, trust: .call, at: 2)
+        #expect(paused.choose(at: 2).isEmpty && paused.choose(at: 3).map(\.kind) == [.call])
+    }
+
+    @Test(arguments: [(2, false), (3, true)])
+    func `a route fails after a minute in which nothing was delivered and three devices failed`(count: Int, fails: Bool) {
+        var route = TestRoute()
+        route.attempt(1...count, TestRoute.failure, at: 0)
+        #expect(!route.state.belief.fails(at: .seconds(59)) && route.state.belief.fails(at: .seconds(60)) == fails)
+        #expect(route.state.warnings(at: .seconds(60)).contains { $0.kind == .nothingDelivered } == !fails)
+        route.attempt(9...9, .sent, at: 61)
+        #expect(!route.state.belief.fails(at: .seconds(61)) && route.state.warnings(at: .seconds(61)).isEmpty)
+    }
+
+    @Test func `the first delivery of a failing route ends the wait of the devices that show it`() {
+        var route = TestRoute()
+        route.attempt(1...3, TestRoute.failure, at: 0)
+        for time in [500.0, 1_000] {
+            for choice in route.choose(at: time) {
+                guard let device = (1...3).first(where: { TestRoute.device($0) == choice.device }) else { continue }
+                route.answer(choice, to: device, TestRoute.failure, at: time)
+            }
+        }
+        #expect(route.choose(at: 1_010).isEmpty)
+        route.attempt(9...9, .sent, at: 1_010)
+        #expect(route.choose(at: 1_012).count == 3)
+    }
+
+    @Test func `credentials that are refused and accepted in turn are a warning and no reason`() {
+        var route = TestRoute()
+        let words = AttemptOutcome.failed(FailureTaxonomy.classify("InvalidProviderToken"))
+        route.attempt(1...1, words, at: 0)
+        #expect(!route.state.belief.rejectsCredentials(at: .seconds(4)) && route.state.belief.rejectsCredentials(at: .seconds(5)))
+        for round in 1...3 {
+            route.attempt(round * 2...round * 2, .sent, at: Double(round) * 10)
+            route.attempt(round * 2 + 1...round * 2 + 1, words, at: Double(round) * 10 + 1)
+        }
+        #expect(!route.state.belief.rejectsCredentials(at: .seconds(40)))
+        #expect(route.state.warnings(at: .seconds(40)).contains { $0.kind == .twoGorush })
+    }
+
+    @Test func `devices that never worked and are all refused are a warning`() {
+        var route = TestRoute()
+        for device in 1...3 { route.accept(device, trust: .unproven, at: 0) }
+        for choice in route.choose(at: 0) {
+            guard let device = (1...3).first(where: { TestRoute.device($0) == choice.device }) else { continue }
+            route.answer(choice, to: device, .failed(FailureTaxonomy.classify("NotRegistered")), hasWorked: false, at: 0)
+        }
+        #expect(route.state.warnings(at: .seconds(59)).isEmpty)
+        #expect(route.state.warnings(at: .seconds(60)).map(\.kind) == [.newDevices] && !route.state.belief.fails(at: .seconds(60)))
+    }
+
+    @Test(arguments: [(2, false), (3, true)])
+    func `while a tenth of the recent devices is refused, three at least, no refusal counts`(count: Int, isInDoubt: Bool) {
+        var route = TestRoute()
+        route.attempt(1...20, .sent, at: 0)
+        route.attempt(1...count, .failed(FailureTaxonomy.classify("NotRegistered")), at: 10)
+        route.attempt(20...20, .sent, at: 20)
+        #expect(route.state.belief.isInDoubt == isInDoubt)
+        #expect(route.state.rules(judgingRefusals: true).refusals.believesVerdicts != isInDoubt)
+    }
+}

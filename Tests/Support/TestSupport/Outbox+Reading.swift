@@ -1,0 +1,19 @@
+package import Envelope
+package import Store
+
+extension PushOutbox {
+    /// Reads all pushes of a route that may be attempted now, from the starts of its queues.
+    package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
+        rereadQueues(of: route)
+        let limits = Dictionary(uniqueKeysWithValues: PushTrust.allCases.map { ($0, limit) })
+        let waiting = try await waitingPushes(route: route, at: now, limits: limits).pushes
+        let order: [PushTrust] = [.call, .proven, .unproven, .unknownBundleID]
+        let rows = order.flatMap { trust in waiting.filter { $0.trust == trust } }.prefix(limit).map { PushChoice.row($0.id) }
+        return try await pushes(rows, route: route, at: now).compactMap { if case .push(let push) = $0 { push } else { nil } }
+    }
+
+    /// Returns when a route's next push is due, or nil if none waits. A time in the past means that one is due now.
+    package func nextAttempt(route: String) async throws -> Timestamp? {
+        try await nextAttempt(route: route, after: Timestamp(nanoseconds: -1))
+    }
+}
