@@ -148,7 +148,7 @@ extension EngineMetrics {
         .counter, "pushserver_messages_total", by: MessageOutcome.self, help: "Decided messages, by kind and result.")
     private static let replies = Metric(
         .counter, "pushserver_replies_total", by: ReplyOutcome.self,
-        help: "Published replies, failed attempts, replies superseded by a newer registration, and replies dropped because no node had peers.")
+        help: "Published replies, failed attempts, replies superseded by a newer registration, and replies dropped for lack of peers.")
     package static let replySeconds = Metric(
         // Reference clients give up on a query after 3 s.
         .histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10]), "pushserver_reply_seconds",

@@ -14,7 +14,7 @@ struct MigrateStoreTests {
         try await withStubGorush { gorush in
             let folder = try TemporaryFolder()
             let (path, newPath) = (folder.path("push.sqlite"), folder.path("back.sqlite"))
-            gorush.breakDown(.answer(status: 503))
+            gorush.breakDown(.answer(status: 503), hidesConfiguration: true)
             let settings = ["gorush.url": await gorush.url]
             let shared = try await TestDatabase.postgresql.settings().merging(settings) { $1 }
             let url = try #require(shared["storage.url"])

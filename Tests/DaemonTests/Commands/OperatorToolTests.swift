@@ -372,7 +372,7 @@ struct OperatorToolTests {
             #expect(wrong.exitCode == 1 && wrong.error.contains("another server's"))
             #expect(await stranger.terminate() == 0)
 
-            world.gorush.breakDown(.answer(status: 503))
+            world.gorush.breakDown(.answer(status: 503), hidesConfiguration: true)
             // Apple's word has unregistered her phone.
             #expect(try await world.register(world.alice, version: 2) == nil)
             #expect(try await world.request() == nil)
@@ -405,7 +405,7 @@ struct OperatorToolTests {
             }
             // It gives up at once, because nothing is delivered to any device.
             world.gorush.fail(token: token, with: nil)
-            world.gorush.breakDown(.answer(status: 503))
+            world.gorush.breakDown(.answer(status: 503), hidesConfiguration: true)
             // Apple's word has unregistered her phone, if it was registered.
             #expect(try await world.register(world.alice, version: 2) == nil)
             #expect(try await world.request() == nil)

@@ -120,7 +120,7 @@ struct GatewaysTests {
     func `a notification that was reported as accepted survives a kill`(database: TestDatabase) async throws {
         try await withStubGorush { stub in
             let (folder, configuration) = (try TemporaryFolder(), await Self.configuration(stub))
-            stub.breakDown(.answer(status: 503))
+            stub.breakDown(.answer(status: 503), hidesConfiguration: true)
             let first = try await ServerProcess.start(in: folder, on: database, configuration: configuration)
             let client = try Self.client(first)
             try await Self.register("alice_talk_ios", "alice_files_android", with: client)

@@ -96,7 +96,7 @@ struct AdminTests {
 
     @Test func `an unreachable gorush is named as the reason`() async throws {
         try await withStubGorush { gorush in
-            gorush.breakDown(.answer(status: 503))
+            gorush.breakDown(.answer(status: 503), hidesConfiguration: true)
             let server = try await ServerProcess.start(
                 in: TemporaryFolder(), settings: ["gorush.url": await gorush.url])
             let network = Network(server)

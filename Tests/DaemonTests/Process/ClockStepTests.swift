@@ -47,7 +47,7 @@ struct ClockStepTests {
         try await withStubGorush { gorush in
             let folder = try TemporaryFolder()
             let environment = try await Self.environment(in: folder)
-            gorush.breakDown(.answer(status: 503))
+            gorush.breakDown(.answer(status: 503), hidesConfiguration: true)
             let settings = ["gorush.url": await gorush.url]
             let first = try await ServerProcess.start(in: folder, settings: settings, environment: environment)
             let key = try serverKey(of: first)

@@ -20,7 +20,7 @@ struct RestartTests {
         try await withStubGorush { gorush in
             let folder = try TemporaryFolder()
             // gorush is unavailable until the server has exited.
-            gorush.breakDown(.answer(status: 503))
+            gorush.breakDown(.answer(status: 503), hidesConfiguration: true)
             let settings = ["gorush.url": await gorush.url]
 
             let first = try await ServerProcess.start(in: folder, on: database, settings: settings)
