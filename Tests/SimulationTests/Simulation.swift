@@ -292,7 +292,7 @@ struct Simulation {
         case .busy: break
         case .idle(let until): routeDue[route] = min(until, steadily + .seconds(1))
         case .due(let pushes):
-            for push in pushes where !push.isOrphan {
+            for push in pushes where push.orphanReason == nil {
                 let target = push.push.target
                 try expect(
                     target.keyHash == Party.hoarder.keyHash || push.push.deviceToken == model.phones[target]?.deviceToken(of: target),

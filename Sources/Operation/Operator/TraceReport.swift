@@ -101,7 +101,9 @@ private struct Entry: Encodable {
             lines.append("  attempts  \(attempts)\(newest)\(finishedAt == nil ? suffix : "")")
         }
         if let state { lines.append("  state     \(state)\(finishedAt.map { " at \($0)\(suffix)" } ?? "")") }
-        if state != "\(Milestone.sent)", let remedy = failure.flatMap(Remedy.of) { lines.append("  remedy    \(remedy)") }
+        if state != "\(Milestone.sent)", let remedy = failure.flatMap(Remedy.of) {
+            lines.append("  remedy    \(remedy)\(finishedAt == nil ? " The server retries." : "")")
+        }
         return lines
     }
 }

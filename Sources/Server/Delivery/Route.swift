@@ -220,7 +220,8 @@ final class Route: Sendable {
         }
         metrics.count(plan)
         dependencies.firstAttempts.note(
-            plan.expired.map { ($0, .expired) } + plan.unsendable.map { ($0.push, .refused) } + plan.withdrawn.map { ($0, .withdrawn) })
+            plan.expired.map { ($0, .expired) } + plan.unsendable.map { ($0.push, .refused) } + plan.withdrawn.map { ($0.push, .withdrawn) }
+        )
         let ended = Set(posted.map(\.number))
         dropped += choiceOfRow.values.filter { !ended.contains($0.number) }.map { ($0, .ended) }
         handle(.dropped(dropped))

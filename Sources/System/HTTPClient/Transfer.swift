@@ -12,6 +12,9 @@ import Platform
     private static let userAgent = "pushserver"
     /// The age in seconds at which a connection is not used again, so that a host that moves to another address is followed.
     private static let maximumConnectionAge = 300
+    /// The time in seconds for which an address of a host is remembered. A new connection to a host that moved then finds it, and
+    /// connections that open together ask once.
+    private static let maximumAddressAge = 5
 
     let identifier: UInt64
     let easy: UnsafeMutableRawPointer
@@ -171,6 +174,7 @@ extension Transfer {
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_NOSIGNAL, 1)  // no SIGALRM for name resolution: we are not the only thread
         try set(CURLOPT_MAXLIFETIME_CONN, Self.maximumConnectionAge)
+        try set(CURLOPT_DNS_CACHE_TIMEOUT, Self.maximumAddressAge)
         if let file = configuration.certificateAuthorityFile { try set(CURLOPT_CAINFO, file) }
     }
 

@@ -61,7 +61,7 @@ struct GatewaysTests {
 
     static let taken = #"{"unknown":[],"failed":0}"#
 
-    /// Returns the posted notifications without their notification ids.
+    /// Returns the posted notifications without their notification ids and the ends of their lifetimes.
     static func posted(_ stub: StubGorush, count: Int) async throws -> [JSONValue] {
         _ = await stub.waitForNotifications(count: count)
         return stub.posts.all.flatMap { post -> [JSONValue] in
@@ -69,6 +69,10 @@ struct GatewaysTests {
             return notifications.map { notification in
                 guard case .object(var members) = notification else { return notification }
                 members["notif_id"] = nil
+                members["expiration"] = nil
+                guard case .object(var android)? = members["android"] else { return .object(members) }
+                android["ttl"] = nil
+                members["android"] = android.isEmpty ? nil : .object(android)
                 return .object(members)
             }
         }
@@ -88,8 +92,19 @@ struct GatewaysTests {
     func `a Nextcloud notification reaches gorush with the expected fields`(name: String, database: TestDatabase) async throws {
         try await Self.withServer(on: database) { client, stub, _ async throws in
             try await Self.register("alice_talk_ios", "alice_files_ios", "alice_files_android", with: client)
+            let before = Int(Date.now.timeIntervalSince1970)
             #expect(try await Self.notify(name, with: client) == Self.taken)
             #expect(try await Self.posted(stub, count: 1) == [Self.expected(name)])
+            let notification = try #require(stub.notifications.all.first)
+            // A call rings for a minute, and other notifications wait for a day.
+            let lifetime = name.contains("call") ? 60 : 86_400
+            if notification.platform == 1 {
+                let end = try #require(notification.expiration)
+                #expect((before...Int(Date.now.timeIntervalSince1970) + 1).contains(end - lifetime))
+            } else {
+                let seconds = try #require(notification.timeToLive.flatMap { Int($0.dropLast()) })
+                #expect((1...lifetime).contains(seconds))
+            }
         }
     }
 

@@ -52,14 +52,14 @@ struct OutboxTests {
             #expect(try await due()?.push.deviceToken == "new")
             #expect(try await due()?.registration == TargetRegistration(row: 1, version: 2))
             try await register(3, token: "new", topic: "other")
-            #expect(try await due()?.isOrphan == true)
+            #expect(try await due()?.orphanReason == .otherApp)
             try await register(4, token: "new")
-            #expect(try await due()?.isOrphan == false)
+            #expect(try await due()?.orphanReason == nil)
             // The push was in flight when its device unregistered.
             try await store.lease([1])
             try await store.unregister(version: 5)
             try await store.change([1], to: .retry(at: start, isUnknown: false))
-            #expect(try await due()?.isOrphan ?? true)
+            #expect(try await due().map(\.orphanReason) ?? .unregistered == .unregistered)
         }
     }
 

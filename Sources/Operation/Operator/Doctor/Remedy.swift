@@ -15,6 +15,10 @@ enum Remedy {
     /// The first row with a text that occurs decides, so texts from Apple and Google precede our reasons.
     private static let remedies: [(texts: [String], remedy: String)] = [
         (
+            ["tls: ", "x509: "],
+            "gorush and Apple or Google reject each other's certificate: renew gorush's .p12, or its list of authorities and its clock."
+        ),
+        (
             ["Unregistered", "ExpiredToken"],
             "The app was removed from the device, or has a newer token: read the token from the app again."
         ),
@@ -35,7 +39,7 @@ enum Remedy {
         ),
         (
             ["cannot fetch token: 5", "cannot fetch token: Post"],
-            "gorush does not reach Google to sign in: look at its network. The server retries."
+            "gorush does not reach Google to sign in: look at its network."
         ),
         (
             [
@@ -68,14 +72,14 @@ enum Remedy {
                 "InternalServerError", "ServiceUnavailable", "Shutdown", "IdleTimeout", "The service is currently unavailable",
                 "Internal error encountered", "unexpected http response", "FCM server error", "context canceled",
             ],
-            "Apple or Google has a fault of its own, or gorush was stopped meanwhile. The server retries."
+            "Apple or Google has a fault of its own, or gorush was stopped meanwhile."
         ),
         (
             [
                 "network error", "unknown error while making an http call", "timed out while making an http call",
                 "failed to establish a connection", "context deadline exceeded", "no response in time",
             ],
-            "gorush does not reach Apple or Google: look at its network, its proxy and its firewall. The server retries."
+            "gorush does not reach Apple or Google: look at its network, its proxy and its firewall."
         ),
         (
             ["age in doubt"],
@@ -83,7 +87,7 @@ enum Remedy {
         ),
         (
             ["suspected token"],
-            "Apple or Google rejected the device less than 10 minutes ago. The server retries, at least every 10 minutes: try again later."
+            "Apple or Google rejected the device less than 10 minutes ago: try again later."
         ),
         (
             ["a proxy answers", "status 413"],
@@ -103,6 +107,10 @@ enum Remedy {
         ),
         (["not a device token"], "The app registered a token that Apple or Google cannot have issued: read the token from the app again."),
         (["not a bundle id"], "The app registered a bundle id that Apple cannot have issued: correct it in the app."),
+        (
+            ["registered for another app", "registered with another kind of token"],
+            "The device has registered anew since the push was accepted, so the push no longer concerns it."
+        ),
         (["queue full"], "The queue of the route is full: look at the server's /health/ready."),
         (["lifetime"], "No attempt succeeded within gorush.pushLifetime: look at the server's /health/ready, and at its log of that time."),
         (["lease ended"], "The server lost its database for a while, and another one took its pushes over: look at both logs."),

@@ -17,7 +17,7 @@ struct DeliveryPlan: Sendable {
     var expired: [QueuedPush] = []
     var unsendable: [(push: QueuedPush, obstacle: UnsendablePush)] = []
     /// Pushes whose installation has unregistered, or belongs to another app now.
-    var withdrawn: [QueuedPush] = []
+    var withdrawn: [(push: QueuedPush, reason: PushReason)] = []
     /// Pushes with unproven bundle ids that the budget does not admit now.
     var deferred: [QueuedPush] = []
     /// Pushes that are too old only if the clock is right (``ClockAge``).
@@ -34,7 +34,7 @@ struct DeliveryPlan: Sendable {
     ///   - now: The monotonic time.
     ///   - jitter: Returns a number from 0 to 1, which should differ between pushes.
     func changes(at now: Timestamp, jitter: () -> Double) -> [OutboxUpdate.Push] {
-        withdrawn.map { .init(id: $0.id, .finish(.withdrawn), reason: .unregistered) }
+        withdrawn.map { .init(id: $0.push.id, .finish(.withdrawn), reason: $0.reason) }
             + deferred.map {
                 .init(
                     id: $0.id, .postpone(until: now.advanced(by: UnprovenBundleIDBudget.retryInterval * jitter())),
@@ -71,8 +71,8 @@ struct BatchPlanner: Sendable {
         for push in due {
             if end(of: push) <= now {
                 plan.expired.append(push)
-            } else if push.isOrphan {
-                plan.withdrawn.append(push)
+            } else if let reason = push.orphanReason {
+                plan.withdrawn.append((push, reason))
             } else if let obstacle = UnsendablePush(push.push) {
                 plan.unsendable.append((push, obstacle))
             } else {

@@ -82,10 +82,13 @@ struct WaitingDevices: Sendable {
     mutating func add(_ push: WaitingPush, at now: Duration) {
         var device = devices[push.device] ?? WaitingDevice(trust: push.trust)
         guard !device.pushes.contains(where: { $0.id == push.id }) else { return }
+        let line = device.line
         device.trust = push.trust
         // The pushes before it may wait for their own reasons.
         device.notBefore = .zero
         if device.trouble == nil, device.pushes.count < Self.maximumPushCount { device.pushes.append(push) } else { device.hasMore = true }
+        // The push may be the device's first that needs no retry budget.
+        if device.line != line { device.ticket = nil }
         devices[push.device] = device
         plan(push.device, at: now)
     }

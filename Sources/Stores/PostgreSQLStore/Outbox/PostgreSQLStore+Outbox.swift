@@ -189,11 +189,11 @@ extension PostgreSQLStore {
     private static let selectQueuedPushes = """
         SELECT push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type,
             push.apn_topic, push.type, push.accepted_at, push.state, push.attempts, push.refused_at, push.counted_refusals, push.shortening,
-            push.registration, push.secrets, target.version, target.secrets, target.delivered_at, target.first_delivered_at
+            push.registration, push.secrets, target.token_type, target.apn_topic, target.version, target.secrets, target.delivered_at,
+            target.first_delivered_at
         FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number)
         JOIN push ON push.id = chosen.id AND \(OpenPushes.byRow) AND push.next_attempt_at < \(Int64.max)
-        LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live AND target.token_type = push.token_type
-            AND (target.apn_topic = push.apn_topic OR push.token_type <> \(TokenType.apn.rawValue))
+        LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live
         ORDER BY chosen.number
         """
 
@@ -356,7 +356,12 @@ extension RowCursor {
         let refusals = PushRefusals(refusedAt: try next(), countedCount: try next(), shortening: try next())
         let row: Int64? = try next()
         let secrets = try sealing.pushSecrets(next(), in: .push(to: target, deduplicationKey: key))
-        let registered = try nextTarget(of: target, sealing)
+        let (registeredType, registeredTopic): (TokenType?, String?) = (try next(), try next())
+        let live = try nextTarget(of: target, sealing)
+        let orphanReason =
+            row == nil
+            ? nil : QueuedPush.orphanReason(of: (tokenType, apnTopic), registeredAs: registeredType, topic: registeredTopic)
+        let registered = orphanReason == nil ? live : nil
         var queued = QueuedPush(
             id: id, request: request,
             push: AcceptedPush(
@@ -366,7 +371,7 @@ extension RowCursor {
         if let row, let registered {
             queued.registration = TargetRegistration(row: row, version: registered.version, deliveries: registered.deliveries)
         }
-        queued.isOrphan = row != nil && registered == nil
+        queued.orphanReason = orphanReason
         return queued
     }
 

@@ -6,14 +6,14 @@ extension SQLiteStore {
         try await read { database in
             var facts = AuditFacts()
             try database.readLedger(into: &facts)
-            let messages = try RowSteps(of: "message", in: database)
-            let pushes = try RowSteps(of: "push", in: database)
+            var messages = try RowSteps(of: "message", in: database)
+            var pushes = try RowSteps(of: "push", in: database)
             let total = messages.rowCount + pushes.rowCount
-            for (rows, done) in messages {
+            while let (rows, done) = try messages.next() {
                 try Self.readMessages(rows, database, into: &facts)
                 report(done, total)
             }
-            for (rows, done) in pushes {
+            while let (rows, done) = try pushes.next() {
                 try Self.readPushes(rows, database, into: &facts)
                 report(messages.rowCount + done, total)
             }
@@ -48,17 +48,21 @@ extension SQLiteStore {
 }
 
 /// A table's rows in steps, by their numbers, so that a tool can report its progress between two steps.
-private struct RowSteps: Sequence, IteratorProtocol {
+private struct RowSteps {
     /// Takes SQLite less than a second.
     private static let stepRowCount: Int64 = 50_000
 
     /// The number of row numbers from the oldest to the newest row.
     let rowCount: Int
+    private let table: StaticString
+    private let database: Database
     private var nextRow: Int64
     private let first: Int64
     private let last: Int64
 
     init(of table: StaticString, in database: Database) throws {
+        self.table = table
+        self.database = database
         // A file from outside may have any numbers. Those of real rows begin at 1, and half of the others are enough for ever.
         first = Swift.max(1, Int64(try database.count("SELECT coalesce(min(id), 1) FROM \(table)")))
         last = Swift.min(Int64.max / 2, Int64(try database.count("SELECT coalesce(max(id), 0) FROM \(table)")))
@@ -67,7 +71,9 @@ private struct RowSteps: Sequence, IteratorProtocol {
     }
 
     /// Returns the next row numbers, and how many row numbers there are up to their end.
-    mutating func next() -> (rows: ClosedRange<Int64>, done: Int)? {
+    mutating func next() throws -> (rows: ClosedRange<Int64>, done: Int)? {
+        // Of numbers that are far apart, the steps between have no rows.
+        nextRow = Int64(try database.count("SELECT coalesce(min(id), \(Int64.max)) FROM \(table) WHERE id >= ?", nextRow))
         guard nextRow <= last else { return nil }
         let rows = nextRow...Swift.min(nextRow + Self.stepRowCount - 1, last)
         nextRow = rows.upperBound + 1

@@ -303,13 +303,11 @@ extension RowCursor {
     static let queuedPushColumns = """
         push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type, push.apn_topic, push.type,
         push.accepted_at, push.state, push.attempts, push.refused_at, push.counted_refusals, push.shortening, push.registration,
-        push.secrets, target.version, target.secrets, target.delivered_at, target.first_delivered_at
+        push.secrets, target.token_type, target.apn_topic, target.version, target.secrets, target.delivered_at, target.first_delivered_at
         """
-    /// The live registration that a push goes to, if it still has the same token type and bundle id.
+    /// The live registration that a push was accepted for. It may have another token type or bundle id by now.
     static let queuedPushJoin = """
         LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live = 1
-            AND target.token_type = push.token_type
-            AND (target.apn_topic = push.apn_topic OR push.token_type <> \(TokenType.apn.rawValue))
         """
 
     mutating func nextQueuedPush(_ sealing: RowSealing) throws -> QueuedPush {
@@ -321,7 +319,12 @@ extension RowCursor {
         let refusals = PushRefusals(refusedAt: try next(), countedCount: try next(), shortening: try next())
         let row: Int64? = try next()
         let secrets = try sealing.pushSecrets(next(), in: .push(to: target, deduplicationKey: key))
-        let registered = try nextTarget(of: target, sealing)
+        let (registeredType, registeredTopic): (TokenType?, String?) = (try next(), try next())
+        let live = try nextTarget(of: target, sealing)
+        let orphanReason =
+            row == nil
+            ? nil : QueuedPush.orphanReason(of: (tokenType, apnTopic), registeredAs: registeredType, topic: registeredTopic)
+        let registered = orphanReason == nil ? live : nil
         var queued = QueuedPush(
             id: id, request: request,
             push: AcceptedPush(
@@ -331,7 +334,7 @@ extension RowCursor {
         if let row, let registered {
             queued.registration = TargetRegistration(row: row, version: registered.version, deliveries: registered.deliveries)
         }
-        queued.isOrphan = row != nil && registered == nil
+        queued.orphanReason = orphanReason
         return queued
     }
 

@@ -151,8 +151,8 @@ package struct QueuedPush: Sendable, Equatable {
     package var notification: GatewayNotification?
     /// The target's registration, or nil if it no longer exists or never did, or if a gateway or an older release accepted the push.
     package var registration: TargetRegistration?
-    /// Whether the push was accepted for a registration that no longer exists, or now has another token type or bundle id.
-    package var isOrphan: Bool
+    /// What became of the registration that the push was accepted for, if it no longer goes there. Nil if it does, or had none.
+    package var orphanReason: PushReason?
     /// The deliveries to the push's token if it is without registration, or nil if there were none.
     package var tokenDeliveries: Deliveries?
     /// The suspicion against the device token, or nil if none exists.
@@ -161,7 +161,7 @@ package struct QueuedPush: Sendable, Equatable {
 
     package init(
         id: Int64, request: Int64, push: AcceptedPush, acceptedAt: Timestamp, state: OpenPushState = .queued, attempts: Int = 0,
-        notification: GatewayNotification? = nil, registration: TargetRegistration? = nil, isOrphan: Bool = false,
+        notification: GatewayNotification? = nil, registration: TargetRegistration? = nil, orphanReason: PushReason? = nil,
         tokenDeliveries: Deliveries? = nil, suspicion: Suspicion? = nil, refusals: PushRefusals = PushRefusals()
     ) {
         self.id = id
@@ -172,7 +172,7 @@ package struct QueuedPush: Sendable, Equatable {
         self.attempts = attempts.asCountOfAttempts
         self.notification = notification
         self.registration = registration
-        self.isOrphan = isOrphan
+        self.orphanReason = orphanReason
         self.tokenDeliveries = tokenDeliveries
         self.suspicion = suspicion
         self.refusals = refusals
@@ -180,6 +180,19 @@ package struct QueuedPush: Sendable, Equatable {
 }
 
 extension QueuedPush {
+    /// Returns why a push no longer goes to the registration that it was accepted for, or nil if it does.
+    ///
+    /// - Parameters:
+    ///   - type: The registration's token type, or nil if it has ended.
+    ///   - topic: The registration's bundle id, which only Apple's tokens belong to.
+    package static func orphanReason(
+        of push: (type: TokenType, topic: String), registeredAs type: TokenType?, topic: String?
+    ) -> PushReason? {
+        guard let type else { return .unregistered }
+        if type != push.type { return .otherTokenType }
+        return type == .apn && topic != push.topic ? .otherApp : nil
+    }
+
     private var deliveries: Deliveries? { registration?.deliveries ?? tokenDeliveries }
 
     /// The time at which Apple or Google first accepted a push for its token and bundle id, or nil if the target is unproven.

@@ -17,6 +17,8 @@ package enum PushReason: String, Sendable, CaseIterable {
     case leaseEnded = "lease ended"
     case lifetime
     case unregistered
+    case otherApp = "registered for another app"
+    case otherTokenType = "registered with another kind of token"
     case noSuchPlatform = "no such platform"
     case invalidDeviceToken = "not a device token"
     case invalidBundleID = "not a bundle id"

@@ -41,13 +41,31 @@ extension StubGorush {
         let body = String(buffer: try await request.body.collect(upTo: Self.maximumBodyByteCount))
         let arrivedAt = Date.now
         posts.append(Post(headers: request.headers.map { ($0.name.rawName, $0.value) }, body: body))
+        await takeWorker()
+        defer { busyWorkerCount.change { $0 -= 1 } }
         if let outage = outage(of: body) { return try await respond(.empty, but: outage, channel: channel) }
         let scripted = state.withLock { $0.script.isEmpty ? nil : $0.script.removeFirst() }
         if let scripted, !scripted.takesBatch { return try await respond(.empty, but: scripted.misbehaviour, channel: channel) }
-        let answer = take(body, arrivedAt: arrivedAt)
+        let answer = take(body, arrivedAt: arrivedAt, over: number(of: channel))
         if configuration.delay > .zero { try await Task.sleep(for: configuration.delay) }
         guard let scripted else { return response(answer) }
         return try await respond(answer, but: scripted.misbehaviour, channel: channel)
+    }
+
+    /// Waits for a free worker. gorush needs one for each notification; a request holds one here, because what waits for each other is then
+    /// the same.
+    private func takeWorker() async {
+        let count = configuration.workerCount
+        while !Task.isCancelled {
+            await busyWorkerCount.wait { $0 < count }
+            let isTaken = busyWorkerCount.change { busy in
+                guard busy < count else { return false }
+                busy += 1
+                return true
+            }
+            if isTaken { return }
+        }
+        busyWorkerCount.change { $0 += 1 }
     }
 
     private struct Batch: Decodable {
@@ -57,12 +75,25 @@ extension StubGorush {
     private func outage(of body: String) -> Misbehaviour? {
         guard let outage = state.withLock({ $0.outage }) else { return nil }
         let batch = try? JSONDecoder().decode(Batch.self, from: Data(body.utf8)).notifications
-        let isMeant = batch?.contains { $0.map { outage.platforms.contains($0.platform) } ?? false } ?? true
+        let isMeant = batch?.contains { $0.map(outage.concerns) ?? false } ?? true
         return isMeant ? outage.misbehaviour : nil
     }
 
-    private func take(_ body: String, arrivedAt: Date) -> StubGorushResponse {
-        let (configuration, failures, poison, judge) = state.withLock { ($0.configuration, $0.failures, $0.poison, $0.judge) }
+    private func number(of connection: any Channel) -> Int {
+        let identifier = ObjectIdentifier(connection)
+        return state.withLock { state in
+            if let number = state.connections[identifier] { return number }
+            // A later connection may have the same identifier.
+            connection.closeFuture.whenComplete { _ in self.state.withLock { $0.connections[identifier] = nil } }
+            defer { state.connectionCount += 1 }
+            state.connections[identifier] = state.connectionCount
+            return state.connectionCount
+        }
+    }
+
+    private func take(_ body: String, arrivedAt: Date, over connection: Int) -> StubGorushResponse {
+        let (configuration, failures, poison) = state.withLock { ($0.configuration, $0.failures, $0.poison) }
+        let connectionFailure = state.withLock { $0.connectionFailure }?(connection)
         guard let batch = try? JSONDecoder().decode(Batch.self, from: Data(body.utf8)).notifications,
             poison.isDisjoint(with: batch.compactMap(\.self).flatMap(\.tokens))
         else {
@@ -79,7 +110,7 @@ extension StubGorush {
             notification.tokens.compactMap { token -> String? in
                 let topic = notification.topic
                 let targets = [Target(token: token, topic: topic), Target(token: token), Target(token: nil, topic: topic)]
-                return (targets.lazy.compactMap { failures[$0] }.first ?? judge?(token)).map {
+                return (targets.lazy.compactMap { failures[$0] }.first ?? connectionFailure).map {
                     StubGorushResponse.failure(notification, token: token, error: $0, hidesTokens: configuration.hidesTokens)
                 }
             }
@@ -132,5 +163,11 @@ extension StubGorush {
         let body = write.map { write in ResponseBody(contentLength: answer.body.utf8.count) { writer in try await write(&writer) } }
         return Response(
             status: .init(code: answer.status), headers: headers, body: body ?? ResponseBody(byteBuffer: ByteBuffer(string: answer.body)))
+    }
+}
+
+extension StubGorush.Outage {
+    fileprivate func concerns(_ notification: StubNotification) -> Bool {
+        platforms.contains(notification.platform) && (tokens.map { !$0.isDisjoint(with: notification.tokens) } ?? true)
     }
 }

@@ -77,9 +77,19 @@ package final class StubGorush: Service, Sendable {
         var configuration: Configuration
         var script: [(misbehaviour: Misbehaviour, takesBatch: Bool)] = []
         var failures: [Target: String] = [:]
-        var outage: (misbehaviour: Misbehaviour, platforms: Set<Int>, hidesConfiguration: Bool)?
+        var outage: Outage?
         var poison: Set<String> = []
-        var judge: (@Sendable (_ token: String) -> String?)?
+        var connectionFailure: (@Sendable (_ connection: Int) -> String?)?
+        /// The numbers of the open connections.
+        var connections: [ObjectIdentifier: Int] = [:]
+        var connectionCount = 0
+    }
+
+    struct Outage {
+        var misbehaviour: Misbehaviour
+        var platforms: Set<Int>
+        var tokens: Set<String>?
+        var hidesConfiguration: Bool
     }
 
     /// All posts, including rejected ones.
@@ -88,6 +98,7 @@ package final class StubGorush: Service, Sendable {
     package let notifications = Recorder<StubNotification>()
 
     let state: Mutex<State>
+    let busyWorkerCount = Condition(0)
     private let addresses = Recorder<String>()
 
     package init(configuration: Configuration = Configuration()) {
@@ -117,10 +128,10 @@ package final class StubGorush: Service, Sendable {
         state.withLock { $0.failures[Target(token: nil, topic: topic)] = error }
     }
 
-    /// Makes a function decide about later pushes without another failure. It gets the device token and returns an error; nil for a
-    /// delivery.
-    package func judge(_ judge: (@Sendable (_ token: String) -> String?)?) {
-        state.withLock { $0.judge = judge }
+    /// Makes later pushes without another failure fail by their connection, as if a balancer led to several gorush. The function gets the
+    /// number of the connection, from 0 in the order of their first requests, and returns an error; nil for a delivery.
+    package func failByConnection(_ failure: (@Sendable (_ connection: Int) -> String?)?) {
+        state.withLock { $0.connectionFailure = failure }
     }
 
     struct Target: Hashable {
@@ -131,9 +142,17 @@ package final class StubGorush: Service, Sendable {
     /// Makes later posts with a notification for these platforms get this fault. The stub delivers none of their notifications. nil makes
     /// it respond correctly again.
     ///
-    /// - Parameter hidesConfiguration: Whether all other requests get the fault, too, as if gorush were away behind a proxy.
-    package func breakDown(_ misbehaviour: Misbehaviour?, platforms: Set<Int> = [1, 2], hidesConfiguration: Bool = false) {
-        state.withLock { $0.outage = misbehaviour.map { ($0, platforms, hidesConfiguration) } }
+    /// - Parameters:
+    ///   - tokens: The tokens whose posts get the fault. nil means all.
+    ///   - hidesConfiguration: Whether all other requests get the fault, too, as if gorush were away behind a proxy.
+    package func breakDown(
+        _ misbehaviour: Misbehaviour?, platforms: Set<Int> = [1, 2], tokens: Set<String>? = nil, hidesConfiguration: Bool = false
+    ) {
+        state.withLock {
+            $0.outage = misbehaviour.map {
+                Outage(misbehaviour: $0, platforms: platforms, tokens: tokens, hidesConfiguration: hidesConfiguration)
+            }
+        }
     }
 
     /// Makes the stub reject whole batches that contain this token, as for a wrong type.

@@ -1,0 +1,138 @@
+import Bytes
+import Envelope
+import PushProtocol
+import Store
+import TestServers
+import TestSupport
+import Testing
+
+@testable import Delivery
+
+/// What one phone, one push or one gorush of several meets stays with it (DELIVERY.md).
+@Suite(.safetyNet) struct TroubleOfOneTests {
+    private static let phones = (0..<20).map { androidPush($0) }
+    private static let troubled = phones[0]
+
+    /// Runs a delivery to twenty phones that have worked.
+    private func withProvenPhones(
+        workerCount: Int = 96, _ configure: @escaping (inout DeliveryConfiguration) -> Void = { _ in },
+        _ body: @escaping @Sendable (StubGorush, Running) async throws -> Void
+    ) async throws {
+        try await withStubGorush { stub in
+            stub.configuration.workerCount = workerCount
+            let world = try World()
+            try await world.withDelivery(to: await stub.url, configure) { running in
+                try await running.accept(Self.phones)
+                try await running.pass { try await running.isAllDone() }
+                try await body(stub, running)
+            }
+        }
+    }
+
+    private func posts(to push: AcceptedPush, at stub: StubGorush) -> Int {
+        stub.posts.all.count { $0.body.contains(push.deviceToken.text + "\"") }
+    }
+
+    @Test(
+        "Nineteen phones ring at once while a proxy refuses the pushes to the twentieth, which rings when it no longer does",
+        arguments: [
+            StubGorush.Misbehaviour.answer(status: 413), .answer(status: 429, headers: ["Retry-After": "600"]), .answer(status: 502),
+            .answer(status: 503), .answer(status: 504), .answer(status: 500), .reset,
+        ], [2, 96])
+    func refused(fault: StubGorush.Misbehaviour, workerCount: Int) async throws {
+        try await withProvenPhones(workerCount: workerCount) { stub, running in
+            stub.breakDown(fault, tokens: [Self.troubled.deviceToken.text])
+            for message in 2...6 {
+                try await running.accept(Self.phones, message: Int64(message))
+                try await running.settle()
+                #expect(try await running.store.queuedPushCount() == message - 1)
+                #expect(running.loop.healthIssues == [])
+            }
+            // One attempt at a time to a device, and the clock stands still.
+            #expect(posts(to: Self.troubled, at: stub) == 2)
+            stub.breakDown(nil)
+            try await running.pass { try await running.isAllDone() }
+            #expect(posts(to: Self.troubled, at: stub) == 7)
+            #expect(try await running.outcomes() == [.sent: 120])
+            #expect(try await running.audit().balances)
+        }
+    }
+
+    @Test("A phone that gets no answer holds one of gorush's workers, and the other phones ring", arguments: [8, 96])
+    func hanging(workerCount: Int) async throws {
+        try await withProvenPhones(workerCount: workerCount, { $0.drainLimit = .zero }) { stub, running in
+            stub.breakDown(.hang, tokens: [Self.troubled.deviceToken.text])
+            for message in 2...6 {
+                try await running.accept(Self.phones, message: Int64(message))
+                await stub.waitForNotifications(count: 20 + 19 * (message - 1))
+                // The attempt to the phone is a slow one from now on.
+                running.world.advance(by: .seconds(6))
+            }
+            #expect(posts(to: Self.troubled, at: stub) == 2)
+            // A phone that never worked has workers, too.
+            try await running.accept([androidPush(100)], message: 7)
+            await stub.waitForNotifications(count: 116)
+            #expect(running.loop.healthIssues == [])
+        }
+    }
+
+    @Test func `after a power cut beside a phone without an answer, the others' pushes go at once, and its own again`() async throws {
+        let crashed = Recorder<World>()
+        try await withProvenPhones({ $0.drainLimit = .zero }) { stub, running in
+            stub.breakDown(.hang, tokens: [Self.troubled.deviceToken.text])
+            try await running.accept(Self.phones, message: 2)
+            await stub.waitForNotifications(count: 39)
+            await stub.posts.wait(for: 40)
+            crashed.append(try running.world.crashed())
+        }
+        try await withStubGorush { stub in
+            stub.breakDown(.answer(status: 504), tokens: [Self.troubled.deviceToken.text])
+            let world = try #require(crashed.all.first)
+            try await world.withDelivery(to: await stub.url) { running in
+                // What had been sent before the cut needs the retry budget. Newer pushes do not.
+                try await running.accept(Array(Self.phones.dropFirst()), message: 3)
+                try await running.settle()
+                #expect(try await running.outcomes()[.sent] ?? 0 >= 39)
+                #expect(try await running.pass { try await running.store.queuedPushCount() == 1 } <= .seconds(2))
+                #expect(posts(to: Self.troubled, at: stub) == 1)
+                stub.breakDown(nil)
+                try await running.pass { try await running.isAllDone() }
+                #expect(try await running.audit().balances)
+            }
+        }
+    }
+
+    @Test func `a batch without an answer troubles no device, and its pushes go one by one`() async throws {
+        try await withProvenPhones({ $0.batchMode = .batch }) { stub, running in
+            let before = stub.posts.all.count
+            stub.breakDown(.reset)
+            try await running.store.apply(at: World.start) { batch in
+                for push in Self.phones { batch.enqueue(push, message: 2) }
+            }
+            running.loop.wake()
+            try await running.settle()
+            stub.breakDown(nil)
+            let lost = stub.posts.all.count - before
+            try await running.accept(Self.phones, message: 3)
+            try await running.settle()
+            // The later pushes are not held up by the earlier ones, which may have been sent.
+            #expect(try await running.outcomes()[.sent] == 40)
+            let passed = try await running.pass { try await running.isAllDone() }
+            #expect(passed <= RouteState.unansweredDelay + .seconds(10) && lost >= 1)
+            #expect(try await running.outcomes() == [.sent: 60])
+        }
+    }
+
+    @Test func `of two gorush behind one address, the one with a wrong key delays pushes and stops nobody`() async throws {
+        try await withProvenPhones { stub, running in
+            stub.failByConnection { $0.isMultiple(of: 2) ? "The caller does not have permission" : nil }
+            for message in 2...20 {
+                try await running.accept(Self.phones, message: Int64(message))
+                let passed = try await running.pass { try await running.isAllDone() }
+                #expect(passed <= .seconds(10), "\(passed)")
+            }
+            #expect(running.loop.healthIssues == [])
+            #expect(try await running.outcomes() == [.sent: 400])
+        }
+    }
+}
