@@ -122,8 +122,8 @@ let package = Package(
         library(
             "Observation", in: "Sources/Operation",
             [
-                "ServerFiles", "Engine", "Delivery", "Store", "Transport", "Envelope", "StatusCrypto", "MetricDeclarations", "Platform",
-                "Bytes", "CBuildInfo", logging, metrics, mustache, serviceLifecycle,
+                "ServerFiles", "Engine", "Delivery", "Store", "Transport", "Envelope", "StatusCrypto", "MetricDeclarations", "Tasks",
+                "Platform", "Bytes", "CBuildInfo", logging, metrics, mustache, serviceLifecycle,
             ]),
         library(
             "ServerFiles", in: "Sources/Operation",
@@ -200,13 +200,13 @@ let package = Package(
         library(
             "SQLiteStore", in: "Sources/Stores",
             [
-                "StoreSQL", "Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "MetricDeclarations", "Bytes",
-                grdb,
-                logging, metrics, sqlite,
+                "StoreSQL", "Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Bytes", grdb, logging, sqlite,
             ]),
         // The statements that both databases share.
         library("StoreSQL", in: "Sources/Stores", ["Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Bytes"]),
-        library("Store", in: "Sources/Stores", ["PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "JSON", "Bytes"]),
+        library(
+            "Store", in: "Sources/Stores",
+            ["PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "JSON", "MetricDeclarations", "Bytes", metrics]),
 
         // Network: Waku nodes, from both sides.
         library(

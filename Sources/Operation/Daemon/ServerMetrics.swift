@@ -3,7 +3,7 @@ import Engine
 package import MetricDeclarations
 import NextcloudOrigin
 import Observation
-import SQLiteStore
+import Store
 import Transport
 
 /// A server's metrics, as `GET /metrics` prints them and docs/METRICS.md lists them.

@@ -31,6 +31,7 @@ package final class PostgreSQLStore: PushStore {
     /// The owners whose rows another session held when they were last looked for.
     let knownHeldOwners = Mutex(Set<Digest64>())
     let lockedPushes = Mutex(LockedPushes())
+    private let metrics = StoreMetrics()
     /// What the database's clock showed at the last renewal of the lease, at a time of ``time``.
     let clockReading = Mutex<(time: Timestamp, at: Duration)?>(nil)
     /// The size in bytes above which the store rejects new devices of gateways; nil means no limit.
@@ -209,11 +210,15 @@ package final class PostgreSQLStore: PushStore {
     /// Writes in one transaction, with its changes of the ledger and of the outbox's memory.
     func write<Result: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> Result) async throws -> Result {
         let number = number
-        return try await pool.perform(.writing) { [outbox, secrets, member] database in
+        return try await pool.perform(.writing) { [outbox, secrets, member, metrics] database in
+            let start = ContinuousClock.now
             let transaction = WriteTransaction(database: database, server: number, secrets: secrets, outbox: OutboxChanges(outbox))
             let result = try body(transaction)
             transaction.ledger.write(to: database, of: member.name)
-            database.afterCommit { transaction.outbox.keep() }
+            database.afterCommit {
+                metrics.committed(rowCount: database.writtenRowCount, after: ContinuousClock.now - start)
+                transaction.outbox.keep()
+            }
             return result
         }
     }

@@ -20,6 +20,9 @@ import Wire
     /// The number of rows that a statement inserted, changed or deleted.
     var changedCount: Int { Int(unsafe String(cString: PQcmdTuples(result))) ?? 0 }
 
+    /// The same, but 0 for a query, which counts the rows that it returned.
+    var writtenCount: Int { unsafe String(cString: PQcmdStatus(result)).hasPrefix("SELECT") ? 0 : changedCount }
+
     /// Reads all rows.
     ///
     /// - Throws: `StoreError.damaged` if a value has another type, or if `read` does not read all columns.

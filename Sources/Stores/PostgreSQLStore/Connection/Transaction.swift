@@ -27,6 +27,8 @@ package final class Transaction {
     private var hasBegun = false
     /// Whether a statement has inserted, changed, deleted or returned rows.
     private var hasRows = false
+    /// The number of rows that it has inserted, changed or deleted.
+    private(set) var writtenRowCount = 0
     private var completions: [() -> Void] = []
 
     init(_ kind: Kind, on connection: Connection, mark: Mark) {
@@ -94,6 +96,7 @@ package final class Transaction {
         let results = try connection.run(beginning + waiting + commands)
         if !beginning.isEmpty, kind == .writing { number = try? results[1].map { try $0.next(Int64.self) }.first }
         hasRows = hasRows || results[beginning.count...].contains { $0.changedCount > 0 }
+        writtenRowCount += results[beginning.count...].reduce(0) { $0 + $1.writtenCount }
         let skipped = beginning.count + waiting.count
         waiting = []
         return Array(results[skipped...])

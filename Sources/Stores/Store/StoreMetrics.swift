@@ -1,14 +1,14 @@
 import CoreMetrics
 package import MetricDeclarations
 
-/// The writer's metrics.
+/// The metrics of write transactions.
 package struct StoreMetrics: Sendable {
     private let seconds = Self.seconds.timer()
     private let rows = Self.rows.recorder()
 
-    init() {}
+    package init() {}
 
-    func committed(rowCount: Int, after duration: Duration) {
+    package func committed(rowCount: Int, after duration: Duration) {
         seconds.record(duration)
         rows.record(rowCount)
     }
