@@ -4,6 +4,8 @@ struct RouteCondition: Sendable, Equatable {
     enum Kind: Sendable, Hashable {
         /// gorush, with a constant text.
         case gorush(String)
+        /// A proxy in front of gorush takes no pushes.
+        case turnedAway
         /// Apple or Google delivers nothing.
         case failing
         /// Apple or Google rejects gorush itself.

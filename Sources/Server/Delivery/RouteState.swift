@@ -359,7 +359,7 @@ struct RouteState: Sendable {
             storeIssue = error
             schedule.storeFailed(at: now)
         case .answered(let health, let attempts, let jitter):
-            note(health, at: now)
+            note(health, of: attempts, at: now)
             for attempt in attempts { record(attempt, jitter: jitter, at: now) }
             countTroubled(at: now)
         case .limited(let limit, let attempts):
@@ -383,12 +383,17 @@ struct RouteState: Sendable {
         }
     }
 
-    private mutating func note(_ health: RouteHealth, at now: Duration) {
+    private mutating func note(_ health: RouteHealth, of attempts: [PushAttempt], at now: Duration) {
         switch health {
-        case .answered:
+        case .answered, .busy:
             profile.worked()
             breaker.answered()
             issue = nil
+            if case .busy(let status) = health, let attempt = attempts.first {
+                belief.wasTurnedAway(attempt, status: status, at: now)
+            } else {
+                belief.wasTaken()
+            }
         case .silent: break
         case .broken:
             profile.connectionBroke()

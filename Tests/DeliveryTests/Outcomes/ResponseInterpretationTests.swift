@@ -74,7 +74,7 @@ import Testing
     @Test func `each response shows whether gorush is there, and what waits`() {
         func one(_ response: GorushResponse) -> ResponseInterpretation { read(response, batch(1)) }
         let proxy = Unavailability(proxyStatus: 503, retryAfter: .seconds(7))
-        #expect(one(.busy(proxy)) == .outcomes([.passing(reason: .unavailable, retryAfter: .seconds(7))], .answered))
+        #expect(one(.busy(proxy)) == .outcomes([.passing(reason: .unavailable, retryAfter: .seconds(7))], .busy(status: 503)))
         #expect(
             one(.unavailable(proxy)) == .outcomes([.notSent(reason: .unavailable)], .away(issue: "a proxy answers 503 instead of gorush")))
         #expect(one(.tooLarge) == .outcomes([.passing(reason: .bodyTooLarge, retryAfter: nil)], .silent))

@@ -58,6 +58,8 @@ struct Belief: Sendable {
     private var credentials: Credentials?
     private var refusedTopics: [String: (words: String, time: Duration)] = [:]
     private var tooLargeAt: Duration?
+    /// The requests since gorush last took one that a proxy answered instead of it.
+    private var turnedAway: (first: Duration, firstAt: Timestamp, last: Duration, status: Int)?
 
     /// The failures of devices since the newest delivery.
     private struct Failures: Sendable {
@@ -158,6 +160,14 @@ struct Belief: Sendable {
         recent.refresh(at: now)
     }
 
+    /// Records that gorush took a request.
+    mutating func wasTaken() { turnedAway = nil }
+
+    /// Records that a proxy answered a request instead of gorush, which is there.
+    mutating func wasTurnedAway(_ attempt: PushAttempt, status: Int, at now: Duration) {
+        turnedAway = (turnedAway?.first ?? now, turnedAway?.firstAt ?? attempt.at, now, status)
+    }
+
     private static func add(_ attempt: PushAttempt, _ words: String, to failures: inout Failures?, at now: Duration) {
         var new = failures ?? Failures(first: now, firstAt: attempt.at, last: now, words: words)
         failures = nil
@@ -244,7 +254,12 @@ struct Belief: Sendable {
                 .twoGorush,
                 "\(provider) refuses gorush's credentials and accepts them in turn: two gorush behind one address? \(credentials.words)")
         }
-        if let failures, isLong(failures, at: now) {
+        if let turnedAway, now - turnedAway.first >= Self.interval, now - turnedAway.last < Self.validity {
+            warn(
+                .turnedAway,
+                "gorush answers \(turnedAway.status) to pushes since \(turnedAway.firstAt.text), while its configuration can be read: a proxy "
+                    + "in front of it does not pass them on")
+        } else if let failures, isLong(failures, at: now) {
             warn(
                 .nothingDelivered,
                 "\(provider) has delivered nothing since \(failures.firstAt.text); \(counted(failures.devices.count, "device")) that worked "
@@ -282,6 +297,7 @@ struct Belief: Sendable {
         for failures in [failures, newFailures].compactMap(\.self) {
             times += [failures.first + Self.interval, failures.last + Self.validity]
         }
+        if let turnedAway { times += [turnedAway.first + Self.interval, turnedAway.last + Self.validity] }
         if let credentials { times += [credentials.first + Self.credentialsInterval, credentials.last + Self.validity] }
         return times.filter { $0 > now }.min()
     }

@@ -5,6 +5,8 @@ import Store
 enum RouteHealth: Sendable, Equatable {
     /// gorush is there.
     case answered
+    /// gorush is there, but a proxy didn't pass the request on and answered with that status.
+    case busy(status: Int)
     /// The response doesn't show whether gorush is there.
     case silent
     /// The connection broke after the request was sent: gorush may have restarted with another configuration.
@@ -59,7 +61,9 @@ enum ResponseInterpretation: Sendable, Equatable {
         case .unavailable(let reason):
             self = nothingSent(reason.issue, reason: .unavailable)
         case .busy(let reason):
-            self = all(.passing(reason: .unavailable, retryAfter: reason.retryAfter), .answered)
+            self = all(
+                .passing(reason: .unavailable, retryAfter: reason.retryAfter),
+                reason.proxyStatus.map { RouteHealth.busy(status: $0) } ?? .answered)
         case .timedOut(let reason?):
             self = all(.unknown(reason: .noResponseInTime), .away(issue: reason.issue))
         case .timedOut(nil):
