@@ -57,18 +57,17 @@ import Wire
     private static func show(_ store: any PushStore & OperatorViews) async {
         let time = SteadyTime(clock: ManualClock(), start: now)
         let registry = PrometheusRegistry(StoreGauges.declarations)
-        await StoreGauges(store: store, storage: .sqlite(path: "/nonexistent"), registry: registry).refresh(at: now)
+        let reading = try? await StoreReading(store, wallClock: WallClock { now })
+        if let reading { StoreGauges(registry: registry).set(reading, age: .zero) }
         _ = registry.render()
         let sources = StatusSources(
-            readiness: { ReadinessObservation() }, figures: store.figures,
+            readiness: { ReadinessObservation() }, store: { (reading ?? StoreReading(figures: StoreFigures()), .zero) },
             engine: { .init(messagesInFlight: 0, waitingReplies: 0, topicDirectoryEntries: 0) }, canary: { nil },
             replyTimes: { ReplyTimes() }, nodes: { [] }, routes: { [] }, files: { .init() }, backupAge: { nil },
-            sealing: { try? await store.sealingProgress() },
-            members: { (try? await store.cluster?.members()).map(StatusSnapshot.Member.servers) },
             finding: { .init($0, pushLifetime: "1h", shell: OperatorShell(publicKey: "0x02"), runbook: nil) })
         let sampler = StatusSampler(
-            sources, serverName: "one", publicKey: "0x04", file: .init(path: nil), time: time, wallClock: WallClock { now })
-        let snapshot = await sampler.snapshot()
+            sources, serverName: "one", publicKey: "0x04", file: .init(path: nil, owner: ""), time: time, wallClock: WallClock { now })
+        let snapshot = sampler.snapshot()
         _ = try? StatusPage().html(snapshot)
         if let json = try? JSONEncoder().encode(snapshot) { _ = try? StatusScreen(json: json).lines(width: 80) }
         if let cluster = store.cluster { _ = try? await ClusterReport(reading: cluster, includesFenced: true, at: now).lines }

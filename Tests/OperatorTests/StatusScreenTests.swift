@@ -11,7 +11,7 @@ struct StatusScreenTests {
     private static let well = StatusSnapshot(
         isReady: true, stateSeconds: 3_599, issues: [], warnings: [], canary: .init(ageSeconds: 42, hasSucceeded: true, isLate: false),
         store: .init(
-            openPushes: 14, oldestPushSeconds: 21, undecidedMessages: 2, unpublishedReplies: 5, registrations: 18_250,
+            ageSeconds: 1, openPushes: 14, oldestPushSeconds: 21, undecidedMessages: 2, unpublishedReplies: 5, registrations: 18_250,
             ledger: .init(received: 9_423_187, accepted: 104, sent: 80, deadToken: 4, expired: 1, other: 5, balances: true)),
         flow: .init(lastHour: .init(received: 31_204, accepted: 9, sent: 8, deadToken: 1, expired: 0), hourYesterday: nil),
         replies: .init(count: 801, lateCount: 12, p50Milliseconds: 25, p99Milliseconds: 2_500), messagesInFlight: 3, waitingReplies: 5,
@@ -23,7 +23,7 @@ struct StatusScreenTests {
                 failed: 37, lastSentSeconds: 2)
         ],
         files: .init(databaseBytes: 1_900_000_000, walBytes: 4_200_000, freeBytes: 212_000_000_000), newestBackupSeconds: nil,
-        sealedPercent: nil,
+        sealedPercent: 100,
         histories: {
             var histories = StatusSnapshot.Histories()
             histories.received = .init(hour: [0, 1, nil, 2, 7, 70], day: [])
@@ -41,7 +41,7 @@ struct StatusScreenTests {
                 command: "export PUSHSERVER_CONFIG=/etc/pushserver/pushserver.yaml\npushserver check-config --probe > /dev/null")
         ]
         troubled.canary = nil
-        troubled.store = nil
+        troubled.store.ageSeconds = 55
         troubled.flow = .init(lastHour: nil, hourYesterday: nil)
         troubled.replies = .init(count: 0, lateCount: 0, p50Milliseconds: nil, p99Milliseconds: nil)
         troubled.nodes = []
@@ -115,17 +115,25 @@ struct StatusScreenTests {
                 /dev/null
 
                 canary        off
-                waiting       unknown: the store could
-                              not be read
+                database      waiting, flow,
+                              registrations and servers
+                              are as of 55 s ago
+                waiting       14 pushes, the oldest for
+                              21 s
+                              2 undecided messages, 5
+                              unpublished replies
                 flow          last hour: not known yet
                               yesterday: not known yet
+                              in all: 104 accepted = 80
+                              sent + 4 dead + 1 expired
+                              + 5 other + 14 waiting
                 replies       none in the last hour
                 node          embedded
                 gorush        ios NOT DELIVERING,
                               breaker open, 81 022 sent,
                               37 failed, no success
                               since the start
-                registrations unknown
+                registrations 18 250
                 storage       212 GB free, database 1.9
                               GB, write-ahead log 4.2 MB
                 server        one: pushserver 0.1.0, up

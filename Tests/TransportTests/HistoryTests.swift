@@ -356,7 +356,7 @@ import Wire
         history.note(try world.carryOut(history.action.work), at: world.now)
         for _ in 1...3_600 {
             world.advance(by: .seconds(1))
-            history.note(.overloaded, at: world.now)
+            history.note(.notAccepted, at: world.now)
         }
         try world.run(&history)
         #expect(world.accepted.count == 150)
@@ -421,8 +421,8 @@ import Wire
         history.note(.gap, at: world.now)
         history.note(try world.carryOut(history.action.work), at: world.now)
         let offer = history.action.work
-        history.note(.overloaded, at: world.now)
-        #expect(history.action == HistorySync.Action(work: offer, delay: HistorySync.overloadDelay))
+        history.note(.notAccepted, at: world.now)
+        #expect(history.action == HistorySync.Action(work: offer, delay: HistorySync.retryDelay))
         history.note(.gap, at: world.now)
         #expect(history.action == HistorySync.Action(work: offer, delay: .zero))
         try world.run(&history)
@@ -484,8 +484,8 @@ import Wire
         history.note(try world.carryOut(history.action.work), at: world.now)
         let offer = history.action.work
         guard case .offer = offer else { Issue.record("\(offer)"); return }
-        history.note(.failed(.other, "disk full"), at: world.now)
-        #expect(history.action.work == offer)
+        history.note(.notAccepted, at: world.now)
+        #expect(history.action == HistorySync.Action(work: offer, delay: HistorySync.retryDelay))
         #expect(world.saved == [])
         try world.run(&history)
         #expect(world.saved.count == 1)
@@ -510,7 +510,8 @@ import Wire
             case 2: history.note(.failed(.tooLarge, "fails"), at: world.now)
             case 3: history.note(.failed(.cursorLost, "fails"), at: world.now)
             case 4: history.note(.interrupted, at: world.now)
-            case 5:
+            case 5: history.note(.notAccepted, at: world.now)
+            case 6:
                 history = world.history()  // A kill loses the state in memory
                 world.state.withLock { $0.known = [] }
             default:

@@ -29,10 +29,10 @@ struct TopicPollTests {
         poll.note(.took(batch))
         #expect(poll.action.work == .offer(batch))
         #expect(poll.action.delay == .zero)
-        poll.note(.failed("disk full"))
+        poll.note(.notRecorded)
         #expect(poll.action.work == .offer(batch))
         #expect(poll.action.delay == .milliseconds(500))
-        #expect(poll.action.issue == "disk full")
+        #expect(poll.action.issue == nil)
         poll.note(.accepted)
         #expect(poll.action.work == .take)
         #expect(poll.action.issue == nil)
@@ -136,6 +136,16 @@ struct TopicPollTests {
         #expect(poll.action.delay == .milliseconds(500))
     }
 
+    @Test mutating func `a batch that cannot be recorded is offered again at least each second, and the node is not at fault`() {
+        poll.note(.took(batch(1)))
+        var delays: [Duration] = []
+        for _ in 0..<4 {
+            #expect(poll.note(.notRecorded).issue == nil)
+            delays.append(poll.action.delay)
+        }
+        #expect(delays == [.milliseconds(500), .seconds(1), .seconds(1), .seconds(1)])
+    }
+
     @Test(arguments: [(1, 500), (9, 500), (10, 0), (38, 0), (39, 0), (4_096, 0)])
     mutating func `a larger batch shortens the time to the next poll`(count: Int, milliseconds: Int) {
         poll.note(.took(LiveBatch()))
@@ -175,7 +185,7 @@ struct TopicPollTests {
     @Test mutating func `a batch that could not be recorded leaves no gap`() {
         poll.note(.took(LiveBatch()))
         poll.note(.took(batch(1)))
-        poll.note(.failed("disk full"))
+        poll.note(.notRecorded)
         #expect(poll.action.reception == nil)
         poll.note(.accepted)
         poll.note(.took(LiveBatch()))

@@ -1,5 +1,6 @@
 import Bytes
 import Observation
+import ServerFiles
 import Settings
 import StatusCrypto
 
@@ -9,7 +10,8 @@ extension OperatorShell {
         self.init(
             configuration: settings.configurationFile, publicKey: Hex.encode(publicKey.compressed.bytes, prefix: "0x"),
             admin: readiness.adminAddress.map(Self.url),
-            node: settings.transportKind == .waku ? settings.wakuURLs.first : readiness.relayAddress.map(Self.url))
+            node: settings.transportKind == .waku ? settings.wakuURLs.first : readiness.relayAddress.map(Self.url),
+            usesPostgreSQL: settings.storage.isPostgreSQL)
     }
 
     /// Returns a URL for an address on this machine. A program that listens on all addresses is reached on the loopback.

@@ -1,6 +1,4 @@
-import CoreMetrics
 import Logging
-import MetricDeclarations
 import ServiceLifecycle
 import Store
 import Tasks
@@ -16,7 +14,6 @@ struct ResealingService: Service {
     private let store: any SealedStore
     private let clock: any Clock<Duration>
     private let logger: Logger
-    private let progress = ratio.gauge()
 
     init(store: any SealedStore, clock: any Clock<Duration>, logger: Logger) {
         self.store = store
@@ -36,7 +33,6 @@ struct ResealingService: Service {
         while !Task.isCancelled {
             do {
                 let state = try await logged == nil ? store.sealingProgress() : store.resealNext()
-                progress.set(state.fraction)
                 failureCount = 0
                 switch state {
                 case .sealed:
@@ -61,12 +57,4 @@ struct ResealingService: Service {
             try? await clock.sleep(for: delay)
         }
     }
-}
-
-extension ResealingService {
-    static let declarations = [ratio]
-
-    private static let ratio = Metric(
-        .gauge, "pushserver_sealed_ratio", scope: .database,
-        help: "Part of the secrets that the newest key seals: 1 when all are.")
 }

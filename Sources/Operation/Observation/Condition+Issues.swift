@@ -3,22 +3,22 @@ package import Store
 extension Condition {
     /// The reasons why a server is not ready, with a single reason for each cause.
     ///
-    /// A database that is away also keeps the transport from recording messages and the routes from their outbox. Starting the node would
-    /// not help then, so such reasons are left out.
+    /// While the database is away, routes cannot read their outbox. That follows, so it is listed only if nothing else says why.
     ///
     /// - Parameters:
     ///   - node: The transport's issues.
-    ///   - store: The issues that the engine has with the store.
+    ///   - store: The issues of the store, the most exact first.
     ///   - cluster: The server's membership, or nil if it doesn't share its database.
     ///   - routes: The routes' issues.
-    package static func issues(node: [String], store: [String], cluster: (any ClusterStore)?, routes: [Condition]) -> [Condition] {
+    package static func issues(
+        node: [String], store: [String], cluster: (any ClusterStore)?, routes: [Condition]
+    ) -> [Condition] {
+        let (ofStore, others) = (routes.filter(\.isOfStore), routes.filter { !$0.isOfStore })
         let lease = cluster.flatMap { $0.hasRecentLease ? nil : Self.leaseIssue }
-        guard let issue = store.first ?? lease else { return node.map(Condition.node) + routes }
-        // The transport repeats the store's errors, whose texts begin like this (`StoreError`).
-        let own = node.filter { !$0.contains("the database ") && !$0.contains("another session") }
-        let others = routes.filter { if case .store = $0 { false } else { true } }
-        return own.map(Condition.node) + [.store(issue)] + others
+        return node.map(Condition.node) + ((store.first ?? lease).map { [.store($0)] } ?? ofStore) + others
     }
+
+    private var isOfStore: Bool { if case .store = self { true } else { false } }
 
     private static let leaseIssue =
         "the lease of this server was not renewed for \(ClusterLimits.renewalDelay.components.seconds) s: the database is away or blocked"

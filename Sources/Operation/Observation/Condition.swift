@@ -69,11 +69,16 @@ package enum Condition: Sendable, Equatable {
 
     /// What the operator should do next. REASONS.md has the long form.
     ///
-    /// - Parameter pushLifetime: The setting `gorush.pushLifetime`: how long accepted pushes wait.
-    package func advice(pushLifetime: String) -> String {
+    /// - Parameters:
+    ///   - pushLifetime: The setting `gorush.pushLifetime`: how long accepted pushes wait.
+    ///   - usesPostgreSQL: Whether the database is on a PostgreSQL server.
+    package func advice(pushLifetime: String, usesPostgreSQL: Bool = false) -> String {
         switch self {
         case .node: "Start the node, or read its log. The server then continues by itself and reads what it missed from the node's store."
         case .network: "Check that apps, node and server use the same shard, and that no other program reads from the node."
+        case .store where usesPostgreSQL:
+            "Check PostgreSQL: that it runs, can be reached, takes writes and has space. The server tries again each second and has lost no "
+                + "accepted message."
         case .store: "Check the database, its disk and its locks. The server tries again each second and has lost no accepted message."
         case .overload: "Wait if it passes: the node's store keeps the rejected messages. Otherwise find the sender or a faster machine."
         case .clients: "Update this server: newer apps label their messages with a version that it does not know."
@@ -95,6 +100,8 @@ package enum Condition: Sendable, Equatable {
         switch self {
         case .node, .network, .gorush, .provider, .route, .dryRun: shell.commands("pushserver check-config --probe > /dev/null")
         case .backup: ["df -h", "journalctl --unit pushserver --lines 50"]
+        case .store where shell.usesPostgreSQL:
+            shell.commands("pushserver check-config --probe > /dev/null") + ["journalctl --unit pushserver --lines 50"]
         case .store: ["df -h", "dmesg | tail", "journalctl --unit pushserver --lines 50"]
         case .overload, .replies: shell.commands("pushctl top" + shell.adminOption)
         case .clients: ["pushserver --version"]

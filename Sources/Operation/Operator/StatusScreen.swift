@@ -72,17 +72,21 @@ package struct StatusScreen {
                 [snapshot.canary.map { "\($0.text)\($0.isLate ? ", late" : $0.problem == nil ? "" : ", the last check FAILED")" } ?? "off"]
             )
         ]
+        if snapshot.store.isOld {
+            rows.append(("database", ["waiting, flow, registrations and servers are \(snapshot.store.ageText)"]))
+        }
         rows.append(("waiting", waiting))
         rows.append(("flow", flow))
         let replies = snapshot.replies
         rows.append(
             ("replies", replies.count == 0 ? ["none in the last hour"] : ["\(replies.p50Text), \(replies.p99Text)", replies.lateText]))
         rows.append(("node", snapshot.nodes.isEmpty ? ["embedded"] : snapshot.nodes.map(Self.text)))
-        rows.append(("gorush", snapshot.routes.isEmpty ? ["dry run"] : snapshot.routes.map(Self.text)))
+        rows.append(
+            ("gorush", snapshot.routes.isEmpty ? ["dry run"] : snapshot.routes.map { Self.text($0, isStoreAway: snapshot.isStoreAway) }))
         rows.append(
             (
                 "registrations",
-                [StatusText.count(snapshot.store?.registrations), Self.sparkline(snapshot.histories.registrations.hour)]
+                [StatusText.count(snapshot.store.registrations), Self.sparkline(snapshot.histories.registrations.hour)]
                     .filter { !$0.isEmpty }
             ))
         let files = snapshot.files
@@ -115,7 +119,7 @@ package struct StatusScreen {
     }
 
     private var waiting: [String] {
-        guard let store = snapshot.store else { return ["unknown: the store could not be read"] }
+        let store = snapshot.store
         let oldest = store.oldestPushSeconds.map { ", the oldest for \(StatusText.age($0))" } ?? ""
         return [
             "\(StatusText.count(store.openPushes)) pushes\(oldest)",
@@ -131,11 +135,10 @@ package struct StatusScreen {
                 + "\(StatusText.count(flow.sent)) sent, \(StatusText.count(flow.deadToken)) dead, \(StatusText.count(flow.expired)) expired"
         }
         var lines = [hour("last hour", snapshot.flow.lastHour), hour("yesterday", snapshot.flow.hourYesterday)]
-        if let store = snapshot.store {
-            lines.append(
-                "in all: \(store.ledger.line(openPushes: store.openPushes))"
-                    + (store.ledger.balances ? "" : " DOES NOT BALANCE, run pushctl audit"))
-        }
+        let store = snapshot.store
+        lines.append(
+            "in all: \(store.ledger.line(openPushes: store.openPushes))"
+                + (store.ledger.balances ? "" : " DOES NOT BALANCE, run pushctl audit"))
         let received = Self.sparkline(snapshot.histories.received.hour)
         return lines + (received.isEmpty ? [] : ["\(received) received"])
     }
@@ -146,8 +149,9 @@ package struct StatusScreen {
             + "\(node.gaps) gaps"
     }
 
-    private static func text(_ route: StatusSnapshot.Route) -> String {
-        "\(route.name) \(route.isDelivering ? route.state.rawValue : "NOT DELIVERING"), breaker \(route.isBreakerOpen ? "open" : "closed"), "
+    private static func text(_ route: StatusSnapshot.Route, isStoreAway: Bool) -> String {
+        let state = route.isDelivering ? route.state(isStoreAway: isStoreAway).rawValue : "NOT DELIVERING"
+        return "\(route.name) \(state), breaker \(route.isBreakerOpen ? "open" : "closed"), "
             + "\(StatusText.count(route.sent)) sent, \(StatusText.count(route.failed)) failed, "
             + StatusText.last("success", route.lastSentSeconds)
     }

@@ -79,11 +79,10 @@ package final class DeliveryLoop: Service {
     /// Whether every route has asked its gorush and may post to it, so that a target without a delivery is unused.
     package var confirmsDelivery: Bool { routes.allSatisfy { $0.status.mayPost } }
 
-    /// Sets all routes' gauges. A gauge keeps its value if the outbox cannot be read.
-    package func refreshMetrics() async {
-        guard let counts = try? await outbox.queuedPushCounts() else { return }
+    /// Sets all routes' gauges.
+    package func refreshMetrics() {
         let refused = outbox.refusedPushCounts
-        for route in routes { route.refreshMetrics(queuedCount: counts[route.name] ?? 0, refusedCount: refused[route.name] ?? 0) }
+        for route in routes { route.refreshMetrics(refusedCount: refused[route.name] ?? 0) }
     }
 
     // MARK: Life

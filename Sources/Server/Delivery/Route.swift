@@ -359,8 +359,8 @@ final class Route: Sendable {
     /// Sets the gauges, and counts pushes that found the queue full.
     ///
     /// - Parameter refusedCount: The number of these since the store was opened.
-    func refreshMetrics(queuedCount: Int, refusedCount: Int) {
-        metrics.set(status, queuedCount: queuedCount)
+    func refreshMetrics(refusedCount: Int) {
+        metrics.set(status)
         let newCount = refusedCount - refused.exchange(refusedCount, ordering: .relaxed)
         metrics.finished(.refused, .queueFull, by: newCount)
         if newCount > 0 { logger.warning("route queue is full; refusing new pushes", metadata: ["pushes": "\(newCount)"]) }

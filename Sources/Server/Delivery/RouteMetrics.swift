@@ -15,7 +15,6 @@ package struct RouteMetrics: Sendable {
     private let breaker: Meter
     private let inFlight: Meter
     private let workers: Meter
-    private let queued: Meter
     private let failing: Meter
     private let credentials: Meter
 
@@ -31,7 +30,6 @@ package struct RouteMetrics: Sendable {
         breaker = Self.breaker.gauge(route)
         inFlight = Self.inFlight.gauge(route)
         workers = Self.workers.gauge(route)
-        queued = Self.queued.gauge(route)
         failing = Self.failing.gauge(route)
         credentials = Self.credentials.gauge(route)
     }
@@ -72,11 +70,10 @@ package struct RouteMetrics: Sendable {
     /// Counts registrations that ended with their device tokens.
     func unregistered(_ count: Int) { deadRegistrations?.increment(by: count) }
 
-    func set(_ view: RouteStatus, queuedCount: Int) {
+    func set(_ view: RouteStatus) {
         breaker.set(view.isBreakerOpen ? 1 : 0)
         inFlight.set(view.notificationsInFlight)
         workers.set(view.workerCount)
-        queued.set(queuedCount)
         failing.set(view.isFailing ? 1 : 0)
         credentials.set(view.refusesCredentials ? 1 : 0)
     }
@@ -84,7 +81,7 @@ package struct RouteMetrics: Sendable {
 
 extension RouteMetrics {
     package static let declarations = [
-        pushes, pushSeconds, retries, failures, deadRegistrations, requests, requestSeconds, breaker, inFlight, workers, queued, failing,
+        pushes, pushSeconds, retries, failures, deadRegistrations, requests, requestSeconds, breaker, inFlight, workers, failing,
         credentials,
     ]
 
@@ -116,8 +113,6 @@ extension RouteMetrics {
         help: "Notifications that wait for gorush's response.")
     private static let workers = Metric(
         .gauge, "pushserver_route_workers", configuredLabels: ["route"], help: "Workers of gorush that the route may use.")
-    private static let queued = Metric(
-        .gauge, "pushserver_route_pushes_queued", configuredLabels: ["route"], help: "Open pushes of the route.")
     private static let failing = Metric(
         .gauge, "pushserver_route_failing", configuredLabels: ["route"],
         help: "Whether Apple or Google delivers nothing through the route.")

@@ -1,5 +1,3 @@
-package import Envelope
-
 /// A route's state for the status page.
 package struct RouteReport: Sendable, Equatable {
     /// A reason why pushes are not delivered, by the part that causes it.
@@ -32,8 +30,8 @@ package struct RouteReport: Sendable, Equatable {
     package let deliveryCount: Int
     /// The number of failed attempts since the start.
     package let failureCount: Int
-    /// The time of the newest delivery, or nil if the route has not delivered since the start.
-    package let lastDelivery: Timestamp?
+    /// The time since the newest delivery, or nil if the route has not delivered since the start.
+    package let lastDeliveryAge: Duration?
 
     init(_ state: RouteState, name: String, platform: GorushPlatform, gorushURL: String, at now: Duration) {
         let status = RouteStatus(state, at: now)
@@ -48,7 +46,12 @@ package struct RouteReport: Sendable, Equatable {
         isBreakerOpen = status.isBreakerOpen
         deliveryCount = state.belief.deliveryCount
         failureCount = state.belief.failureCount
-        lastDelivery = state.belief.lastDelivery
+        lastDeliveryAge = state.belief.lastDeliveryTime.map { now - $0 }
+    }
+
+    /// Whether gorush, Apple and Google take pushes, although the outbox may not be readable.
+    package var isDelivering: Bool {
+        issues.allSatisfy { issue in if case .outbox = issue { true } else { false } }
     }
 
     /// Returns an issue in words for an operator, with the routes that have it and their gorush.

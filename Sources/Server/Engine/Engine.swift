@@ -21,6 +21,8 @@ package final class Engine: Service, EnvelopeReceiver {
     package static let maximumPayloadByteCount = 1 << 20
     /// The interval between deletions of old rows.
     private static let pruneInterval = Duration.seconds(60)
+    /// The time for which ``healthIssues`` report messages that could not be recorded, in case nobody offers them again.
+    private static let offerMemory = Duration.seconds(5)
     /// The time for which ``warnings`` report a rejection.
     private static let overloadMemory = Duration.seconds(60)
 
@@ -34,7 +36,9 @@ package final class Engine: Service, EnvelopeReceiver {
     /// When and why a message was last rejected, or nil if none was.
     private let lastOverload = Mutex<(time: Duration, reason: Overload)?>(nil)
     /// When the engine last recorded a new message, or nil if it hasn't yet.
-    private let lastRecordedAt = Mutex<Timestamp?>(nil)
+    private let lastRecordedAt = Mutex<Duration?>(nil)
+    /// When and why messages could not be recorded, or nil once messages are.
+    private let unrecorded = Mutex<(time: Duration, reason: String)?>(nil)
     private let unreadableShare = Mutex(UnreadableShare())
     private let topicKeys: TopicKeys
     private let admission: Admission
@@ -188,8 +192,10 @@ package final class Engine: Service, EnvelopeReceiver {
             }
         } catch {
             context.metrics.count(.failed, wanted.count)
+            unrecorded.withLock { [now = context.time.elapsed()] in $0 = (now, "\(error)") }
             throw error
         }
+        unrecorded.withLock { $0 = nil }
         _ = try? await keys
         let new = zip(ids, wanted).compactMap { id, wanted in
             id.map {
@@ -199,7 +205,7 @@ package final class Engine: Service, EnvelopeReceiver {
         }
         context.metrics.count(.recorded, new.count)
         if !new.isEmpty {
-            lastRecordedAt.withLock { $0 = now }
+            lastRecordedAt.withLock { [now = context.time.elapsed()] in $0 = now }
             unreadableShare.withLock { $0.countReadable(new.count, at: context.time.elapsed()) }
         }
         context.metrics.count(.duplicate, wanted.count - new.count)
@@ -243,7 +249,7 @@ package final class Engine: Service, EnvelopeReceiver {
 
     /// The time since the engine last recorded a new message, or nil if it hasn't yet.
     package var lastMessageAge: Duration? {
-        lastRecordedAt.withLock(\.self).map { max(.zero, $0.duration(to: context.wallClock.now())) }
+        lastRecordedAt.withLock(\.self).map { context.time.elapsed() - $0 }
     }
 
     /// The number of entries in the topic directory, two for each registration.
@@ -261,9 +267,17 @@ package final class Engine: Service, EnvelopeReceiver {
 
     /// The reasons why the engine cannot accept messages, or empty while it works.
     package var healthIssues: [String] {
-        (context.storeHealth.isAway ? ["the store could not be written"] : [])
+        let unrecorded = unrecordedReason.map { "messages cannot be recorded: \($0)" }
+        return (context.storeHealth.awayReason.map { ["the store could not be written, so messages and pushes wait: \($0)"] } ?? [])
             + (context.storeHealth.isBehind
                 ? ["the store's writer hangs: a write takes more than \(StoreHealth.longestWrite.components.seconds) s"] : [])
+            + [unrecorded].compactMap(\.self)
+    }
+
+    /// Why messages wait that a transport offers again each second, or nil if none do. The store may take smaller writes.
+    private var unrecordedReason: String? {
+        guard let (time, reason) = unrecorded.withLock(\.self), context.time.elapsed() - time < Self.offerMemory else { return nil }
+        return reason
     }
 
     /// Conditions that an operator should know about. They leave the engine healthy: load shedding is no failure.

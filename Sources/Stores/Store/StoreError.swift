@@ -105,7 +105,7 @@ extension StoreError: CustomStringConvertible {
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
         case .fileLost(let path):
             "\(path) was moved, replaced or deleted while the server used it: put the file back, and restart the server"
-        case .failed(let code, let text), .unavailable(let code, let text): "the database failed: \(text) (\(code))"
+        case .failed(let code, let text), .unavailable(let code, let text): "the database failed: \(text)\(code == 0 ? "" : " (\(code))")"
         case .unreachable(let text): "the database cannot be reached: \(text)"
         case .sharedSessions:
             "a pooler gives connections out for single transactions: set pool_mode = session for this database in the pooler, or name PostgreSQL "

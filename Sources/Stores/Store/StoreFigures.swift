@@ -16,6 +16,8 @@ package struct StoreFigures: Sendable, Equatable {
     package var openPushes = Dictionary(uniqueKeysWithValues: OpenPush.allCases.map { ($0, 0) })
     /// The time at which the oldest open push was accepted, or nil if no push is open.
     package var oldestOpenPush: Timestamp?
+    /// What the database's own clock showed, or nil if its clock is this machine's.
+    package var databaseTime: Timestamp?
     /// The number of decided messages whose reply is not marked as published.
     package var unpublishedCount = 0
     /// The number of live registrations.

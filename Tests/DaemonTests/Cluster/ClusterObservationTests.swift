@@ -48,7 +48,8 @@ import Transport
             canaries.append(
                 try Canary(
                     CanarySettings(interval: .seconds(60)), identity: world.identity, serverName: name, node: node,
-                    pubsubTopic: "/waku/2/rs/16/32", clock: ContinuousClock(), wallClock: .system, logger: quietLogger))
+                    pubsubTopic: "/waku/2/rs/16/32", clock: ContinuousClock(), wallClock: .system, logger: quietLogger,
+                    storedVersion: { _ in nil }))
         }
         let running = transport
         try await withThrowingTaskGroup { group in
@@ -67,13 +68,17 @@ import Transport
             let two = try await world.start("two")
             let clients = try Clients(of: two, on: world.bus)
             try await clients.registerOwners()
+            world.gorush.breakDown(.answer(status: 503), hidesConfiguration: true)
+            try await clients.write(0..<1)
+            await clients.waitForAnswers(to: 1)
             try await world.waitForCluster { $0.contains("one") && $0.contains("two") }
 
             let ofDatabase = Set(ServerMetrics.declarations.filter { $0.scope == .database }.map(\.name))
             func figures(_ server: ServerProcess) async throws -> [String] {
                 try await AdminClient(server).get("/metrics").body.split(separator: "\n").map(String.init).filter { line in
-                    // The size of the database changes between two scrapes.
+                    // The size of the database and the age of the push change between two scrapes.
                     ofDatabase.contains(String(line.prefix { $0 != " " && $0 != "{" })) && !line.hasPrefix("pushserver_database_bytes")
+                        && !line.hasPrefix("pushserver_outbox_oldest_age_seconds")
                 }
             }
             var lines = [try await figures(one), try await figures(two)]
@@ -82,7 +87,23 @@ import Transport
                 lines = [try await figures(one), try await figures(two)]
             }
             #expect(lines[0].contains("pushserver_cluster_members 2"), "\(lines[0])")
+            #expect(lines[0].contains { $0.hasPrefix("pushserver_route_pushes_queued{") && $0.hasSuffix(" 1") }, "\(lines[0])")
             #expect(lines[0].contains { $0.hasPrefix("pushserver_registrations ") && !$0.hasSuffix(" 0") }, "\(lines[0])")
+            // The rest is a server's own. What both have in common describes their equal settings, or is a yes.
+            let ofServer = ServerMetrics.declarations.filter { $0.scope == .server && $0.kind == .gauge }.map(\.name)
+            func own(_ server: ServerProcess) async throws -> Set<String> {
+                Set(
+                    try await AdminClient(server).get("/metrics").body.split(separator: "\n").map(String.init).filter { line in
+                        ofServer.contains(String(line.prefix { $0 != " " && $0 != "{" })) && !line.hasSuffix(" 0")
+                    })
+            }
+            let common = Set(try await own(one).intersection(own(two)).map { String($0.prefix { $0 != " " && $0 != "{" }) })
+            let equal: Set = [
+                "process_max_fds", "pushserver_build_info", "pushserver_node_compared_period_seconds", "pushserver_not_ready",
+                "pushserver_open_files_limit", "pushserver_ready",
+                "pushserver_route_breaker_open", "pushserver_route_workers", "pushserver_topic_directory_entries",
+            ]
+            #expect(common.subtracting(equal) == [])
             for server in [one, two] { #expect(await server.terminate() == 0) }
         }
     }

@@ -1,3 +1,5 @@
+import Foundation
+import Observation
 import TestSupport
 import Testing
 
@@ -44,6 +46,67 @@ import Testing
                 await load.waitForAnswers(40)
             }
             try await load.check(world, servers, context: ClusterCampaign.context)
+        }
+        await postgres.stop()
+    }
+
+    enum Trouble: CaseIterable {
+        /// It answers nothing, and its connections stay open, as with a machine that has died.
+        case hanging
+        case away
+        case readOnly
+    }
+
+    @Test(arguments: Trouble.allCases)
+    func `in trouble of PostgreSQL, pages and metrics show the last figures and their age, and accuse no node and no gorush`(
+        trouble: Trouble
+    ) async throws {
+        let postgres = try await PostgreSQLProcess.start()
+        try await withClusterWorld(["one", "two"], database: postgres.serverSettings) { world in
+            let servers = [try await world.start("one"), try await world.start("two")]
+            let load = ClusterLoad(server: try serverKey(of: servers[0]), on: world.bus)
+            try await load.run { await load.waitForAnswers(20) }
+            for server in servers { try await AdminClient(server).body(of: "/metrics") { $0.contains("\npushserver_cluster_members 2\n") } }
+            switch trouble {
+            case .hanging: postgres.freeze()
+            case .away: await postgres.stop()
+            case .readOnly: try await postgres.setReadOnly(true)
+            }
+            for server in servers {
+                try await server.waitUntilNotReady(because: trouble == .readOnly ? "SQLSTATE 25006" : "")
+                let admin = AdminClient(server)
+                let metrics = try await admin.body(of: "/metrics") { $0.contains("\npushserver_not_ready{cause=\"store\"} 1\n") }
+                for line in [
+                    "pushserver_ready 0", "pushserver_not_ready{cause=\"node\"} 0", "pushserver_not_ready{cause=\"gorush\"} 0",
+                    "pushserver_cluster_members 2", "pushserver_registrations 12",
+                ] {
+                    #expect(metrics.contains("\n\(line)\n"), "\(line)")
+                }
+                #expect(metrics.contains(/\npushserver_node_up\{node="[^"]+"\} 1\n/))
+                let status = try JSONDecoder().decode(StatusSnapshot.self, from: Data(try await admin.get("/status.json").body.utf8))
+                #expect(status.store.registrations == 12 && status.members?.map(\.name) == ["one", "two"])
+                #expect(status.nodes.map(\.isUsable) == [true] && status.routes.map(\.isDelivering) == [true, true])
+                #expect(status.issues.map(\.kind) == ["store"], "\(status.issues)")
+                #expect(status.issues.allSatisfy { $0.advice.contains("Check PostgreSQL") && !$0.command.contains("df -h") })
+                #expect(try await admin.get("/").body.contains("<h2>Waiting, all servers"))
+                if trouble == .hanging {
+                    try await admin.body(of: "/") { $0.contains("<h2>Servers of the database, as of ") }
+                    #expect(try await admin.get("/pushes/\(String(repeating: "0", count: 64))").status == 503)
+                }
+            }
+            switch trouble {
+            case .hanging: postgres.thaw()
+            case .away: try await postgres.start()
+            case .readOnly: try await postgres.setReadOnly(false)
+            }
+            for server in servers {
+                #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
+                // The return has no other reasons than the trouble, such as a node.
+                let reasons = server.log.all.filter { $0.contains(" not ready reasons=") }
+                #expect(reasons.allSatisfy { !$0.contains("node 127") && !$0.contains("(0)") }, "\(reasons)")
+            }
+            try await load.run { await load.waitForAnswers(20) }
+            try await load.check(world, servers)
         }
         await postgres.stop()
     }

@@ -71,7 +71,7 @@ import Transport
     // MARK: Results
 
     @Test func `the start and the end of failures are reported, once each`() {
-        var record = CanaryRecord(interval: .seconds(60), start: time(0))
+        var record = CanaryRecord(interval: .seconds(60))
         #expect(record.add(nil, at: time(1)) == nil)
         #expect(record.add("no reply", at: time(2)) == .fails("no reply"))
         #expect(record.add("another", at: time(3)) == nil)
@@ -79,17 +79,17 @@ import Transport
         #expect(record.add(nil, at: time(5)) == nil)
     }
 
-    @Test func `a canary without success for three intervals is a warning`() {
-        var record = CanaryRecord(interval: .seconds(60), start: time(0))
+    @Test func `a failed check is a warning, which tells how long there was no success once that was three intervals`() {
+        var record = CanaryRecord(interval: .seconds(60))
         #expect(record.warnings(at: time(1_000)) == [])
         _ = record.add(nil, at: time(1_000))
         _ = record.add("no reply", at: time(1_060))
-        #expect(record.warnings(at: time(1_180)) == [])
+        #expect(record.warnings(at: time(1_180)) == ["canary: the last check failed: no reply"] && !record.isLate(at: time(1_180)))
         #expect(record.warnings(at: time(1_181)) == ["canary: the server has accepted no test push for 181 s: no reply"])
-        #expect(record.age(at: time(1_181)) == .seconds(181))
+        #expect(record.age(at: time(1_181)) == .seconds(181) && record.isLate(at: time(1_181)))
         _ = record.add(nil, at: time(1_200))
         #expect(record.warnings(at: time(2_000)) == [])
     }
 
-    private func time(_ seconds: Int64) -> Timestamp { Timestamp(nanoseconds: 1_700_000_000_000_000_000 + seconds * 1_000_000_000) }
+    private func time(_ seconds: Int64) -> Duration { .seconds(seconds) }
 }

@@ -25,7 +25,7 @@ struct StatusPageTests {
         let html = try StatusPage().html(.troubled)
         for words in [
             "<h1>Not ready</h1><p>for 61 s, 1 issue, 1 warning</p>", "<p>Start &lt;it&gt;.</p>", "<code>a &lt;b&gt; &amp;&amp; c</code>",
-            #"<p class="value">off</p><small>canary.interval turns it on</small>"#, "the store could not be read",
+            #"<p class="value">off</p><small>canary.interval turns it on</small>"#, "<h2>Waiting, as of 55 s ago</h2>",
             #"Replies, last hour</h2><p class="value">none</p>"#, "127.0.0.1:8645: not usable", "no message since the start",
             "iOS: not delivering",
             "breaker open", "<title>one: Not ready - pushserver</title>", "<p>pushserver <b>one</b></p>",
@@ -79,6 +79,36 @@ struct StatusPageTests {
         #expect(html.contains("<span>7</span><span>0</span>") && html.contains("<span>an hour ago</span><span>now: 7</span>"))
     }
 
+    @Test func `a gap at the end of a chart is drawn and dated, because the last known value is not the present one`() throws {
+        var snapshot = StatusSnapshot.sample
+        snapshot.histories = .init()
+        snapshot.histories.received.hour = Array(repeating: 5, count: 30) + Array(repeating: nil, count: 30)
+        snapshot.histories.received.day = Array(repeating: 50, count: 141) + [nil, nil, nil]
+        let html = try StatusPage().html(snapshot)
+        #expect(html.contains("<span>an hour ago</span><span>30 min ago: 5</span>"))
+        #expect(html.contains("<span>a day ago</span><span>30 min ago: 50</span>") && !html.contains("now: "))
+        // The hour's line ends in the middle of a chart that is 240 wide.
+        #expect(html.contains(#"118,38"/></svg>"#))
+    }
+
+    @Test func `while the database is away, the page stays a cluster's, with the last reading's age, and gorush's card is not red`() throws
+    {
+        var snapshot = StatusSnapshot.sample
+        snapshot.isReady = false
+        snapshot.issues = [.init(kind: "store", text: "the store could not be written", advice: "Check PostgreSQL.", command: "a")]
+        snapshot.store.ageSeconds = 300
+        snapshot.members = [
+            .init(name: "one", state: "alive", version: "0.3.0"), .init(name: "two", state: "alive", version: "0.3.0"),
+        ]
+        let html = try StatusPage().html(snapshot)
+        for words in [
+            "<h2>Waiting, all servers, as of 5 min ago</h2>", "<h2>Servers of the database, as of 5 min ago</h2>",
+            #"<b class="warn">iOS: waits for the database</b>"#,
+        ] {
+            #expect(html.contains(words), "\(words)")
+        }
+    }
+
     @Test func `a finding has its commands line by line, and a link to the runbook's entry`() throws {
         var snapshot = StatusSnapshot.sample
         snapshot.warnings = [
@@ -119,7 +149,7 @@ struct StatusPageTests {
 
     @Test func `a ledger that does not balance is in the bad colour and names the tool`() throws {
         var snapshot = StatusSnapshot.sample
-        snapshot.store?.ledger.balances = false
+        snapshot.store.ledger.balances = false
         let html = try StatusPage().html(snapshot)
         #expect(html.contains(#"<b class="bad">"#) && html.contains("the ledger does not balance, run pushctl audit"))
     }
@@ -160,7 +190,7 @@ struct StatusPageTests {
         let json = try await admin.response("/status.json")
         #expect(headers("cache-control", json) == ["no-store"] && headers("content-type", json) == ["application/json"])
         let snapshot = try JSONDecoder().decode(StatusSnapshot.self, from: Data(json.body))
-        #expect(snapshot.isReady && snapshot.warnings.map(\.kind) == ["dryRun"] && snapshot.store?.registrations == 0)
+        #expect(snapshot.isReady && snapshot.warnings.map(\.kind) == ["dryRun"] && snapshot.store.registrations == 0)
         #expect(snapshot.publicKey == server.addresses.publicKey && snapshot.files.databaseBytes ?? 0 > 0)
         for path in ["/", "/status.json"] {
             #expect(try await admin.send(.get, path, headers: [("Host", "evil.example.org")]).status == 421)

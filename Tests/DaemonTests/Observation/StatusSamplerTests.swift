@@ -20,14 +20,19 @@ struct StatusSamplerTests {
             world.clock.advance(by: .seconds(60))
         }
         await world.clock.sleepers(dueIn: .seconds(60))
-        let snapshot = await world.sampler.snapshot()
+        let snapshot = world.sampler.snapshot()
         let hour = StatusSnapshot.HourFlow(received: 1_200, accepted: 600, sent: 480, deadToken: 60, expired: 60)
         #expect(snapshot.flow == .init(lastHour: hour, hourYesterday: hour))
         #expect(snapshot.histories.sent == .init(hour: Array(repeating: 8, count: 60), day: Array(repeating: 80, count: 144)))
         #expect(snapshot.histories.openPushes.hour.count == 60 && snapshot.histories.registrations.day.count == 144)
-        #expect(snapshot.store?.ledger.sent == 1_441 * 8 && snapshot.uptimeSeconds == 1_441 * 60)
+        #expect(snapshot.store.ledger.sent == 1_441 * 8 && snapshot.uptimeSeconds == 1_441 * 60)
         // The world has one reply a minute, so the last hour has 60 of them.
         #expect(snapshot.replies.count == 60)
+        // A reading that is older than a minute says nothing about this one.
+        world.parts.reading.withLock { $0 = (nil, .seconds(60)) }
+        world.clock.advance(by: .seconds(60))
+        await world.clock.sleepers(dueIn: .seconds(60))
+        #expect(world.sampler.snapshot().histories.openPushes.hour.last == .some(nil))
         running.cancel()
         await running.value
     }
@@ -35,13 +40,11 @@ struct StatusSamplerTests {
     @Test func `a snapshot has the times and texts of the parts`() async throws {
         let world = World()
         world.clock.advance(by: .seconds(90))
-        world.parts.oldestOpenPush.withLock { $0 = World.start }
-        let snapshot = await world.sampler.snapshot()
-        #expect(snapshot.store?.oldestPushSeconds == 90 && snapshot.uptimeSeconds == 90)
+        world.parts.reading.withLock { $0 = (.seconds(85), .seconds(5)) }
+        let snapshot = world.sampler.snapshot()
+        #expect(snapshot.store.oldestPushSeconds == 90 && snapshot.store.ageSeconds == 5 && snapshot.uptimeSeconds == 90)
         #expect(snapshot.canary == nil && snapshot.nodes == [] && snapshot.routes == [])
         #expect(snapshot.flow == .init(lastHour: nil, hourYesterday: nil))
-        world.parts.isReadable.withLock { $0 = false }
-        #expect(await world.sampler.snapshot().store == nil)
     }
 
     @Test func `a restarted server is listed once, with its newest state, and a copied database is no server`() {
@@ -60,18 +63,18 @@ struct StatusSamplerTests {
 
     @Test func `the sampler shows what the readiness observed last, and since when`() async throws {
         let world = World()
-        #expect(await !world.sampler.snapshot().isReady)
+        #expect(!world.sampler.snapshot().isReady)
         let running = Task { try await world.readiness.run() }
         await world.clock.sleepers(dueIn: .seconds(1))
-        #expect(await world.sampler.snapshot().isReady)
+        #expect(world.sampler.snapshot().isReady)
         world.parts.issues.withLock { $0 = [.node("node a: down")] }
         // The readiness checks once a second. The sampler reads its result.
-        #expect(await world.sampler.snapshot().isReady)
+        #expect(world.sampler.snapshot().isReady)
         for _ in 0..<5 {
             world.clock.advance(by: .seconds(1))
             await world.clock.sleepers(dueIn: .seconds(1))
         }
-        let snapshot = await world.sampler.snapshot()
+        let snapshot = world.sampler.snapshot()
         #expect(!snapshot.isReady && snapshot.stateSeconds == 4)
         #expect(snapshot.issues.map(\.text) == ["node a: down"] && snapshot.issues.map(\.kind) == ["node"])
         running.cancel()
@@ -111,23 +114,22 @@ struct StatusSamplerTests {
         #expect(condition.text == "a" || condition == .dryRun)
     }
 
-    @Test func `a failed check of the canary and late replies are warnings, though the server is ready`() async throws {
+    @Test func `late replies are a warning, though the server is ready`() async throws {
         let world = World()
         let running = Task { try await world.readiness.run() }
         await world.clock.sleepers(dueIn: .seconds(1))
-        #expect(await world.sampler.snapshot().warnings == [])
-        world.parts.canary.withLock { $0 = .init(ageSeconds: 5, hasSucceeded: true, isLate: false, problem: "no reply") }
+        #expect(world.sampler.snapshot().warnings == [])
         world.parts.lateReplies.withLock { $0 = 2 }
-        let snapshot = await world.sampler.snapshot()
-        #expect(snapshot.isReady && snapshot.warnings.map(\.kind) == ["canary", "replies"])
-        #expect(snapshot.findingCounts == "2 warnings")
+        let snapshot = world.sampler.snapshot()
+        #expect(snapshot.isReady && snapshot.warnings.map(\.kind) == ["replies"])
+        #expect(snapshot.findingCounts == "1 warning")
         running.cancel()
         _ = await running.result
     }
 
     @Test func `histories survive a restart, and a file that is damaged, too long or of another kind is ignored`() async throws {
         let folder = try TemporaryFolder()
-        let file = StatusHistoryFile(path: folder.path("history"))
+        let file = StatusHistoryFile(path: folder.path("history"), owner: "0x04 a")
         let world = World(file: file)
         let running = Task { await world.sampler.run() }
         for minute in 1...30 {
@@ -136,19 +138,21 @@ struct StatusSamplerTests {
             world.clock.advance(by: .seconds(60))
         }
         await world.clock.sleepers(dueIn: .seconds(60))
-        let before = await world.sampler.snapshot().histories
+        let before = world.sampler.snapshot().histories
         running.cancel()
         await running.value
         #expect(before.received.hour == Array(repeating: 20, count: 30))
-        #expect(await World(file: file).sampler.snapshot().histories == before)
+        #expect(World(file: file).sampler.snapshot().histories == before)
         let size = try #require(FileManager.default.attributesOfItem(atPath: folder.path("history"))[.size] as? Int)
         #expect(size < 200_000)
+        let ofAnother = StatusHistoryFile(path: folder.path("history"), owner: "0x04 b")
+        #expect(World(file: ofAnother).sampler.snapshot().histories == .init(), "the figures of another database")
 
         let whole = try String(contentsOfFile: folder.path("history"), encoding: .utf8)
         let long = "[" + Array(repeating: "1", count: 1_000).joined(separator: ",") + "]"
         for damaged in ["", "{", String(whole.dropLast(9)), whole.replacing(/"hour":\[[^\]]*\]/, with: "\"hour\":\(long)")] {
             try folder.write(damaged, to: "history")
-            #expect(await World(file: file).sampler.snapshot().histories == .init())
+            #expect(World(file: file).sampler.snapshot().histories == .init())
         }
     }
 }
@@ -162,8 +166,8 @@ private struct World: Sendable {
     /// The state that the parts of the server show.
     final class Parts: Sendable {
         let minute = Mutex(0)
-        let oldestOpenPush = Mutex<Timestamp?>(nil)
-        let isReadable = Mutex(true)
+        /// The age of the oldest push at the last reading of the store, and the reading's own.
+        let reading = Mutex<(oldestPushAge: Duration?, age: Duration)>((nil, .zero))
         let issues = Mutex<[Observation.Condition]>([])
         let canary = Mutex<StatusSnapshot.Canary?>(nil)
         let lateReplies = Mutex(0)
@@ -174,7 +178,7 @@ private struct World: Sendable {
     let readiness: Readiness
     let sampler: StatusSampler
 
-    init(file: StatusHistoryFile = .init(path: nil)) {
+    init(file: StatusHistoryFile = .init(path: nil, owner: "")) {
         let parts = parts
         let time = SteadyTime(clock: clock, start: Self.start)
         let readiness = Readiness(
@@ -183,20 +187,19 @@ private struct World: Sendable {
         self.readiness = readiness
         let sources = StatusSources(
             readiness: { readiness.observation },
-            figures: {
-                guard parts.isReadable.withLock({ $0 }) else { throw StoreError.closed }
+            store: {
                 let minute = Int64(parts.minute.withLock { $0 })
                 var figures = StoreFigures()
-                figures.oldestOpenPush = parts.oldestOpenPush.withLock { $0 }
                 figures.ledger.counts = [
                     .received: 20 * minute, .accepted: 10 * minute, .sent: 8 * minute, .deadToken: minute, .expired: minute,
                 ]
-                return figures
+                let (oldestPushAge, age) = parts.reading.withLock(\.self)
+                return (StoreReading(figures: figures, oldestPushAge: oldestPushAge), age)
             },
             engine: { .init(messagesInFlight: 1, waitingReplies: 2, topicDirectoryEntries: 3) }, canary: { parts.canary.withLock { $0 } },
             replyTimes: { ReplyTimes(bounds: [1], counts: [parts.minute.withLock { $0 }, parts.lateReplies.withLock { $0 }]) },
             nodes: { [] }, routes: { [] },
-            files: { .init(databaseBytes: 1, walBytes: nil, freeBytes: nil) }, backupAge: { nil }, sealing: { .sealed },
+            files: { .init(databaseBytes: 1, walBytes: nil, freeBytes: nil) }, backupAge: { nil },
             finding: { .init($0, pushLifetime: "1h", shell: OperatorShell(publicKey: "0x02"), runbook: nil) })
         sampler = StatusSampler(
             sources, serverName: "one", publicKey: "0x04", file: file, time: time, wallClock: WallClock { time.now })

@@ -39,8 +39,35 @@ struct ClockStepTests {
         return ["LD_PRELOAD": library, "CLOCK_STEP": folder.path("step")]
     }
 
-    private static func step(_ days: Int, in folder: TemporaryFolder) throws {
-        try Data("\(days * 86_400)".utf8).write(to: URL(filePath: folder.path("step")))
+    private static func step(_ days: Int, in folder: TemporaryFolder) throws { try step(seconds: days * 86_400, in: folder) }
+
+    private static func step(seconds: Int, in folder: TemporaryFolder) throws {
+        try Data("\(seconds)".utf8).write(to: URL(filePath: folder.path("step")))
+    }
+
+    @Test(arguments: [false, true])
+    func `a canary goes on after the clock was set back ten minutes, and no age is negative`(isRestarted: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let environment = try await Self.environment(in: folder)
+        func start() async throws -> ServerProcess {
+            try await ServerProcess.start(in: folder, settings: ["canary.interval": "10s"], environment: environment)
+        }
+        func check(_ server: ServerProcess, count: Int) async throws -> String {
+            try await AdminClient(server).body(of: "/metrics") {
+                $0.contains("pushserver_canary_checks_total{result=\"succeeded\"} \(count)\n") || !$0.contains("{result=\"failed\"} 0\n")
+            }
+        }
+        var server = try await start()
+        var metrics = try await check(server, count: 1)
+        if isRestarted { await server.kill() }
+        try Self.step(seconds: -600, in: folder)
+        if isRestarted { server = try await start() }
+        metrics = try await check(server, count: isRestarted ? 1 : 2)
+        #expect(metrics.contains("pushserver_canary_checks_total{result=\"failed\"} 0\n"), "\(server.log.all)")
+        let ages = metrics.split(separator: "\n").filter { $0.contains("_age_seconds ") && !$0.hasPrefix("#") }
+        #expect(ages.count >= 4)
+        for age in ages { #expect(age.split(separator: " ").last.flatMap { Double($0) }.map { (0..<600).contains($0) } == true, "\(age)") }
+        #expect(await server.terminate() == 0)
     }
 
     @Test func `a start 200 days ahead loses no waiting push, and delivers it once the clock is back`() async throws {

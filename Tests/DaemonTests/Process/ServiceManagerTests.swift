@@ -129,6 +129,21 @@ struct ServiceManagerTests {
         try await task.value
     }
 
+    @Test func `a database on another machine is none of the watchdog's business`() async throws {
+        let socket = try NotifySocket(in: TemporaryFolder())
+        let manager = try #require(ServiceManager(["NOTIFY_SOCKET": socket.name, "WATCHDOG_USEC": "30000000"]))
+        let clock = ManualClock()
+        let watch = WriterWatch(serviceManager: manager, clock: clock, write: nil)
+        let task = Task { try await watch.run() }
+        for count in 1...3 {
+            await clock.sleepers(dueIn: .seconds(10))
+            await socket.wait(count: count)
+            clock.advance(by: .seconds(10))
+        }
+        task.cancel()
+        try await task.value
+    }
+
     @Test func `a watchdog with a short limit is notified in time`() async throws {
         let manager = try #require(ServiceManager(["NOTIFY_SOCKET": "/nowhere", "WATCHDOG_USEC": "6000000"]))
         let clock = ManualClock()

@@ -39,8 +39,8 @@ import Wire
             let mode = try FileManager.default.attributesOfItem(atPath: world.folder.path("sealing.key"))[.posixPermissions] as? Int
             #expect(mode == 0o600)
             #expect(world.log.contains("created a new sealing key"))
-            #expect(try await world.network.admin.metric("pushserver_sealed_ratio") == 1)
-            #expect(try await world.network.admin.get("/status.json").body.contains(#""sealedPercent":100"#))
+            try await world.network.admin.body(of: "/metrics") { $0.contains("\npushserver_sealed_ratio 1\n") }
+            try await world.network.admin.body(of: "/status.json") { $0.contains(#""sealedPercent":100"#) }
 
             let dead = try await world.pushctl("dead-tokens", "list", "--json")
             #expect(dead.exitCode == 0 && dead.output.contains(registration.installationID), "\(dead.error)")

@@ -19,6 +19,16 @@ struct AdminClient: Sendable {
         try await http.send(HTTPRequest(method: .get, url: url + path, timeout: .seconds(600), maximumResponseBodyByteCount: 1 << 20))
     }
 
+    /// Returns a body once it meets a condition. What it shows of the database is a second or two old.
+    @discardableResult
+    func body(of path: String, once isSo: (String) -> Bool) async throws -> String {
+        while true {
+            let body = try await get(path).body
+            if isSo(body) { return body }
+            try Task.checkCancellation()
+        }
+    }
+
     func post(_ path: String, _ body: String, headers: [(name: String, value: String)] = []) async throws -> Answer {
         try await send(
             HTTPRequest(

@@ -15,7 +15,7 @@ extension StatusSnapshot {
             ],
             canary: .init(ageSeconds: 42, hasSucceeded: true, isLate: false),
             store: .init(
-                openPushes: 14, oldestPushSeconds: 21, undecidedMessages: 2, unpublishedReplies: 5, registrations: 18_250,
+                ageSeconds: 1, openPushes: 14, oldestPushSeconds: 21, undecidedMessages: 2, unpublishedReplies: 5, registrations: 18_250,
                 ledger: .init(
                     received: 9_423_187, accepted: 2_104_951, sent: 2_051_320, deadToken: 1_204, expired: 310, other: 52_103,
                     others: ["merged": 50_003, "coalesced": 2_000, "discarded": 100], balances: true
@@ -45,7 +45,7 @@ extension StatusSnapshot {
         return sample
     }()
 
-    /// The sample server shortly after its start: node and gorush are unreachable, and the store cannot be read.
+    /// The sample server shortly after its start: node and gorush are unreachable, and the store was not read for a while.
     static let troubled: StatusSnapshot = {
         var troubled = sample
         troubled.isReady = false
@@ -55,7 +55,7 @@ extension StatusSnapshot {
                 kind: "node", text: "node 127.0.0.1:8645: </p><script>alert(\"&\")</script>", advice: "Start <it>.", command: "a <b> && c")
         ]
         troubled.canary = nil
-        troubled.store = nil
+        troubled.store.ageSeconds = 55
         troubled.flow = .init(lastHour: nil, hourYesterday: nil)
         troubled.replies = .init(count: 0, lateCount: 0, p50Milliseconds: nil, p99Milliseconds: nil)
         troubled.nodes = [.init(name: "127.0.0.1:8645", isUsable: false, connection: nil, lastMessageSeconds: nil, gaps: 0)]

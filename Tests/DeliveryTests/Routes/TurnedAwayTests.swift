@@ -26,9 +26,9 @@ import Testing
     mutating func `a push that gorush takes ends that, whatever Apple or Google says`(outcome: AttemptOutcome) {
         route.attempt(1...1, Self.turnedAway, .busy(status: 503), at: 10)
         route.attempt(2...2, outcome, at: 40)
-        route.attempt(3...3, Self.turnedAway, .busy(status: 503), at: 50)
+        route.attempt(1...1, Self.turnedAway, .busy(status: 503), at: 50)
         #expect(!warnings(at: 109).contains(.turnedAway))
-        route.attempt(4...4, Self.turnedAway, .busy(status: 503), at: 109)
+        route.attempt(1...1, Self.turnedAway, .busy(status: 503), at: 109)
         #expect(warnings(at: 110).contains(.turnedAway))
     }
 

@@ -50,10 +50,10 @@ struct HistorySync {
         case waited
         case page(StorePage)
         case accepted
-        /// The receiver lacks capacity, so the offer is repeated, and nothing more is fetched meanwhile.
-        case overloaded
+        /// The receiver lacks capacity or its database, so the work is repeated, and nothing more is fetched meanwhile.
+        case notAccepted
         case saved
-        /// The work failed, with a reason in words for an operator.
+        /// The node failed, with a reason in words for an operator.
         case failed(Failure, String)
     }
 
@@ -94,8 +94,8 @@ struct HistorySync {
     static let topicDelay = Duration.seconds(5)
     /// The maximum number of unwanted messages remembered until the window's registrations are decided: 18 a second, about 10 MB.
     static let maximumForeignCount = 65_536
-    /// The delay before an offer is repeated to a receiver without capacity.
-    static let overloadDelay = Duration.seconds(1)
+    /// The delay before work is repeated for which the receiver lacks capacity or its database.
+    static let retryDelay = Duration.seconds(1)
     static let endless = "the store's pages do not end"
     static let backOff = BackOff(first: .seconds(1), longest: interval, minimumShare: 1)
     /// How many comparisons to wait before a gap is reviewed once: a node that was down itself fetches up to six hours from its peers, but
@@ -216,8 +216,8 @@ struct HistorySync {
             if pass == nil { begin(at: now) } else { reconsider() }
         case .page(let page): take(page, at: now)
         case .accepted: accept()
-        case .overloaded:
-            step.delay = Self.overloadDelay
+        case .notAccepted:
+            step.delay = Self.retryDelay
             extendDeadline(at: now)
         case .saved: complete(at: now)
         case .interrupted: isInterrupted = true

@@ -1,5 +1,3 @@
-package import Envelope
-
 /// A node's state for the status page.
 package struct NodeReport: Sendable, Equatable {
     /// The node's host and port.
@@ -8,8 +6,8 @@ package struct NodeReport: Sendable, Equatable {
     package let issues: [String]
     /// The node's connection to its network, in its own words, or nil if it reports none.
     package let connection: String?
-    /// When the node last delivered a message on the server's shards, or nil if it has not done so since the start.
-    package let lastMessage: Timestamp?
+    /// The time since the node last delivered a message on the server's shards, or nil if it has not done so since the start.
+    package let lastMessageAge: Duration?
     /// The number of gaps since the start in which live messages may have been missed, without the gap that each start has.
     package let gapCount: Int
 }

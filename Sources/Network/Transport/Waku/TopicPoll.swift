@@ -78,12 +78,17 @@ struct TopicPoll {
         case shed
         /// The node's store has messages that no GET returned, although no batch looked like an overflow.
         case missed
-        /// The work failed, with a reason in words for an operator.
+        /// The receiver could not record the batch, and reports that itself. The node is not faulty.
+        case notRecorded
+        /// The node failed, with a reason in words for an operator.
         case failed(String)
     }
 
     /// The maximum delay between two attempts. Spares a node that is down, and loses little of its cache after its return.
     static let maximumDelay = Duration.seconds(10)
+
+    /// The maximum delay before a batch is offered again that could not be recorded. The server probes its database as often.
+    static let maximumRecordingDelay = Duration.seconds(1)
 
     /// The smallest default cache capacity of any node version (WAKU_REST.md §2.1). Messages missed while all batches were smaller were not
     /// lost to a full cache.
@@ -158,9 +163,13 @@ struct TopicPoll {
             if !action.hasOtherReader { overflowCount = min(overflowCount, largestBatchCount) }
             action.overflowCount = overflowCount
             action.delay = .zero
+        case .notRecorded:
+            // The batch is still in memory.
+            failureCount += 1
+            action.issue = nil
+            action.delay = min(backOff.bound(afterFailures: failureCount), Self.maximumRecordingDelay)
         case .failed(let reason):
-            // A batch that could not be recorded is still in memory. Any other failure means that the node does not deliver.
-            if action.work == .take || action.work == .subscribe { interrupt(.outage) }
+            interrupt(.outage)
             fail(reason)
         }
         return action

@@ -104,7 +104,7 @@ extension WakuNodeLink {
                 let page = try await node.storePage(query)
                 if query.includesData { base.metrics.countFetched(page.rows.count, from: .store) }
                 guard await receiver.discover({ Set(page.rows.compactMap(\.contentTopic)) }) else {
-                    return .failed(.other, "topics could not be looked up in the database")
+                    return .notAccepted
                 }
                 let unreadable = page.rows.filter { !$0.isReadable && receiver.isInterested(in: $0.contentTopic ?? "") }
                 receiver.countUnreadable(unreadable.compactMap(\.envelope))
@@ -115,12 +115,14 @@ extension WakuNodeLink {
                 return .accepted
             case .save(let checkpoint):
                 try await base.checkpoints.saveCheckpoint(checkpoint, of: checkpointName(of: topic))
-                status.saved(checkpoint, of: topic)
+                let age = max(.zero, checkpoint.duration(to: base.wallClock.now()))
+                status.saved(base.time.elapsed() - age, of: topic)
                 return .saved
             }
         } catch is Overload {
-            return .overloaded
+            return .notAccepted
         } catch {
+            guard case .ask = work else { return .notAccepted }
             base.metrics.historyFailures.increment()
             return .failed(HistorySync.Failure(error), "\(error)")
         }

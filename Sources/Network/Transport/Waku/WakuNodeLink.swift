@@ -82,7 +82,7 @@ final class WakuNodeLink: Sendable {
                     "messages may have been missed", metadata: ["node": "\(node.name)", "topic": "\(topic)", "cause": "\(cause)"])
             }
             if action.hasOtherReader {
-                status.lostMessages(of: topic, at: base.wallClock.now())
+                status.lostMessages(of: topic, at: base.time.elapsed())
             } else if let count = action.overflowCount {
                 base.logger.warning(
                     """
@@ -113,6 +113,7 @@ final class WakuNodeLink: Sendable {
         } catch is Overload {
             return .shed
         } catch {
+            if case .offer = work { return .notRecorded }
             if work == .take { base.metrics.count(.failed) }
             return .failed("\(error)")
         }
@@ -132,7 +133,7 @@ final class WakuNodeLink: Sendable {
         }
         base.metrics.count(.succeeded)
         base.metrics.countFetched(envelopes.count, from: .relay)
-        status.polled(topic, messageCount: envelopes.count, at: base.wallClock.now())
+        status.polled(topic, messageCount: envelopes.count, at: base.time.elapsed())
         let isDiscovered = await receiver.discover { Set(envelopes.map(\.message.contentTopic)).union(foreign.withLock(\.contentTopics)) }
         let isWanted = { (envelope: WakuEnvelope) in !isDiscovered || receiver.isInterested(in: envelope.message.contentTopic) }
         let readable = envelopes.filter { $0.isReadable || !isWanted($0) }

@@ -1,8 +1,7 @@
-import Envelope
 import Logging
 import Synchronization
 
-/// A node's status, readable at any time.
+/// A node's status, readable at any time. Times count from the start and are monotonic, so an age is right whatever the wall clock does.
 final class WakuStatus: Sendable {
     private struct State {
         /// Issues by subject: a pubsub topic, its history, the node's health, publishing.
@@ -13,16 +12,16 @@ final class WakuStatus: Sendable {
         var connection: String?
         /// Whether the node says that it runs without a store.
         var lacksStore = false
-        var polls: [String: Timestamp] = [:]
-        var checkpoints: [String: Timestamp] = [:]
+        var polls: [String: Duration] = [:]
+        var checkpoints: [String: Duration] = [:]
         /// The time of the topic's newest message or, before the first message, of its first poll.
-        var messages: [String: Timestamp] = [:]
+        var messages: [String: Duration] = [:]
         /// Topics with at least one message.
         var spokenOn: Set<String> = []
         /// The number of gaps since the start, without the gap that each start has.
         var gapCount = 0
         /// When the node's store last had messages on the topic that the node did not deliver, although its cache cannot have been full.
-        var losses: [String: Timestamp] = [:]
+        var losses: [String: Duration] = [:]
     }
 
     /// The duration of silence after which a shard is hardly in use: the server's own replies are messages on it.
@@ -56,31 +55,31 @@ final class WakuStatus: Sendable {
     func hasIssue(about subject: String) -> Bool { state.withLock { $0.healthIssues[subject] != nil } }
 
     /// When the least recently polled topic was last polled, or nil before the first poll.
-    var oldestPoll: Timestamp? { state.withLock { $0.polls.values.min() } }
+    var oldestPoll: Duration? { state.withLock { $0.polls.values.min() } }
 
     /// When the newest message on any topic arrived, or nil before the first.
-    var lastMessage: Timestamp? { state.withLock { state in state.spokenOn.compactMap { state.messages[$0] }.max() } }
+    var lastMessage: Duration? { state.withLock { state in state.spokenOn.compactMap { state.messages[$0] }.max() } }
 
     /// The number of gaps since the start, without the gap that each start has.
     var gapCount: Int { state.withLock { $0.gapCount } }
 
     func foundGap() { state.withLock { $0.gapCount += 1 } }
 
-    /// The oldest history checkpoint among the topics, or nil before the first.
-    var oldestCheckpoint: Timestamp? { state.withLock { $0.checkpoints.values.min() } }
+    /// The oldest history checkpoint among the topics, or nil before the first. It may be before the start.
+    var oldestCheckpoint: Duration? { state.withLock { $0.checkpoints.values.min() } }
 
     /// Returns problems that leave the node usable.
-    func warnings(at now: Timestamp) -> [String] {
+    func warnings(at now: Duration) -> [String] {
         state.withLock { state in
             let silent = state.messages.filter { topic, since in
-                since <= now.advanced(by: .zero - Self.silenceLimit) && !quietTopics.contains(topic)
+                now - since >= Self.silenceLimit && !quietTopics.contains(topic)
             }.map { topic, since in
-                let minutes = (now.nanoseconds - since.nanoseconds) / 60_000_000_000
+                let minutes = (now - since).components.seconds / 60
                 return state.spokenOn.contains(topic)
                     ? "\(topic): no message for \(minutes) minutes"
                     : "\(topic): no message yet, for \(minutes) minutes: check that clients use this shard"
             }
-            let lost = state.losses.filter { $0.value > now.advanced(by: .zero - Self.lossLifetime) }.map { topic, _ in
+            let lost = state.losses.filter { now - $0.value < Self.lossLifetime }.map { topic, _ in
                 "\(topic): \(Self.otherReader)"
             }
             // A history that cannot be read says more than a missing store.
@@ -91,7 +90,7 @@ final class WakuStatus: Sendable {
         }
     }
 
-    func polled(_ topic: String, messageCount: Int, at now: Timestamp) {
+    func polled(_ topic: String, messageCount: Int, at now: Duration) {
         state.withLock { state in
             state.polls[topic] = now
             if messageCount > 0 { state.spokenOn.insert(topic) }
@@ -99,9 +98,9 @@ final class WakuStatus: Sendable {
         }
     }
 
-    func lostMessages(of topic: String, at now: Timestamp) {
+    func lostMessages(of topic: String, at now: Duration) {
         let previous = state.withLock { $0.losses.updateValue(now, forKey: topic) }
-        guard previous.map({ $0 < now.advanced(by: .zero - Self.lossLifetime) }) ?? true else { return }
+        guard previous.map({ now - $0 > Self.lossLifetime }) ?? true else { return }
         logger.warning(
             "found missed messages without an overflow or outage", metadata: ["topic": "\(topic)", "cause": "\(Self.otherReader)"])
     }
@@ -111,7 +110,8 @@ final class WakuStatus: Sendable {
         this node, which must serve this server only, or the node was just restarted
         """
 
-    func saved(_ checkpoint: Timestamp, of topic: String) { state.withLock { $0.checkpoints[topic] = checkpoint } }
+    /// - Parameter checkpoint: The checkpoint as a time since the start.
+    func saved(_ checkpoint: Duration, of topic: String) { state.withLock { $0.checkpoints[topic] = checkpoint } }
 
     /// The node's connection to its network, in its own words, or nil if it reports none.
     var connection: String? {

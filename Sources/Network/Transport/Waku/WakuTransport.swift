@@ -78,7 +78,7 @@ package final class WakuTransport: MessageTransport {
 
     package var healthIssues: [String] { isUsable ? [] : nodeIssues }
     package var warnings: [String] {
-        let now = base.wallClock.now()
+        let now = base.time.elapsed()
         return (isUsable ? nodeIssues : []) + perNode { $0.status.warnings(at: now) } + quotaWarnings
             + (base.configuration.confirmsPublishing && !confirmsPublishing ? [Self.confirmationIgnored] : [])
     }
@@ -90,10 +90,11 @@ package final class WakuTransport: MessageTransport {
 
     /// The nodes' states for operators, ordered as in the settings.
     package var nodeReports: [NodeReport] {
-        links.map { link in
+        let now = base.time.elapsed()
+        return links.map { link in
             NodeReport(
                 name: link.node.name, issues: link.status.healthIssues, connection: link.status.connection,
-                lastMessage: link.status.lastMessage, gapCount: link.status.gapCount)
+                lastMessageAge: link.status.lastMessage.map { now - $0 }, gapCount: link.status.gapCount)
         }
     }
 
@@ -116,22 +117,17 @@ package final class WakuTransport: MessageTransport {
 
     /// Sets the metrics that change with time, each to the best value among the nodes. Call this before the metrics are read.
     package func refreshGauges() {
-        let now = base.wallClock.now()
+        let (now, elapsed) = (base.wallClock.now(), base.time.elapsed())
         for (link, up) in zip(links, base.metrics.nodesUp) { up.set(link.status.healthIssues.isEmpty ? 1 : 0) }
         base.metrics.publishQueueDepth.set(waitingCount.load(ordering: .relaxed))
         if base.configuration.usesHistory {
             let forgottenUntil = base.known.withLock(\.forgottenUntil)
-            base.metrics.comparedPeriod.set(now.seconds(since: HistorySync.lookBackStart(at: now, forgottenUntil: forgottenUntil)))
+            let start = HistorySync.lookBackStart(at: now, forgottenUntil: forgottenUntil)
+            base.metrics.comparedPeriod.set(max(0, start.duration(to: now) / .seconds(1)))
         }
-        if let poll = links.compactMap(\.status.oldestPoll).max() { base.metrics.lastPollAge.set(now.seconds(since: poll)) }
+        if let poll = links.compactMap(\.status.oldestPoll).max() { base.metrics.lastPollAge.set((elapsed - poll) / .seconds(1)) }
         if let checkpoint = links.compactMap(\.status.oldestCheckpoint).max() {
-            base.metrics.checkpointAge.set(now.seconds(since: checkpoint))
+            base.metrics.checkpointAge.set((elapsed - checkpoint) / .seconds(1))
         }
-    }
-}
-
-extension Timestamp {
-    fileprivate func seconds(since earlier: Timestamp) -> Double {
-        earlier.duration(to: self) / .seconds(1)
     }
 }

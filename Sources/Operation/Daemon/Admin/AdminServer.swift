@@ -22,11 +22,11 @@ struct AdminServer: Service {
         /// The conditions that an operator should know and that do not affect readiness.
         var warnings: @Sendable () -> [String]
         /// Prometheus text.
-        var metrics: @Sendable () async -> String
+        var metrics: @Sendable () -> String
         /// The response to `GET /identity`, an ``IdentityBody``.
         var identityJSON: String
         /// Takes the snapshot that the status page shows.
-        var status: @Sendable () async -> StatusSnapshot
+        var status: @Sendable () -> StatusSnapshot
         /// The runbook as HTML, or nil if the program was not installed with it.
         var runbook: String?
         /// Returns how far the push with a deduplication key has got, or nil if there is no such push.
@@ -93,18 +93,18 @@ struct AdminServer: Service {
         }
         let page = try StatusPage()
         router.get("/") { [content] _, _ in
-            Self.respond(html: page.html(await content.status()))
+            Self.respond(html: page.html(content.status()))
         }
         if let runbook = content.runbook {
             router.get("\(RunbookPage.path)") { _, _ in Self.respond(html: runbook) }
         }
         router.get("status.json") { [content] _, _ in
-            var response = Self.respond(.ok, try await content.status().json(), type: "application/json")
+            var response = Self.respond(.ok, try content.status().json(), type: "application/json")
             response.headers[.cacheControl] = "no-store"
             return response
         }
         router.get("metrics") { [content] _, _ in
-            Self.respond(.ok, await content.metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
+            Self.respond(.ok, content.metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
         }
         router.get("identity") { [content] _, _ in
             Self.respond(.ok, content.identityJSON, type: "application/json")
@@ -113,10 +113,14 @@ struct AdminServer: Service {
             guard let text = context.parameters.get("deduplicationKey"), let key = Hex.decode(text[...]).flatMap({ Digest32($0) }) else {
                 return Self.respond(.badRequest, "expected the 64 hex digits of a deduplication key", type: "text/plain")
             }
-            guard let progress = try await content.progress(key) else {
-                return Self.respond(.notFound, "no such push", type: "text/plain")
+            do {
+                guard let progress = try await content.progress(key) else {
+                    return Self.respond(.notFound, "no such push", type: "text/plain")
+                }
+                return Self.respond(.ok, try PushProgressBody(progress).json(), type: "application/json")
+            } catch let error as StoreObserver.Silence {
+                return Self.respond(.serviceUnavailable, "\(error)", type: "text/plain")
             }
-            return Self.respond(.ok, try PushProgressBody(progress).json(), type: "application/json")
         }
         router.post("drain") { [content] request, _ in
             guard content.token.isShown(by: request.headers[.authorization]) else {

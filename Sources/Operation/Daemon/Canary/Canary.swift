@@ -6,6 +6,7 @@ import Foundation
 import Logging
 import MetricDeclarations
 import PushClient
+import PushProtocol
 import ServiceLifecycle
 import Settings
 import StatusCrypto
@@ -31,7 +32,11 @@ final class Canary: Service {
     private let server: PushServer
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
+    private let time: SteadyTime
+    private let storedVersion: @Sendable () async throws -> UInt64?
     private let logger: Logger
+    /// The version of the newest registration, or nil before the first.
+    private let version = Mutex<UInt64?>(nil)
     private let record: Mutex<CanaryRecord>
     private let age = ageMetric.gauge()
     private let interval = intervalMetric.gauge()
@@ -43,9 +48,11 @@ final class Canary: Service {
     ///     registration.
     ///   - node: The node through which the canary publishes and receives.
     ///   - timeout: The time to wait for each reply.
+    ///   - storedVersion: Returns the version of an installation that the database has.
     init(
         _ configuration: CanarySettings, identity: PrivateKey, serverName: String, node: CanaryNode, pubsubTopic: String,
-        timeout: Duration = PushServer.defaultTimeout, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger
+        timeout: Duration = PushServer.defaultTimeout, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger,
+        storedVersion: @escaping @Sendable (_ installation: Installation) async throws -> UInt64?
     ) throws(InvalidPrivateKey) {
         self.configuration = configuration
         owner = try Self.owner(for: identity)
@@ -57,7 +64,10 @@ final class Canary: Service {
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
-        record = Mutex(CanaryRecord(interval: configuration.interval, start: wallClock.now()))
+        time = SteadyTime(clock: clock, start: wallClock.now())
+        let installation = Installation(keyHash: owner.publicKey.hash.bytes, installationID: installationID)
+        self.storedVersion = { try await storedVersion(installation) }
+        record = Mutex(CanaryRecord(interval: configuration.interval))
     }
 
     /// The key under which the canaries register on all servers with this identity.
@@ -84,7 +94,9 @@ final class Canary: Service {
     /// Unregisters the installation, so that servers that leave a cluster leave nothing behind.
     private func unregister() async {
         await withTaskGroup { group in
-            group.addTask { _ = try? await self.server.unregister(installationID: self.installationID, as: self.owner) }
+            group.addTask {
+                _ = try? await self.server.unregister(installationID: self.installationID, version: self.nextVersion(), as: self.owner)
+            }
             group.addTask { try? await self.clock.sleep(for: Self.unregistrationLimit) }
             await group.next()
             group.cancelAll()
@@ -103,7 +115,7 @@ final class Canary: Service {
             problem = "\(error)"
         }
         checks[problem == nil ? .succeeded : .failed]?.increment()
-        switch record.withLock({ $0.add(problem, at: wallClock.now()) }) {
+        switch record.withLock({ $0.add(problem, at: time.elapsed()) }) {
         case .fails(let problem): logger.warning("the canary fails", metadata: ["reason": "\(problem)"])
         case .works: logger.warning("the canary no longer fails")
         case nil: break
@@ -114,7 +126,7 @@ final class Canary: Service {
     /// - Returns: What is wrong with the reply, or nil if the push was accepted.
     private func checkOnce() async throws -> String? {
         let device = configuration.device ?? Device(deviceToken: CanaryDevice.token.text, service: .firebase)
-        let receipt = try await server.register(device, installationID: installationID, as: owner)
+        let receipt = try await register(device)
         let found = try await server.query(.key(owner.publicKey)).devices.filter { $0.installationID == installationID }
         guard found.map(\.version) == [receipt.version], let token = found.first?.accessToken, token == receipt.accessToken else {
             return "the response to a query is not what was registered"
@@ -127,8 +139,32 @@ final class Canary: Service {
         return nil
     }
 
+    /// Registers the device with a higher version than before, although the clock may have been set back.
+    private func register(_ device: Device) async throws -> RegistrationReceipt {
+        do {
+            return try await server.register(device, installationID: installationID, version: nextVersion(), as: owner)
+        } catch let error as PushClientError where error.rejection == .versionMismatch {
+            // An earlier run has registered by a clock that was ahead.
+            guard let stored = try await storedVersion() else { throw error }
+            version.withLock { $0 = stored }
+            return try await server.register(device, installationID: installationID, version: nextVersion(), as: owner)
+        }
+    }
+
+    private func nextVersion() -> UInt64 {
+        let present = RegistrationPlan.version(at: wallClock.now())
+        return version.withLock { version in
+            let next = max(present, version.map { $0 &+ 1 } ?? 0)
+            version = next
+            return next
+        }
+    }
+
     /// The time since the last accepted push, or since the start if none was accepted yet.
-    var lastSuccessAge: Duration { record.withLock { $0.age(at: wallClock.now()) } }
+    var lastSuccessAge: Duration { record.withLock { $0.age(at: time.elapsed()) } }
+
+    /// Whether the last push is too long ago, and the newest check failed.
+    var isLate: Bool { record.withLock { $0.isLate(at: time.elapsed()) } }
 
     /// Whether a check has succeeded since the start.
     var hasSucceeded: Bool { record.withLock(\.hasSucceeded) }
@@ -136,7 +172,7 @@ final class Canary: Service {
     /// Why the newest check failed. Nil if it succeeded, or if no check was made yet.
     var problem: String? { record.withLock(\.problem) }
 
-    var warnings: [String] { record.withLock { $0.warnings(at: wallClock.now()) } }
+    var warnings: [String] { record.withLock { $0.warnings(at: time.elapsed()) } }
 
     /// Sets the gauges. Call this before the metrics are read.
     func refreshMetrics() {
@@ -176,20 +212,20 @@ struct CanaryRecord {
     private static let maximumIntervalCount = 3
 
     private let interval: Duration
-    private var lastSuccess: Timestamp
+    /// When the last push was accepted, or zero if none was. Times count from the start.
+    private var lastSuccess = Duration.zero
     private(set) var hasSucceeded = false
     private(set) var problem: String?
 
-    init(interval: Duration, start: Timestamp) {
+    init(interval: Duration) {
         self.interval = interval
-        lastSuccess = start
     }
 
     /// Records a result.
     ///
     /// - Parameter newProblem: Why the check failed, or nil if it succeeded.
     /// - Returns: The change since the previous check, or nil if there is none.
-    mutating func add(_ newProblem: String?, at now: Timestamp) -> Change? {
+    mutating func add(_ newProblem: String?, at now: Duration) -> Change? {
         defer { problem = newProblem }
         guard let newProblem else {
             lastSuccess = now
@@ -200,11 +236,14 @@ struct CanaryRecord {
     }
 
     /// The time since the last success, or since the start.
-    func age(at now: Timestamp) -> Duration { max(.zero, lastSuccess.duration(to: now)) }
+    func age(at now: Duration) -> Duration { now - lastSuccess }
 
-    /// Why the canary is late, or empty while it is in time.
-    func warnings(at now: Timestamp) -> [String] {
-        guard let problem, age(at: now) > interval * Self.maximumIntervalCount else { return [] }
+    func isLate(at now: Duration) -> Bool { problem != nil && age(at: now) > interval * Self.maximumIntervalCount }
+
+    /// Why the newest check failed, or empty if it succeeded.
+    func warnings(at now: Duration) -> [String] {
+        guard let problem else { return [] }
+        guard isLate(at: now) else { return ["canary: the last check failed: \(problem)"] }
         return ["canary: the server has accepted no test push for \(age(at: now).components.seconds) s: \(problem)"]
     }
 }

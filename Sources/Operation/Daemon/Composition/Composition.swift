@@ -34,17 +34,19 @@ struct Composition {
             damagedRows: DamagedRowConditions(store: base.store, time: base.sinceStart),
             wal: WALConditions(storage: base.settings.storage, time: base.sinceStart), cluster: base.store.cluster,
             statementLog: statementLog, canary: canary, backup: backup)
+        let observer = try await base.observer()
         let readiness = base.readiness(conditions)
         let runbook = RunbookPage()
-        let status = base.status(readiness, runbook, engine, transport, delivery, canary, backup)
-        let metrics = base.metricsText(conditions, engine, transport, delivery, canary)
+        let status = base.status(readiness, runbook, observer, engine, transport, delivery, canary, backup)
+        let metrics = base.metricsText(conditions, observer, engine, transport, delivery, canary)
         let parts: [(name: String, service: (any Service)?)] =
             [
-                ("writer watch", WriterWatch(serviceManager: base.serviceManager, clock: base.clock, write: engine.probeStore)),
+                ("writer watch", base.writerWatch(engine)),
                 ("clock", base.time),
                 ("cluster membership", base.membership(transport, engine, proxyDelivery)),
+                ("store observer", observer),
                 ("status", status),
-                ("admin", base.admin(directory, conditions, readiness, status, runbook, metrics)),
+                ("admin", base.admin(directory, conditions, readiness, status, runbook, observer, metrics)),
             ]
             + base.relays(bus, readiness).map { ("relay", $0) } + [
                 ("delivery", delivery),

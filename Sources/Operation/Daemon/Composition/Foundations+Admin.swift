@@ -7,13 +7,13 @@ import Store
 extension Foundations {
     func admin(
         _ directory: TopicDirectory, _ conditions: ServerConditions, _ readiness: Readiness, _ status: StatusSampler,
-        _ runbook: RunbookPage?,
-        _ metrics: @escaping @Sendable () async -> String
+        _ runbook: RunbookPage?, _ observer: StoreObserver,
+        _ metrics: @escaping @Sendable () -> String
     ) -> ListeningService {
         let content = AdminServer.Content(
             healthIssues: { conditions.issues.map(\.text) }, warnings: { conditions.warnings.map(\.text) }, metrics: metrics,
             identityJSON: identityBody.json, status: status.snapshot, runbook: runbook?.html,
-            progress: { [store] in try await store.progress(ofPush: $0) },
+            progress: { [store] key in try await observer.ask { try await store.progress(ofPush: key) } },
             restoreDeadTokens: { ids in
                 let restored = try await store.restoreDeadRegistrations(ids, at: wallClock.now())
                 directory.add(restored)

@@ -3,6 +3,7 @@ import Engine
 import Envelope
 import Observation
 import PushProtocol
+import ServerFiles
 import Settings
 import StatusCrypto
 import Store
@@ -16,31 +17,37 @@ extension Foundations {
             warnings: { conditions.warnings })
     }
 
-    /// Returns the text of `GET /metrics`, read anew at each call.
+    func observer() async throws -> StoreObserver {
+        try await StoreObserver(time: sinceStart) { [store, wallClock] in try await StoreReading(store, wallClock: wallClock) }
+    }
+
+    /// Returns the text of `GET /metrics`. Only what comes from the store was read before the call.
     func metricsText(
-        _ conditions: ServerConditions, _ engine: Engine, _ transport: any MessageTransport, _ delivery: DeliveryLoop?, _ canary: Canary?
-    ) -> @Sendable () async -> String {
+        _ conditions: ServerConditions, _ observer: StoreObserver, _ engine: Engine, _ transport: any MessageTransport,
+        _ delivery: DeliveryLoop?, _ canary: Canary?
+    ) -> @Sendable () -> String {
         let gauges = Gauges(
             engine: engine, waku: transport as? WakuTransport, openFileLimit: openFileLimit, registry: metrics,
-            healthIssues: { conditions.issues.map(\.text) })
-        let storeGauges = StoreGauges(store: store, storage: settings.storage, registry: metrics)
+            issues: { conditions.issues })
+        let storeGauges = StoreGauges(registry: metrics, routes: delivery?.reports.map(\.name) ?? [])
         BuildMetrics.set(in: metrics, publicKey: identityBody.publicKey, serverName: settings.serverName)
         return {
-            await gauges.refresh()
+            gauges.refresh()
             process.refresh()
-            await storeGauges.refresh(at: wallClock.now())
-            await delivery?.refreshMetrics()
+            storeGauges.set(observer.newest, age: observer.age)
+            storeGauges.set(.init(settings.storage))
+            delivery?.refreshMetrics()
             canary?.refreshMetrics()
             return metrics.render()
         }
     }
 
     func status(
-        _ readiness: Readiness, _ runbook: RunbookPage?, _ engine: Engine, _ transport: any MessageTransport,
+        _ readiness: Readiness, _ runbook: RunbookPage?, _ observer: StoreObserver, _ engine: Engine, _ transport: any MessageTransport,
         _ delivery: DeliveryLoop?, _ canary: Canary?, _ backup: AutomaticBackup?
     ) -> StatusSampler {
         let sources = StatusSources(
-            readiness: { readiness.observation }, figures: store.figures,
+            readiness: { readiness.observation }, store: { (observer.newest, observer.age) },
             engine: {
                 .init(
                     messagesInFlight: engine.inFlightCount, waitingReplies: engine.waitingReplyCount,
@@ -49,7 +56,7 @@ extension Foundations {
             canary: {
                 canary.map {
                     .init(
-                        ageSeconds: Int($0.lastSuccessAge.components.seconds), hasSucceeded: $0.hasSucceeded, isLate: !$0.warnings.isEmpty,
+                        ageSeconds: Int($0.lastSuccessAge.components.seconds), hasSucceeded: $0.hasSucceeded, isLate: $0.isLate,
                         problem: $0.problem)
                 }
             },
@@ -59,8 +66,6 @@ extension Foundations {
             },
             nodes: { (transport as? WakuTransport)?.nodeReports ?? [] }, routes: { delivery?.reports ?? [] },
             files: { [storage = settings.storage] in .init(storage) }, backupAge: { backup?.newestAge },
-            sealing: { [store] in try? await store.sealingProgress() },
-            members: { [cluster = store.cluster] in (try? await cluster?.members()).map(StatusSnapshot.Member.servers) },
             finding: { [settings, publicKey = identity.publicKey] in
                 .init(
                     $0, pushLifetime: (settings.delivery?.lifetime ?? ProtocolLimits.pushLifetime).settingText,
@@ -68,6 +73,8 @@ extension Foundations {
             })
         return StatusSampler(
             sources, serverName: settings.serverName, publicKey: identityBody.publicKey,
-            file: StatusHistoryFile(path: settings.statusHistoryFile), time: sinceStart, wallClock: wallClock)
+            file: StatusHistoryFile(
+                path: settings.statusHistoryFile, owner: "\(identityBody.publicKey) \(settings.storage.name)"), time: sinceStart,
+            wallClock: wallClock)
     }
 }

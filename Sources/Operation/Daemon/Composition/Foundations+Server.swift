@@ -2,6 +2,7 @@ import Delivery
 import Engine
 import Logging
 import NextcloudOrigin
+import PushProtocol
 import ServerFiles
 import Settings
 import StatusCrypto
@@ -41,8 +42,11 @@ extension Foundations {
         try settings.canary.map { configuration in
             try Canary(
                 configuration, identity: identity, serverName: settings.serverName, node: node, pubsubTopic: settings.pubsubTopics[0],
-                clock: clock,
-                wallClock: wallClock, logger: logger)
+                clock: clock, wallClock: wallClock, logger: logger,
+                storedVersion: { [store] installation in
+                    try await store.registrationSummaries(of: installation.keyHash)
+                        .first { $0.installationID == installation.installationID }?.version
+                })
         }
     }
 
@@ -53,6 +57,11 @@ extension Foundations {
                 configuration, database: settings.storagePath, identity: identity.publicKey.compressed, clock: clock,
                 wallClock: wallClock, logger: logger)
         }
+    }
+
+    /// Creates the watch of the writer. The writer of a database on another machine is not this process's.
+    func writerWatch(_ engine: Engine) -> WriterWatch {
+        WriterWatch(serviceManager: serviceManager, clock: clock, write: store.cluster == nil ? engine.probeStore : nil)
     }
 
     /// Creates the membership among several servers, or nil if this server doesn't share its database.

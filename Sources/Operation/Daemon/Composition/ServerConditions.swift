@@ -25,27 +25,29 @@ struct ServerConditions: Sendable {
     /// The reasons why the server is not ready, or empty if it is.
     var issues: [Condition] {
         Condition.issues(
-            node: transport.healthIssues, store: engine.healthIssues, cluster: cluster,
+            node: transport.healthIssues, store: fileIssues + engine.healthIssues, cluster: cluster,
             routes: Condition.issues(of: delivery?.reports ?? []))
-            + damagedRows.issues + fileIssues + time.issues(against: cluster?.databaseTime).map(Condition.clock)
+            + damagedRows.issues + time.issues(against: cluster?.databaseTime).map(Condition.clock)
     }
 
     /// The reason why the server is not ready if its database's file was moved or replaced.
-    private var fileIssues: [Condition] {
+    private var fileIssues: [String] {
         do throws(StoreError) {
             try store.checkFile()
             return []
         } catch {
-            return [.store("\(error)")]
+            return ["\(error)"]
         }
     }
 
+    /// The conditions that leave the server ready. The canary's failures follow from whatever keeps it from being ready.
     var warnings: [Condition] {
         time.warnings.map(Condition.clock) + keyFiles.warnings + transport.warnings.map(Condition.network)
             + engine.warnings.map(Condition.overload)
             + (engine.lockWarning.map { [Condition.store($0)] } ?? []) + wal.warnings + (statementLog?.warnings ?? [])
             + (engine.versionWarning.map { [Condition.clients($0)] } ?? [])
             + (delivery?.warnings.map(Condition.route) ?? [.dryRun]) + (proxyDelivery?.warnings ?? []).map(Condition.pushProxy)
-            + damagedRows.warnings + (canary?.warnings ?? []).map(Condition.canary) + (backup?.warnings ?? []).map(Condition.backup)
+            + damagedRows.warnings + (issues.isEmpty ? canary?.warnings ?? [] : []).map(Condition.canary)
+            + (backup?.warnings ?? []).map(Condition.backup)
     }
 }

@@ -14,15 +14,17 @@ package struct Gauges: Sendable {
     private let lostLogLines: PrometheusValue
     private let ready: PrometheusValue
     private let wallClock: PrometheusValue
-    private let healthIssues: @Sendable () async -> [String]
+    private let notReady: [NotReadyCause: PrometheusValue]
+    private let issues: @Sendable () -> [Condition]
 
     package init(
         engine: Engine, waku: WakuTransport?, openFileLimit: Int, registry: PrometheusRegistry,
-        healthIssues: @escaping @Sendable () async -> [String]
+        issues: @escaping @Sendable () -> [Condition]
     ) {
         self.engine = engine
         self.waku = waku
-        self.healthIssues = healthIssues
+        self.issues = issues
+        notReady = registry.values(of: Self.notReady, by: NotReadyCause.self)
         lastMessageAge = registry.value(of: Self.lastMessageAge)
         ready = registry.value(of: Self.ready)
         wallClock = registry.value(of: Self.wallClock)
@@ -33,8 +35,10 @@ package struct Gauges: Sendable {
         registry.value(of: Self.openFileLimit).set(Double(openFileLimit))
     }
 
-    package func refresh() async {
-        ready.set(await healthIssues().isEmpty ? 1.0 : 0.0)
+    package func refresh() {
+        let causes = Set(issues().map(NotReadyCause.init))
+        ready.set(causes.isEmpty ? 1.0 : 0.0)
+        for (cause, value) in notReady { value.set(causes.contains(cause) ? 1.0 : 0.0) }
         wallClock.set(Double(WallClock.system.now().nanoseconds) / 1e9)
         waku?.refreshGauges()
         topics.set(Double(engine.queryTopicCount))
@@ -45,15 +49,32 @@ package struct Gauges: Sendable {
     }
 }
 
+/// A reason why a server is not ready, as a label by which alerts about what follows from it stay silent.
+private enum NotReadyCause: String, MetricLabels {
+    case node
+    case store
+    case gorush
+    case provider
+    case clock
+    case other
+
+    static let labelNames = ["cause"]
+
+    init(_ condition: Condition) { self = Self(rawValue: condition.kind) ?? .other }
+}
+
 extension Gauges {
-    package static let declarations = [ready, wallClock, topics, inFlight, replies, lastMessageAge, lostLogLines, openFileLimit]
+    package static let declarations = [ready, notReady, wallClock, topics, inFlight, replies, lastMessageAge, lostLogLines, openFileLimit]
 
     private static let ready = Metric(
         .gauge, "pushserver_ready", help: "Whether the server is ready, as GET /health/ready reports.")
+    private static let notReady = Metric(
+        .gauge, "pushserver_not_ready", by: NotReadyCause.self, help: "Whether the server is not ready for this cause.")
     private static let wallClock = Metric(
         .gauge, "pushserver_wall_clock_seconds", help: "Time of the system's clock at the scrape, since 1970.")
     private static let topics = Metric(
-        .gauge, "pushserver_topic_directory_entries", help: "Entries in the topic directory, two for each registration.")
+        .gauge, "pushserver_topic_directory_entries",
+        help: "Entries in the topic directory: two for each registration that this server knows.")
     private static let inFlight = Metric(
         .gauge, "pushserver_messages_in_flight",
         help: "Messages and replies in memory, and published replies without a publication mark.")

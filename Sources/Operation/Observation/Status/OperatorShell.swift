@@ -11,12 +11,17 @@ package struct OperatorShell: Sendable {
     private let admin: String?
     /// The URL of a node that carries messages to the server, or nil before the embedded relay listens.
     private let node: String?
+    /// Whether the database is on a PostgreSQL server, and not in a file on this machine's disk.
+    let usesPostgreSQL: Bool
 
-    package init(configuration: String? = nil, publicKey: String, admin: String? = nil, node: String? = nil) {
+    package init(
+        configuration: String? = nil, publicKey: String, admin: String? = nil, node: String? = nil, usesPostgreSQL: Bool = false
+    ) {
         self.configuration = configuration
         self.publicKey = publicKey
         self.admin = admin
         self.node = node
+        self.usesPostgreSQL = usesPostgreSQL
     }
 
     /// The command, after lines that give it the server's settings.

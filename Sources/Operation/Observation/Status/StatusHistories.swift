@@ -51,24 +51,32 @@ struct StatusHistories: Sendable, Codable {
 
 /// The file that keeps the histories between two runs. Nothing else depends on the file, so it is ignored if it cannot be read or written.
 package struct StatusHistoryFile: Sendable {
+    /// The file's content.
+    private struct Content: Codable {
+        var owner: String
+        var histories: StatusHistories
+    }
+
     /// The path, or nil to keep nothing.
     private let path: String?
+    private let owner: String
 
-    package init(path: String?) {
-        self.path = path
+    /// - Parameter owner: The server key and the database whose figures the file has. Those of others are ignored.
+    package init(path: String?, owner: String) {
+        (self.path, self.owner) = (path, owner)
     }
 
     /// Reads the file, which is about 20 kB long. A private file may have up to 64 kB.
     func read() -> StatusHistories {
         guard let path, let bytes = try? PrivateFile(path: path).read(),
-            let histories = try? JSONDecoder().decode(StatusHistories.self, from: Data(bytes)), histories.isValid
+            let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)), content.owner == owner, content.histories.isValid
         else { return StatusHistories() }
-        return histories
+        return content.histories
     }
 
     /// Writes the file on a separate thread, because that waits for the disk.
     func write(_ histories: StatusHistories) async {
-        guard let path, let bytes = try? JSONEncoder().encode(histories) else { return }
+        guard let path, let bytes = try? JSONEncoder().encode(Content(owner: owner, histories: histories)) else { return }
         await withCheckedContinuation { continuation in
             startThread(named: "status history") {
                 try? PrivateFile(path: path).write([UInt8](bytes), replaces: true)

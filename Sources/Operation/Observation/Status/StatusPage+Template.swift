@@ -43,7 +43,7 @@ extension StatusPage {
     private static let chart = """
         <div class="chart"><small>{{name}}</small><div class="plot"><small class="scale"><span>{{top}}</span><span>{{bottom}}</span></small>\
         <svg viewBox="0 0 240 40" preserveAspectRatio="none" role="img" aria-label="{{name}}: {{label}}">\
-        {{#lines}}<polyline points="{{.}}"/>{{/lines}}</svg><small class="axis"><span>{{start}}</span><span>now: {{newest}}</span></small></div></div>
+        {{#lines}}<polyline points="{{.}}"/>{{/lines}}</svg><small class="axis"><span>{{start}}</span><span>{{newest}}</span></small></div></div>
         """
 
     private static let card = """
@@ -69,7 +69,7 @@ extension StatusPage {
         {{#flow}}<tr><th scope="row">{{name}}</th><td>{{lastHour}}</td><td>{{hourYesterday}}</td><td>{{total}}</td></tr>
         {{/flow}}</tbody></table><p class="balance"><b class="{{balanceStyle}}">{{balance}}</b></p>
         {{#hasFlowCharts}}<div class="row">{{#flowCharts}}\(chart){{/flowCharts}}</div>{{/hasFlowCharts}}</section>
-        {{#replies}}\(card){{/replies}}{{#hasMembers}}<section class="card"><h2>Servers of the database</h2>{{#members}}\(dependency){{/members}}</section>
+        {{#replies}}\(card){{/replies}}{{#hasMembers}}<section class="card"><h2>{{membersName}}</h2>{{#members}}\(dependency){{/members}}</section>
         {{/hasMembers}}<section class="card"><h2>{{nodeName}}</h2>{{#nodes}}\(dependency){{/nodes}}\
         {{^nodes}}<p class="value">embedded</p><small>no Waku node is configured</small>{{/nodes}}</section>
         <section class="card"><h2>{{gorushName}}</h2>{{#routes}}\(dependency){{/routes}}\

@@ -31,6 +31,7 @@ struct StatusPageContent {
         var bottom: String
         /// The time at the left edge.
         var start: String
+        /// The newest known value, and of when it is.
         var newest: String
         var lines: [String]
     }
@@ -73,6 +74,7 @@ struct StatusPageContent {
     let runbookPath: String?
     // The template sees stored properties only.
     let hasFlowCharts: Bool
+    let membersName: String
     let hasMembers: Bool
 
     init(_ snapshot: StatusSnapshot) {
@@ -89,18 +91,19 @@ struct StatusPageContent {
         flow = Self.flow(snapshot)
         (balance, balanceStyle) = Self.balance(snapshot.store)
         let histories = snapshot.histories
-        let (hour, day) = ("an hour ago", "a day ago")
+        let (hour, day) = (Chart.Period.hour, Chart.Period.day)
         flowCharts = [
-            Chart("Received a minute", histories.received.hour, slots: 60, start: hour),
-            Chart("Accepted a minute", histories.accepted.hour, slots: 60, start: hour),
-            Chart("Sent a minute", histories.sent.hour, slots: 60, start: hour),
-            Chart("Waiting", histories.openPushes.hour, slots: 60, start: hour),
-            Chart("Received in 10 minutes", histories.received.day, slots: 144, start: day),
-            Chart("Accepted in 10 minutes", histories.accepted.day, slots: 144, start: day),
-            Chart("Sent in 10 minutes", histories.sent.day, slots: 144, start: day),
-            Chart("Waiting", histories.openPushes.day, slots: 144, start: day),
+            Chart("Received a minute", histories.received.hour, over: hour),
+            Chart("Accepted a minute", histories.accepted.hour, over: hour),
+            Chart("Sent a minute", histories.sent.hour, over: hour),
+            Chart("Waiting", histories.openPushes.hour, over: hour),
+            Chart("Received in 10 minutes", histories.received.day, over: day),
+            Chart("Accepted in 10 minutes", histories.accepted.day, over: day),
+            Chart("Sent in 10 minutes", histories.sent.day, over: day),
+            Chart("Waiting", histories.openPushes.day, over: day),
         ].compactMap(\.self)
         hasFlowCharts = !flowCharts.isEmpty
+        membersName = "Servers of the database" + (snapshot.store.isOld ? ", \(snapshot.store.ageText)" : "")
         hasMembers = snapshot.members?.isEmpty == false
         replies = Self.replies(snapshot)
         members = (snapshot.members ?? []).map { Self.member($0, isThis: $0.name == snapshot.serverName) }
@@ -112,7 +115,7 @@ struct StatusPageContent {
                 notes: [node.connection.map { "connection: \($0)" }, StatusText.last("message", node.lastMessageSeconds)].compactMap(\.self)
                     + ["\(StatusText.count(node.gaps)) gaps since the start"])
         }
-        routes = snapshot.routes.map(Self.route)
+        routes = snapshot.routes.map { Self.route($0, isStoreAway: snapshot.isStoreAway) }
         lastCards = [Self.registrations(snapshot), Self.storage(snapshot), Self.server(snapshot)]
     }
 
@@ -137,9 +140,7 @@ struct StatusPageContent {
     }
 
     private static func waiting(_ snapshot: StatusSnapshot) -> Card {
-        guard let store = snapshot.store else {
-            return Card(name: "Waiting", style: "bad", value: "unknown", notes: [unreadable])
-        }
+        let store = snapshot.store
         let oldest = store.oldestPushSeconds
         return Card(
             name: "Waiting" + snapshot.databaseScope, style: (oldest ?? 0) > lateAge ? "warn" : "",
@@ -153,16 +154,15 @@ struct StatusPageContent {
 
     /// A push that waits longer is late (OPERATE.md).
     private static let lateAge = 300
-    private static let unreadable = "the store could not be read"
 
     private static func flow(_ snapshot: StatusSnapshot) -> [FlowRow] {
-        let (now, before, total) = (snapshot.flow.lastHour, snapshot.flow.hourYesterday, snapshot.store?.ledger)
+        let (now, before, total) = (snapshot.flow.lastHour, snapshot.flow.hourYesterday, snapshot.store.ledger)
         func row(
             _ name: String, _ hour: KeyPath<StatusSnapshot.HourFlow, Int>, _ all: KeyPath<StatusSnapshot.Ledger, Int>
         ) -> FlowRow {
             FlowRow(
                 name: name, lastHour: text(now?[keyPath: hour]), hourYesterday: text(before?[keyPath: hour]),
-                total: text(total?[keyPath: all]))
+                total: text(total[keyPath: all]))
         }
         return [
             row("received", \.received, \.received), row("accepted", \.accepted, \.accepted),
@@ -172,8 +172,7 @@ struct StatusPageContent {
 
     private static func text(_ count: Int?) -> String { count.map { StatusText.count($0) } ?? "\u{2013}" }
 
-    private static func balance(_ store: StatusSnapshot.Store?) -> (text: String, style: String) {
-        guard let store else { return (unreadable, "bad") }
+    private static func balance(_ store: StatusSnapshot.Store) -> (text: String, style: String) {
         let line = store.ledger.line(openPushes: store.openPushes)
         return store.ledger.balances
             ? ("\(line): the ledger balances", "good") : ("\(line): the ledger does not balance, run pushctl audit", "bad")
@@ -186,17 +185,18 @@ struct StatusPageContent {
             name: name, style: replies.areLate ? "warn" : "good", value: replies.p99Text, notes: [replies.p50Text, replies.lateText])
     }
 
-    private static func route(_ route: StatusSnapshot.Route) -> Dependency {
+    private static func route(_ route: StatusSnapshot.Route, isStoreAway: Bool) -> Dependency {
+        let state = route.state(isStoreAway: isStoreAway)
         let platform = route.platform == "ios" ? "iOS" : "Android"
         let style =
-            switch route.state {
+            switch state {
             case .delivering: "good"
             case .untried: ""
-            case .failing: "warn"
+            case .failing, .waiting: "warn"
             case .notDelivering: "bad"
             }
         return Dependency(
-            name: route.name == route.platform ? platform : "\(route.name) (\(platform))", state: route.state.rawValue, style: style,
+            name: route.name == route.platform ? platform : "\(route.name) (\(platform))", state: state.rawValue, style: style,
             notes: [
                 "breaker \(route.isBreakerOpen ? "open" : "closed")",
                 "\(StatusText.count(route.sent)) sent, \(StatusText.count(route.failed)) failed since the start",
@@ -206,8 +206,8 @@ struct StatusPageContent {
 
     private static func registrations(_ snapshot: StatusSnapshot) -> Card {
         Card(
-            name: "Registrations" + snapshot.databaseScope, value: StatusText.count(snapshot.store?.registrations),
-            charts: [Chart("Registrations", snapshot.histories.registrations.day, slots: 144, start: "a day ago")].compactMap(\.self))
+            name: "Registrations" + snapshot.databaseScope, value: StatusText.count(snapshot.store.registrations),
+            charts: [Chart("Registrations", snapshot.histories.registrations.day, over: .day)].compactMap(\.self))
     }
 
     private static func storage(_ snapshot: StatusSnapshot) -> Card {
@@ -237,29 +237,39 @@ extension StatusPageContent.Finding {
 }
 
 extension StatusPageContent.Chart {
+    /// What a chart covers.
+    enum Period {
+        case hour
+        case day
+
+        /// The number of values that fill the chart. Fewer values are at its right end.
+        var slots: Int { self == .hour ? 60 : 144 }
+        /// The time between two values.
+        var secondsPerSlot: Int { self == .hour ? 60 : 600 }
+        /// The time of the first slot.
+        var start: String { self == .hour ? "an hour ago" : "a day ago" }
+    }
+
     /// The number of values from which a chart shows more than a dot.
     private static let minimumValueCount = 2
 
-    /// Creates a chart from values, oldest first, or nil while there are too few.
-    ///
-    /// - Parameters:
-    ///   - slots: The number of values that fill the chart. Fewer values are at its right end.
-    ///   - start: The time of the first slot.
-    init?(_ name: String, _ values: [Int?], slots: Int, start: String) {
+    /// Creates a chart from values, oldest first, or nil while there are too few. Values that are missing at the end are a gap with a date.
+    init?(_ name: String, _ values: [Int?], over period: Period) {
         let known = values.compactMap(\.self)
         guard known.count >= Self.minimumValueCount, let least = known.min(), let most = known.max(), let newest = known.last else {
             return nil
         }
+        let gap = values.reversed().prefix { $0 == nil }.count * period.secondsPerSlot
         self.name = name
-        self.start = start
+        start = period.start
         // A figure that hardly changes, such as the registrations, would be a flat line above 0.
         let bottom = least > most / 2 ? least : min(0, least)
         let top = max(most, bottom.clampedSum(1))
         self.top = StatusText.count(top)
         self.bottom = StatusText.count(bottom)
-        self.newest = StatusText.count(newest)
-        label = "newest \(StatusText.count(newest)), lowest \(StatusText.count(least)), highest \(StatusText.count(most))"
-        lines = Self.lines(values, slots: slots, from: bottom, to: top)
+        self.newest = gap == 0 ? "now: \(StatusText.count(newest))" : "\(StatusText.age(gap)) ago: \(StatusText.count(newest))"
+        label = "\(self.newest), lowest \(StatusText.count(least)), highest \(StatusText.count(most))"
+        lines = Self.lines(values, slots: period.slots, from: bottom, to: top)
     }
 
     /// Returns a polyline's points for each run of known values, in a box of 240 by 40.

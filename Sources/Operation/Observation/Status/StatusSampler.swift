@@ -35,6 +35,8 @@ package final class StatusSampler: Service {
     }
 
     private static let nanosecondsPerMinute: Int64 = 60_000_000_000
+    /// How old a reading of the store may be for a history.
+    private static let longestAge = Duration.seconds(60)
     /// The minutes after which the file is written again.
     private static let savingInterval = 10
 
@@ -52,50 +54,37 @@ package final class StatusSampler: Service {
 
     private func sample() async {
         let minute = Int(wallClock.now().nanoseconds / Self.nanosecondsPerMinute)
-        let figures = try? await sources.figures()
-        histories.withLock { $0.record(figures, minute: minute) }
+        let (reading, age) = sources.store()
+        // An older reading is another minute's: the chart has a gap.
+        histories.withLock { $0.record(age < Self.longestAge ? reading.figures : nil, minute: minute) }
         replyTimes.withLock { $0 = $0.suffix(60) + [sources.replyTimes()] }
         if minute.isMultiple(of: Self.savingInterval) { await save() }
     }
 
     private func save() async { await file.write(histories.withLock { $0 }) }
 
-    package func snapshot() async -> StatusSnapshot {
-        let figures = try? await sources.figures()
+    package func snapshot() -> StatusSnapshot {
+        let (store, storeAge) = sources.store()
         let (readiness, engine, times) = (sources.readiness(), sources.engine(), sources.replyTimes())
         let histories = histories.withLock { $0 }
-        let sealing = await sources.sealing()
-        let members = await sources.members()
         let replies = times.since(replyTimes.withLock(\.first) ?? .init()).summary
-        let canary = sources.canary()
+        let late = replies.areLate ? [Condition.replies("replies of the last hour were late: \(replies.lateText)")] : []
         let uptime = time.elapsed()
-        let now = wallClock.now()
         var files = sources.files()
-        files.databaseBytes = files.databaseBytes ?? figures?.databaseByteCount
+        files.databaseBytes = files.databaseBytes ?? store.figures.databaseByteCount
         return StatusSnapshot(
             isReady: readiness.isReady, stateSeconds: (uptime - readiness.since).wholeSeconds,
             issues: readiness.issues.map(sources.finding),
-            warnings: (readiness.warnings + Self.warnings(canary, replies)).map(sources.finding), canary: canary,
-            store: figures.map { .init($0, at: now) },
+            warnings: (readiness.warnings + late).map(sources.finding), canary: sources.canary(),
+            store: .init(store, age: storeAge),
             flow: .init(lastHour: histories.lastHour, hourYesterday: histories.hourYesterday),
             replies: replies, messagesInFlight: engine.messagesInFlight,
             waitingReplies: engine.waitingReplies, topicDirectoryEntries: engine.topicDirectoryEntries,
-            nodes: sources.nodes().map { .init($0, at: now) }, routes: sources.routes().map { .init($0, at: now) },
+            nodes: sources.nodes().map { .init($0) }, routes: sources.routes().map { .init($0) },
             files: files, newestBackupSeconds: sources.backupAge().map(\.wholeSeconds),
-            sealedPercent: sealing.map(\.percent), histories: histories.all,
-            serverName: serverName, members: members, version: BuildInfo.version, uptimeSeconds: uptime.wholeSeconds, publicKey: publicKey)
-    }
-}
-
-extension StatusSampler {
-    /// What the figures themselves show: a canary whose check failed but that is not late yet, and late replies.
-    private static func warnings(_ canary: StatusSnapshot.Canary?, _ replies: StatusSnapshot.Replies) -> [Condition] {
-        var warnings: [Condition] = []
-        if let canary, !canary.isLate, let problem = canary.problem {
-            warnings.append(.canary("canary: the last check failed: \(problem)"))
-        }
-        if replies.areLate { warnings.append(.replies("replies of the last hour were late: \(replies.lateText)")) }
-        return warnings
+            sealedPercent: store.sealing.percent, histories: histories.all,
+            serverName: serverName, members: store.members.map(StatusSnapshot.Member.servers), version: BuildInfo.version,
+            uptimeSeconds: uptime.wholeSeconds, publicKey: publicKey)
     }
 }
 
@@ -113,7 +102,8 @@ extension StatusSnapshot.Finding {
     ///   - shell: The shell for the commands.
     package init(_ condition: Condition, pushLifetime: String, shell: OperatorShell, runbook: RunbookPage?) {
         self.init(
-            kind: condition.kind, text: condition.text, advice: condition.advice(pushLifetime: pushLifetime),
+            kind: condition.kind, text: condition.text,
+            advice: condition.advice(pushLifetime: pushLifetime, usesPostgreSQL: shell.usesPostgreSQL),
             command: condition.commands(in: shell).joined(separator: "\n"), runbook: runbook?.path(for: condition))
     }
 }
@@ -134,9 +124,11 @@ extension StatusSnapshot.Member {
 }
 
 extension StatusSnapshot.Store {
-    fileprivate init(_ figures: StoreFigures, at now: Timestamp) {
+    fileprivate init(_ reading: StoreReading, age: Duration) {
+        let figures = reading.figures
         self.init(
-            openPushes: Int(figures.ledger.openCount), oldestPushSeconds: figures.oldestOpenPush.map { $0.duration(to: now).wholeSeconds },
+            ageSeconds: age.wholeSeconds, openPushes: Int(figures.ledger.openCount),
+            oldestPushSeconds: reading.oldestPushAge.map { ($0 + age).wholeSeconds },
             undecidedMessages: Int(figures.ledger.undecidedCount), unpublishedReplies: figures.unpublishedCount,
             registrations: figures.registrationCount, ledger: .init(figures.ledger))
     }
@@ -154,18 +146,18 @@ extension StatusSnapshot.Ledger {
 }
 
 extension StatusSnapshot.Node {
-    fileprivate init(_ report: NodeReport, at now: Timestamp) {
+    fileprivate init(_ report: NodeReport) {
         self.init(
             name: report.name, isUsable: report.issues.isEmpty, connection: report.connection,
-            lastMessageSeconds: report.lastMessage.map { $0.duration(to: now).wholeSeconds }, gaps: report.gapCount)
+            lastMessageSeconds: report.lastMessageAge.map(\.wholeSeconds), gaps: report.gapCount)
     }
 }
 
 extension StatusSnapshot.Route {
-    fileprivate init(_ report: RouteReport, at now: Timestamp) {
+    fileprivate init(_ report: RouteReport) {
         self.init(
-            name: report.name, platform: report.platform, gorush: report.gorushURL, isDelivering: report.issues.isEmpty,
+            name: report.name, platform: report.platform, gorush: report.gorushURL, isDelivering: report.isDelivering,
             isBreakerOpen: report.isBreakerOpen, sent: report.deliveryCount, failed: report.failureCount,
-            lastSentSeconds: report.lastDelivery.map { $0.duration(to: now).wholeSeconds })
+            lastSentSeconds: report.lastDeliveryAge.map(\.wholeSeconds))
     }
 }

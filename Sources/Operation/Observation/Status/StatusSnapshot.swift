@@ -10,8 +10,8 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     package var warnings: [Finding]
     /// The canary's results, or nil without a canary.
     package var canary: Canary?
-    /// The store's figures, or nil if the store could not be read.
-    package var store: Store?
+    /// The store's figures.
+    package var store: Store
     package var flow: Flow
     package var replies: Replies
     /// The number of messages in memory, and of published replies without a publication mark.
@@ -25,12 +25,12 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     package var files: Files
     /// The newest automatic backup's age, or nil if none exists.
     package var newestBackupSeconds: Int?
-    /// How much of the re-sealing is done, in percent, or nil if the database could not be read.
-    package var sealedPercent: Int?
+    /// How much of the re-sealing is done, in percent.
+    package var sealedPercent: Int
     package var histories: Histories
     /// This server's name, which distinguishes it from other servers on its database.
     package var serverName: String
-    /// The servers that share the database, this server included. Nil if it cannot be shared, or the members could not be read.
+    /// The servers that share the database, this server included. Nil if it cannot be shared.
     package var members: [Member]?
     package var version: String
     package var uptimeSeconds: Int
@@ -77,6 +77,8 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     }
 
     package struct Store: Codable, Equatable, Sendable {
+        /// The time since these figures were read, and what else comes from the database.
+        package var ageSeconds: Int
         package var openPushes: Int
         /// The oldest open push's age, or nil if no push is open.
         package var oldestPushSeconds: Int?
@@ -89,8 +91,10 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         package var ledger: Ledger
 
         package init(
-            openPushes: Int, oldestPushSeconds: Int?, undecidedMessages: Int, unpublishedReplies: Int, registrations: Int, ledger: Ledger
+            ageSeconds: Int, openPushes: Int, oldestPushSeconds: Int?, undecidedMessages: Int, unpublishedReplies: Int, registrations: Int,
+            ledger: Ledger
         ) {
+            self.ageSeconds = ageSeconds
             self.openPushes = openPushes
             self.oldestPushSeconds = oldestPushSeconds
             self.undecidedMessages = undecidedMessages
@@ -286,10 +290,10 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     }
 
     package init(
-        isReady: Bool, stateSeconds: Int, issues: [Finding], warnings: [Finding], canary: Canary?, store: Store?, flow: Flow,
+        isReady: Bool, stateSeconds: Int, issues: [Finding], warnings: [Finding], canary: Canary?, store: Store, flow: Flow,
         replies: Replies, messagesInFlight: Int, waitingReplies: Int, topicDirectoryEntries: Int, nodes: [Node], routes: [Route],
         files: Files,
-        newestBackupSeconds: Int?, sealedPercent: Int?, histories: Histories, serverName: String, members: [Member]? = nil,
+        newestBackupSeconds: Int?, sealedPercent: Int, histories: Histories, serverName: String, members: [Member]? = nil,
         version: String, uptimeSeconds: Int, publicKey: String
     ) {
         self.members = members

@@ -1,5 +1,4 @@
 package import Delivery
-package import Store
 package import Transport
 
 /// A server's parts that a snapshot reads.
@@ -18,7 +17,8 @@ package struct StatusSources: Sendable {
     }
 
     package var readiness: @Sendable () -> ReadinessObservation
-    package var figures: @Sendable () async throws -> StoreFigures
+    /// The newest reading of the store and its age.
+    package var store: @Sendable () -> (reading: StoreReading, age: Duration)
     package var engine: @Sendable () -> Engine
     package var canary: @Sendable () -> StatusSnapshot.Canary?
     /// The reply times since the start.
@@ -28,15 +28,12 @@ package struct StatusSources: Sendable {
     package var files: @Sendable () -> StatusSnapshot.Files
     /// The newest automatic backup's age, or nil if none exists.
     package var backupAge: @Sendable () -> Duration?
-    package var sealing: @Sendable () async -> SealingProgress?
-    /// The servers that share the database, or nil if it cannot be shared.
-    package var members: @Sendable () async -> [StatusSnapshot.Member]?
     /// Returns a condition with advice for this server's operator.
     package var finding: @Sendable (Condition) -> StatusSnapshot.Finding
 
     package init(
         readiness: @escaping @Sendable () -> ReadinessObservation,
-        figures: @escaping @Sendable () async throws -> StoreFigures,
+        store: @escaping @Sendable () -> (reading: StoreReading, age: Duration),
         engine: @escaping @Sendable () -> Engine,
         canary: @escaping @Sendable () -> StatusSnapshot.Canary?,
         replyTimes: @escaping @Sendable () -> ReplyTimes,
@@ -44,14 +41,11 @@ package struct StatusSources: Sendable {
         routes: @escaping @Sendable () -> [RouteReport],
         files: @escaping @Sendable () -> StatusSnapshot.Files,
         backupAge: @escaping @Sendable () -> Duration?,
-        sealing: @escaping @Sendable () async -> SealingProgress?,
-        members: @escaping @Sendable () async -> [StatusSnapshot.Member]? = { nil },
         finding: @escaping @Sendable (Condition) -> StatusSnapshot.Finding
     ) {
-        self.members = members
         self.finding = finding
         self.readiness = readiness
-        self.figures = figures
+        self.store = store
         self.engine = engine
         self.canary = canary
         self.replyTimes = replyTimes
@@ -59,6 +53,5 @@ package struct StatusSources: Sendable {
         self.routes = routes
         self.files = files
         self.backupAge = backupAge
-        self.sealing = sealing
     }
 }

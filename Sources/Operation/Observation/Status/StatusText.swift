@@ -47,11 +47,14 @@ extension StatusSnapshot {
     /// Whether the server is ready, in the words of the log.
     package var verdict: String { isReady ? "Ready" : "Not ready" }
 
+    /// Whether the server cannot use its database, so that pushes wait there.
+    package var isStoreAway: Bool { issues.contains { $0.kind == Condition.store("").kind } }
+
     /// Whether the database's figures cover several servers.
     package var isCluster: Bool { (members ?? []).count > 1 }
 
-    /// Whom the database's figures cover, for a heading. Empty if this server doesn't share its database.
-    package var databaseScope: String { isCluster ? ", all servers" : "" }
+    /// Whom the database's figures cover, and of when they are, for a heading. Empty if both go without saying.
+    package var databaseScope: String { (isCluster ? ", all servers" : "") + (store.isOld ? ", \(store.ageText)" : "") }
 
     /// Whom this process's figures cover, for a heading. Empty if this server doesn't share its database.
     package var serverScope: String { isCluster ? ", this server" : "" }
@@ -61,6 +64,16 @@ extension StatusSnapshot {
         let counts = [(issues.count, "issue"), (warnings.count, "warning")].filter { $0.0 > 0 }
         return counts.isEmpty ? "no warnings" : counts.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }.joined(separator: ", ")
     }
+}
+
+extension StatusSnapshot.Store {
+    /// The server reads its database each second, or less often if that takes long.
+    private static let longestAge = 10
+
+    /// Whether the database was not read for a while, so that a reader should know.
+    package var isOld: Bool { ageSeconds > Self.longestAge }
+
+    package var ageText: String { "as of \(StatusText.age(ageSeconds)) ago" }
 }
 
 extension StatusSnapshot.Ledger {
@@ -97,13 +110,16 @@ extension StatusSnapshot.Route {
     /// What is known about the route. It only counts as delivering once it has delivered.
     package enum State: String {
         case delivering
+        case waiting = "waits for the database"
         case untried = "nothing sent yet"
         case failing = "no success yet"
         case notDelivering = "not delivering"
     }
 
-    package var state: State {
+    /// - Parameter isStoreAway: Whether the server cannot use its database.
+    package func state(isStoreAway: Bool) -> State {
         if !isDelivering { return .notDelivering }
+        if isStoreAway { return .waiting }
         return sent > 0 ? .delivering : failed > 0 ? .failing : .untried
     }
 }

@@ -15,4 +15,6 @@ package enum DatabaseLocation: HoldsSecret, Sendable {
         case .postgresql(let location, _): location.url
         }
     }
+
+    package var isPostgreSQL: Bool { if case .postgresql = self { true } else { false } }
 }

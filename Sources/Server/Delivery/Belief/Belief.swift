@@ -44,8 +44,7 @@ struct Belief: Sendable {
     private(set) var savedTopics: Set<String> = []
     /// The number of pushes that were delivered since the start.
     private(set) var deliveryCount = 0
-    /// The time of the newest delivery by the wall clock, or nil until something was delivered since the start.
-    private(set) var lastDelivery: Timestamp?
+    /// The time of the newest delivery, or nil until something was delivered since the start.
     private(set) var lastDeliveryTime: Duration?
     /// The number of attempts since the start that gorush, Apple or Google did not accept, or left without a response.
     private(set) var failureCount = 0
@@ -97,7 +96,7 @@ struct Belief: Sendable {
     mutating func delivered(_ attempt: PushAttempt, at now: Duration) -> Set<DeviceCode> {
         let released = fails(at: now) ? failures?.devices ?? [] : []
         deliveryCount += 1
-        (lastDelivery, lastDeliveryTime) = (attempt.at, now)
+        lastDeliveryTime = now
         refusedTopics[attempt.topic] = nil
         if let provenAt = attempt.push.provenAt {
             witnesses.record(

@@ -3,6 +3,7 @@ import Envelope
 import Logging
 import MetricDeclarations
 import Store
+import Synchronization
 import Tasks
 
 /// Records whether writes to the store succeed, and probes it while they fail, so an idle server recovers without new messages. The rules
@@ -20,6 +21,8 @@ final class StoreHealth: Sendable {
     private let failureCount = errors.counter()
     private let state = Monitor(StoreState())
     private let onChange: @Sendable (_ isAway: Bool) -> Void
+    /// Why the store was last away.
+    private let lastReason = Mutex("")
 
     /// - Parameter onChange: Called when the store goes away or comes back. It must not call this object.
     init(time: SteadyTime, logger: Logger, onChange: @escaping @Sendable (_ isAway: Bool) -> Void = { _ in }) {
@@ -30,6 +33,9 @@ final class StoreHealth: Sendable {
 
     /// Whether the store is away, so that messages wait in the journal.
     var isAway: Bool { update { $0.isAway } }
+
+    /// Why the store is away, or nil if it is not.
+    var awayReason: String? { isAway ? lastReason.withLock(\.self) : nil }
 
     /// Whether a write in progress has taken more than ``longestWrite``.
     var isBehind: Bool { state.read(\.oldestStart).map { time.elapsed() - $0 > Self.longestWrite } ?? false }
@@ -139,7 +145,10 @@ final class StoreHealth: Sendable {
     private func report(_ error: any Error, _ change: (inout StoreState) -> Bool) {
         let hasLeft = state.update { state in
             let hasLeft = change(&state)
-            if hasLeft { onChange(true) }
+            if hasLeft {
+                lastReason.withLock { $0 = "\(error)" }
+                onChange(true)
+            }
             return hasLeft
         }
         if hasLeft { logger.error("the store cannot be written", metadata: ["error": "\(error)"]) }

@@ -20,7 +20,7 @@ extension PostgreSQLStore {
                     """),
                 Command("SELECT count(*) FROM registration WHERE is_live"),
                 Command("SELECT count(*) FROM suspect_token"),
-                Command("SELECT pg_database_size(current_database())"),
+                Command("SELECT pg_database_size(current_database()), (extract(epoch FROM clock_timestamp()) * 1000000)::int8 * 1000"),
             ])
             var figures = StoreFigures()
             try figures.ledger.add(ledger: results[0])
@@ -37,7 +37,9 @@ extension PostgreSQLStore {
             }
             figures.registrationCount = try results[3].map { try $0.next(Int.self) }.first ?? 0
             figures.suspectedTokenCount = try results[4].map { try $0.next(Int.self) }.first ?? 0
-            figures.databaseByteCount = try results[5].map { try $0.next(Int.self) }.first
+            for (size, time) in try results[5].map({ (try $0.next(Int.self), try $0.next(Timestamp.self)) }) {
+                (figures.databaseByteCount, figures.databaseTime) = (size, time)
+            }
             return figures
         }
     }

@@ -88,6 +88,16 @@ package final class PostgreSQLProcess: Sendable {
         await waitForEnd()
     }
 
+    /// Stops all processes by a signal, so that the server hangs: it answers nothing, and its connections stay open.
+    package func freeze() {
+        for process in processes { Glibc.kill(process, SIGSTOP) }
+    }
+
+    /// Lets a server that hangs go on.
+    package func thaw() {
+        for process in processes { Glibc.kill(process, SIGCONT) }
+    }
+
     /// Returns when all processes have exited.
     package func waitForEnd() async {
         guard let process = process.withLock({ $0 }) else { return }
@@ -129,6 +139,12 @@ package final class PostgreSQLProcess: Sendable {
             // A child may have exited meanwhile.
             guard ended.exitCode == 0 || process != processes.last else { throw Failure(description: ended.error) }
         }
+    }
+
+    /// Lets sessions only read, as those of a standby.
+    package func setReadOnly(_ isReadOnly: Bool) async throws {
+        try await query("ALTER SYSTEM SET default_transaction_read_only = \(isReadOnly)")
+        try await query("SELECT pg_reload_conf()")
     }
 
     /// Runs a statement and returns its result.
