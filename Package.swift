@@ -84,7 +84,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", .upToNextMinor(from: "2.13.0")),
     ],
     targets: [
-        // One folder of Sources/ a floor, from the top down. A target depends on its own floor and lower ones (Scripts/check-floors).
+        // One folder of Sources/ a floor, from the top down. A target depends on its own floor and lower ones (Scripts/check floors).
 
         // Programs: thin executables: they parse arguments and call a library.
         executable("pushserver", in: "Sources/Programs", ["Daemon", "Settings", "Observation"]),
@@ -297,7 +297,7 @@ let package = Package(
         example("Quickstart", ["PushClient", "PushClientREST"]),
         example("Messenger", ["PushClient"]),
         example("Tutorial", ["PushClient", "PushClientREST", "PushClientFileState"]),
-        // The code that PushClient's documentation shows (Scripts/check-snippets).
+        // The code that PushClient's documentation shows (Scripts/check snippets).
         .target(
             name: "Snippets",
             dependencies: ["PushClient", "PushClientREST", "PushClientFileState", "PushPayload", "PushClientTesting"],

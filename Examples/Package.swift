@@ -20,7 +20,7 @@ let package = Package(
         .executableTarget(
             name: "Tutorial", dependencies: [product("PushClient"), product("PushClientREST"), product("PushClientFileState")],
             swiftSettings: settings),
-        // The code that the guides show (Scripts/check-snippets).
+        // The code that the guides show (Scripts/check snippets).
         .target(
             name: "Snippets",
             dependencies: [

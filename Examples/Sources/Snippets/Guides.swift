@@ -2,7 +2,7 @@ import Foundation
 import PushClient
 import PushClientFileState
 
-// The code of PushClient's guides. The guides show the regions between the markers, and Scripts/check-snippets compares them.
+// The code of PushClient's guides. The guides show the regions between the markers, and Scripts/check snippets compares them.
 
 func anonymousMode(node: Node, state: any ClientState, device: Device, servers: [PublicKey]) async throws -> [ServerStatus] {
     // snippet: Anonymous-Mode.md

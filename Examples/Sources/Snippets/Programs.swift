@@ -2,7 +2,7 @@ import PushClient
 import PushClientFileState
 import PushClientREST
 
-// The program of PushClient's first guide. The page shows the region between the markers, and Scripts/check-snippets compares them.
+// The program of PushClient's first guide. The page shows the region between the markers, and Scripts/check snippets compares them.
 
 func gettingStarted() async throws {
     // snippet: Getting-Started.md

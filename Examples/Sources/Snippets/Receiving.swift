@@ -3,7 +3,7 @@ import PushClient
 import PushClientTesting
 import PushPayload
 
-// The code of the guides about receiving and testing. The guides show the regions between the markers, and Scripts/check-snippets compares
+// The code of the guides about receiving and testing. The guides show the regions between the markers, and Scripts/check snippets compares
 // them.
 
 func receivingPushes(userInfo: [AnyHashable: Any], container: URL, chats: [ChatID]) throws -> (chat: ChatID?, ciphertext: [UInt8])? {

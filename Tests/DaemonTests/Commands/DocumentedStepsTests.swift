@@ -3,7 +3,7 @@ import TestServers
 import TestSupport
 import Testing
 
-/// The steps of docs/TRY_IT.md, run verbatim except for free addresses. `Scripts/check-commands` checks the commands of all pages.
+/// The steps of docs/TRY_IT.md, run verbatim except for free addresses. `Scripts/check commands` checks the commands of all pages.
 @Suite(.fewAtATime, .safetyNet)
 struct DocumentedStepsTests {
     private struct ReadyFile: Decodable {

@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""Proves that Sources/ keeps its floors: no module imports one of a higher floor. Prints each import that does, and exits with 1.
+"""Proves that Sources/ keeps its floors: no module imports one of a higher floor.
 
 The folders of Sources/ are the floors, from the top down as below. Client and Kit may import only themselves and the three lowest floors,
 because apps and other servers' makers link them. Gateways may not import Network.
@@ -9,11 +8,9 @@ cryptographic libraries in one module each.
 """
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from checks.repository import ROOT, files, read
+
 FLOORS = ["Programs", "Operation", "Kit", "Client", "Gateways", "Server", "Stores", "Network", "Protocol", "System"]
 LOWEST = {"Network", "Protocol", "System"}
 LIBRARIES = {"FoundationEssentials", "Synchronization", "Dispatch", "Logging", "CSecp256k1", "CLibCurl", "GRDB"}
@@ -38,25 +35,16 @@ def app_modules(imports):
     return modules
 
 
-def main():
+def faults():
     imports = {}
     floors = {path.name: path.parent.name for path in (ROOT / "Sources").glob("*/*") if path.is_dir()}
-    faults = [f"Sources/{floor}: not a floor" for floor in {*floors.values()} - {*FLOORS}]
-    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "Sources/*.swift"]
-    for name in subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split():
-        path = ROOT / name
-        if ".docc/" in name or not path.is_file():
-            continue
+    yield from (f"Sources/{floor}: not a floor" for floor in sorted({*floors.values()} - {*FLOORS}))
+    for name in (name for name in files("Sources/", ".swift") if ".docc/" not in name):
         floor = name.split("/")[1]
-        for module in IMPORT.findall(path.read_text()):
+        for module in IMPORT.findall(read(name)):
             imports.setdefault(name.split("/")[2], {}).setdefault(module, name)
             if module in floors and floor in FLOORS and floors[module] not in allowed(floor):
-                faults.append(f"{name}: imports {module} of {floors[module]}, which {floor} may not use")
+                yield f"{name}: imports {module} of {floors[module]}, which {floor} may not use"
     for module in sorted(app_modules(imports)):
         for name in sorted(imports[module].keys() - imports.keys() - LIBRARIES - PORTABLE.get(module, set())):
-            faults.append(f"{imports[module][name]}: imports {name}, which apps that link {module} should not have to link")
-    print(*faults, sep="\n", end="\n" if faults else "")
-    return 1 if faults else 0
-
-
-sys.exit(main())
+            yield f"{imports[module][name]}: imports {name}, which apps that link {module} should not have to link"

@@ -1,6 +1,4 @@
-#!/usr/bin/env python3
-"""Checks that the programs accept every command that the pages show: Scripts/check-commands FOLDER, the folder of the built programs.
-Prints each command with an unknown subcommand, option or argument, and exits with 1. Runs none of them.
+"""Checks that the built programs accept every command that the pages show: its subcommand, options and arguments. Runs none of them.
 
 Commands are in Markdown's blocks ```sh and in its inline code, and in the tutorial's *.sh. Programs of this package describe themselves
 (--experimental-dump-help); flags of Waku nodes are listed below.
@@ -10,10 +8,9 @@ import json
 import re
 import shlex
 import subprocess
-import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from checks.repository import ROOT, blocks, built, files, place, read, without_blocks
+
 PROGRAMS = ("pushserver", "pushctl", "pushbench", "stubgorush")
 COMMON = {"cluster-id", "relay", "rest", "rest-address", "rest-port", "rest-relay-cache-capacity", "max-msg-size", "nodekey", "store"}
 NWAKU = COMMON | {"num-shards-in-network", "shard", "filter", "lightpush", "rendezvous", "dns-discovery-url", "discv5-discovery"}
@@ -27,17 +24,15 @@ NODES = {
 }
 
 
-def blocks(path):
-    """Yields the line number and text of each block of shell commands."""
-    text = path.read_text()
-    if path.suffix == ".sh":
-        yield 1, text
-    for block in re.finditer(r"^```sh\n(.*?)^```", text, re.M | re.S):
-        yield text.count("\n", 0, block.start(1)) + 1, block[1]
-    # Inline code that begins with a program, without blocks; blanks keep each line's place.
-    prose = re.sub(r"^```.*?^```", lambda code: re.sub(r"[^\n]", " ", code[0]), text, flags=re.M | re.S)
-    for code in re.finditer(rf"`((?:{'|'.join(PROGRAMS)}) [^`\n]+)`", prose):
-        yield prose.count("\n", 0, code.start()) + 1, code[1]
+def shown():
+    """Yields the file, offset and text of what pages show of shell commands: blocks, and inline code that begins with a program."""
+    # The changelog has commands of earlier versions.
+    for name in (name for name in files(end=".md") if name != "CHANGELOG.md"):
+        yield from ((name, start, code) for start, code in blocks(read(name), "sh"))
+        for code in re.finditer(rf"`((?:{'|'.join(PROGRAMS)}) [^`\n]+)`", without_blocks(read(name))):
+            yield name, code.start(1), code[1]
+    for name in files("Sources/Client/", ".sh"):
+        yield name, 0, read(name)
 
 
 def commands(text):
@@ -94,31 +89,21 @@ def fault(command, words):
     return None
 
 
-def main():
-    folder = Path(sys.argv[1])
-    programs = {name: described(folder / name) for name in PROGRAMS}
-    pages = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    pages += sorted(path for path in (ROOT / "Sources/Client/PushClient/Documentation.docc").rglob("*") if path.suffix in (".md", ".sh"))
-    faults, found = 0, 0
-    for page in pages:
-        for line, text in blocks(page):
-            for start, name, words in commands(text):
-                found += 1
-                if name in programs:
-                    problem = fault(programs[name], words)
-                else:
-                    flags = {word[2:].partition("=")[0] for word in words if word.startswith("--")}
-                    problem = ", ".join(f"{name} has no flag --{flag}" for flag in sorted(flags - NODES[name]))
-                if problem:
-                    print(f"{page.relative_to(ROOT)}:{line + text.count(chr(10), 0, start)}: {problem}")
-                    faults += 1
-            for script in re.findall(r"(?m)^Scripts/([\w-]+)", text):
-                if not (ROOT / "Scripts" / script).exists():
-                    print(f"{page.relative_to(ROOT)}:{line}: there is no Scripts/{script}")
-                    faults += 1
+def faults():
+    programs = {name: described(built() / name) for name in PROGRAMS}
+    found = 0
+    for page, offset, text in shown():
+        for start, name, words in commands(text):
+            found += 1
+            if name in programs:
+                problem = fault(programs[name], words)
+            else:
+                flags = {word[2:].partition("=")[0] for word in words if word.startswith("--")}
+                problem = ", ".join(f"{name} has no flag --{flag}" for flag in sorted(flags - NODES[name]))
+            if problem:
+                yield f"{place(page, offset + start)}: {problem}"
+        for script in re.findall(r"(?m)^Scripts/([\w-]+)", text):
+            if not (ROOT / "Scripts" / script).exists():
+                yield f"{place(page, offset)}: there is no Scripts/{script}"
     if not found:
-        print("no page shows a command")
-    return 1 if faults or not found else 0
-
-
-sys.exit(main())
+        yield "no page shows a command"

@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""Proves that what the repository's files cite is there. Prints each citation and link that does not resolve, and exits with 1.
+"""Proves that what the repository's files cite and link to is there.
 
 - `PROTOCOL.md` names a file of the repository, `docs/DELIVERY.md` the one at that path.
 - `PROTOCOL.md §7` names a heading there that begins with this number: `## 7. Registration`. In Markdown `§7` alone is the page's own.
@@ -15,13 +14,12 @@ A citation may go on in the next line of a comment. Files that git ignores are n
 """
 
 import re
-import subprocess
-import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from checks.repository import ROOT, blank, files, place, read, tracked
+
 CITING = ("Sources/", "Tests/", "Benchmarks/", "Protos/", "Config/", "Scripts/", "docs/", "Examples/", ".ci/", "Package.swift")
 
 # White space, or the end of a comment's line and the beginning of the next one.
@@ -37,18 +35,11 @@ LINK = re.compile(r"!?\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^(#+) +(.+?)\s*$")
 
 
-def tracked():
-    """The files that git tracks or would add, as paths from the root."""
-    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
-    return sorted(name for name in names if name and (ROOT / name).is_file())
-
-
 @cache
 def lines(path):
     """The lines of a page, those of code blocks empty."""
     result, is_code = [], False
-    for line in (ROOT / path).read_text().splitlines():
+    for line in read(path).splitlines():
         is_fence = line.lstrip().startswith("```")
         result.append("" if is_code or is_fence else line)
         is_code ^= is_fence
@@ -106,12 +97,12 @@ def follow(text, end, path):
         end = match.end()
 
 
-def faults_of_citations(text, name, pages):
+def faults_of_citations(text, name, cited_pages):
     end = 0
     while citation := CITATION.search(text, end):
         cited, end = citation[1], citation.end()
         if cited:
-            path = pages.get(cited) or pages.get((Path(name).parent / cited).as_posix())
+            path = cited_pages.get(cited) or cited_pages.get((Path(name).parent / cited).as_posix())
         else:
             path = name if name.endswith(".md") else None
         if path:
@@ -124,7 +115,7 @@ def faults_of_citations(text, name, pages):
 
 def faults_of_links(text, name, files, folders):
     # Code is no link; blanks keep each line's place.
-    text = re.sub(r"^```.*?^```|`[^`\n]*`", lambda code: re.sub(r"[^\n]", " ", code[0]), text, flags=re.M | re.S)
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", blank, text, flags=re.M | re.S)
     for link in LINK.finditer(text):
         target, _, anchor = link[1].partition("#")
         if re.match(r"[a-z]+:", target):
@@ -140,15 +131,14 @@ def faults_of_links(text, name, files, folders):
 @cache
 def tests():
     """The names of all test functions, suites and targets of pushfuzz."""
-    text = "".join((ROOT / name).read_text() for name in tracked() if name.startswith("Tests/") and name.endswith(".swift"))
+    text = "".join(map(read, files("Tests/", ".swift")))
     targets = {f"pushfuzz {name}" for name in re.findall(r'FuzzTarget\(\s*name: "([^"]+)"', text)}
     return targets | set(re.findall(r"func `([^`\n]+)`", text)) | set(re.findall(r"\bstruct (\w+Tests)\b", text))
 
 
 def faults_of_promises(text):
     promises, proven = set(re.findall(r"^- \*\*(S\d+)\*\* ", text, re.M)), set()
-    lines = (ROOT / "Tests/Golden/Promises.txt").read_text()
-    for line in re.finditer(r"^(S\d+) (.+)$", lines, re.M):
+    for line in re.finditer(r"^(S\d+) (.+)$", read("Tests/Golden/Promises.txt"), re.M):
         if line[1] not in promises or line[2] not in tests() | {"pushfuzz"}:
             yield 0, f"Tests/Golden/Promises.txt: there is no {line[1]}, or no test “{line[2]}”"
         proven.add(line[1])
@@ -173,34 +163,24 @@ def faults_of_index(text, files, folders):
                 yield start + row.start(), f"there is no {name}"
 
 
-def main():
-    files = set(tracked())
-    folders = {parent.as_posix() for name in files for parent in Path(name).parents}
-    pages = {}
+def faults():
+    names = set(tracked())
+    folders = {parent.as_posix() for name in names for parent in Path(name).parents}
+    cited_pages = {}
     # Pages by path and by bare name. Of two pages with the same bare name, the one nearer to the root counts.
-    for name in sorted((name for name in files if name.endswith(".md")), key=lambda name: (name.count("/"), name)):
-        pages[name] = name
-        pages.setdefault(Path(name).name, name)
+    for name in sorted(files(end=".md"), key=lambda name: (name.count("/"), name)):
+        cited_pages[name] = name
+        cited_pages.setdefault(Path(name).name, name)
 
-    count = 0
-    for name in sorted(files):
+    for name in tracked():
         if not name.endswith(".md") and not name.startswith(CITING):
             continue
-        try:
-            text = (ROOT / name).read_text()
-        except UnicodeDecodeError:
-            continue
-        faults = list(faults_of_citations(text, name, pages))
+        text = read(name)
+        found = list(faults_of_citations(text, name, cited_pages))
         if name.endswith(".md"):
-            faults += faults_of_links(text, name, files, folders)
+            found += faults_of_links(text, name, names, folders)
         if name == "SECURITY.md":
-            faults += faults_of_promises(text)
+            found += faults_of_promises(text)
         if name == "docs/ARCHITECTURE.md":
-            faults += faults_of_index(text, files, folders)
-        for start, fault in sorted(faults):
-            print(f"{name}:{text.count(chr(10), 0, start) + 1}: {fault}")
-            count += 1
-    return 1 if count else 0
-
-
-sys.exit(main())
+            found += faults_of_index(text, names, folders)
+        yield from (f"{place(name, start)}: {fault}" for start, fault in sorted(found))

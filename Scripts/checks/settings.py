@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""Checks that every setting that the repository's files name exists. Prints each one that does not, and exits with 1.
+"""Checks that every setting that the repository's files name exists.
 
 Config/pushserver.yaml lists the settings; a test compares it with the program. A file names a setting
 - with its section: `gorush.url`, in Markdown, in comments and in texts of the program,
@@ -10,11 +9,9 @@ Tests are left out, because they name settings that do not exist on purpose, and
 """
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from checks.repository import place, read, tracked, without_blocks
+
 READ = ("Sources/", "Benchmarks/", "Config/", "Packaging/", "Scripts/", "docs/", "Examples/", ".ci/")
 SQL = ("Sources/Stores/SQLiteStore/", "Sources/Stores/PostgreSQLStore/", "Sources/Stores/StoreSQL/")
 # Names that are no settings: of files, and of gorush's own settings.
@@ -28,7 +25,7 @@ CHOSEN = {"gorush.routes", "gateways.softphone.apps", "gateways.nextcloudProxy.a
 def documented():
     """The settings and sections of Config/pushserver.yaml, those in comments included, as dotted keys."""
     keys, path = set(), []
-    for line in (ROOT / "Config/pushserver.yaml").read_text().splitlines():
+    for line in read("Config/pushserver.yaml").splitlines():
         key = re.match(r"( *)(?:#( ?)( *))?(?:- \{ )?([A-Za-z][\w-]*):(?= |$)", line)
         if not key:
             continue
@@ -64,38 +61,27 @@ def variable(name):
 def texts(path, text):
     """The prose of a file, with blanks in place of everything else: in Swift the comments and the string literals."""
     if path.endswith(".md"):
-        return re.sub(r"^```swift$.*?^```", lambda code: re.sub(r"[^\n]", " ", code[0]), text, flags=re.M | re.S)
+        return without_blocks(text, "swift")
     if not path.endswith(".swift"):
         return text
-    blank = list(re.sub(r"[^\n]", " ", text))
+    prose = [letter if letter == "\n" else " " for letter in text]
     for part in re.finditer(r'//[^\n]*|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"', text):
-        blank[part.start() : part.end()] = text[part.start() : part.end()]
-    return re.sub(r"\\\([^()\n]*\)", lambda code: "*" * len(code[0]), "".join(blank))
+        prose[part.start() : part.end()] = text[part.start() : part.end()]
+    return re.sub(r"\\\([^()\n]*\)", lambda code: "*" * len(code[0]), "".join(prose))
 
 
-def main():
+def faults():
     keys = documented()
     sections = sorted({key.split(".")[0] for key in keys if "." in key})
     variables = {variable(key) for key in keys} | {"PUSHSERVER_CONFIG"}
     setting = re.compile(rf"(?<![\w./*-])(?:{'|'.join(sections)})(?:\.[A-Za-z][\w-]*)+(?![\w(/*])")
-    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    count = 0
-    for name in subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0"):
-        if not name or not (name.startswith(READ) or ("/" not in name and name.endswith(".md"))) or name.startswith(SQL):
+    for name in tracked():
+        if not (name.startswith(READ) or ("/" not in name and name.endswith(".md"))) or name.startswith(SQL):
             continue
-        try:
-            text = texts(name, (ROOT / name).read_text())
-        except (UnicodeDecodeError, FileNotFoundError):
-            continue
+        text = texts(name, read(name))
         for found in setting.finditer(text):
             if not is_known(found[0], keys) and not OTHERS.search(found[0]) and found[0] not in REMOVED:
-                print(f"{name}:{text.count(chr(10), 0, found.start()) + 1}: there is no setting {found[0]}")
-                count += 1
+                yield f"{place(name, found.start())}: there is no setting {found[0]}"
         for found in re.finditer(r"\bPUSHSERVER_[A-Z][A-Z0-9_]*[A-Z0-9]\b(?!\*)", text):
             if found[0] not in variables:
-                print(f"{name}:{text.count(chr(10), 0, found.start()) + 1}: there is no setting for {found[0]}")
-                count += 1
-    return 1 if count else 0
-
-
-sys.exit(main())
+                yield f"{place(name, found.start())}: there is no setting for {found[0]}"

@@ -1,8 +1,4 @@
-#!/usr/bin/env python3
-"""Compares the public symbols of the client's libraries with Tests/Golden/API.txt. Prints each difference, and exits with 1.
-
-    Scripts/check-api FOLDER            compares the file with the modules built in the folder, for example .build/debug
-    Scripts/check-api FOLDER --write    writes the file
+"""Compares the public symbols of the client's libraries with Tests/Golden/API.txt.
 
 The symbols come from the built modules, by `swift symbolgraph-extract`. A closed public enum is a fault: each new case would break apps.
 """
@@ -14,24 +10,26 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from checks.repository import ROOT, built
+
 BASELINE = ROOT / "Tests/Golden/API.txt"
 MODULES = ["PushClient", "PushClientREST", "PushClientFileState", "PushPayload", "PushClientTesting"]
 HEADERS = [ROOT / "Sources/System" / name for name in ("CSecp256k1", "CLibCrypto", "CLibCurl")]
 HEADERS.append(ROOT / ".build/checkouts/GRDB.swift/Sources/GRDBSQLite")
 INTRODUCTION = """\
-The public symbols of the client libraries, from the compiled modules. After a wanted change, Scripts/check-api .build/debug --write writes
+The public symbols of the client libraries, from the compiled modules. After a wanted change, Scripts/check --write api writes
 this file.
 """
 
 
-def graphs(folder):
+def graphs():
     """The symbol graphs of the modules: each module's own symbols, and its extensions of another module's."""
     with tempfile.TemporaryDirectory() as output:
         for module in MODULES:
-            command = ["swift", "symbolgraph-extract", "-module-name", module, "-I", folder / "Modules"]
+            command = ["swift", "symbolgraph-extract", "-module-name", module, "-I", built() / "Modules"]
             command += [argument for header in HEADERS for argument in ("-I", header)]
             command += ["-target", f"{platform.machine()}-unknown-linux-gnu", "-minimum-access-level", "public"]
             command += ["-skip-synthesized-members", "-omit-extension-block-symbols", "-output-dir", output]
@@ -71,18 +69,23 @@ def listing(found):
     return lines, [f"{'.'.join(path)} is a public enum" for path in enums]
 
 
-def main():
-    built, faults = INTRODUCTION, []
-    for module, found in graphs(Path(sys.argv[1]).resolve()):
-        lines, enums = listing(found)
-        built += f"\n{module}\n\n" + "\n".join(lines) + "\n"
-        faults += enums
-    if "--write" in sys.argv:
-        BASELINE.write_text(built)
+@cache
+def compiled():
+    """What the file should contain, and a fault for each public enum."""
+    text, enums = INTRODUCTION, []
+    for module, found in graphs():
+        lines, public_enums = listing(found)
+        text += f"\n{module}\n\n" + "\n".join(lines) + "\n"
+        enums += public_enums
+    return text, enums
+
+
+def write():
+    BASELINE.write_text(compiled()[0])
+
+
+def faults():
+    text, enums = compiled()
     written = BASELINE.read_text() if BASELINE.exists() else ""
-    faults += difflib.unified_diff(written.splitlines(), built.splitlines(), "Tests/Golden/API.txt", "built", n=0, lineterm="")
-    print(*faults, sep="\n", end="\n" if faults else "")
-    return 1 if faults else 0
-
-
-sys.exit(main())
+    yield from enums
+    yield from difflib.unified_diff(written.splitlines(), text.splitlines(), "Tests/Golden/API.txt", "built", n=0, lineterm="")
