@@ -38,6 +38,13 @@ import Testing
             ])
     }
 
+    @Test func `of many conditions of a kind, three are told and the others counted`() {
+        let (nodes, routes) = ((1...400).map { Condition.network("node \($0)") }, (1...3).map { Condition.route("route \($0)") })
+        let folded = (nodes + routes).folded
+        #expect(folded == Array(nodes.prefix(3)) + [.further(397, like: nodes[3])] + routes)
+        #expect(folded[3].text == "397 more of the kind network" && folded[3].kind == "network")
+    }
+
     @Test func `issues with other causes stay beside that of the database`() {
         let issues = Condition.issues(
             node: ["the node cannot be reached: refused"], store: ["the store could not be written"], cluster: nil, routes: [gorush])

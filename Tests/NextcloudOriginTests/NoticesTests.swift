@@ -87,14 +87,29 @@ struct NoticesTests {
             world.proxy.answer.change { $0 = .text(403, "Forbidden") }
             _ = try await world.notify(1)
             try await world.waitUntilNothingWaits()
-            #expect(world.delivery.warnings.isEmpty)
+            #expect(world.delivery.warning == nil)
             world.proxy.answer.change { $0 = .text(429, "Too Many Requests") }
             _ = try await world.notify(2)
             try await world.waitUntilNothingWaits()
-            #expect(world.delivery.warnings.count == 1 && world.delivery.warnings.first?.contains(world.proxyURL) == true)
+            #expect(world.delivery.warning?.hasSuffix(": \(world.proxyURL)") == true)
             #expect(world.proxy.requests.all.count == 2)
             world.wallClock.advance(by: ProxyDelivery.warningTime)
-            #expect(world.delivery.warnings.isEmpty)
+            #expect(world.delivery.warning == nil)
+        }
+    }
+
+    @Test func `a user with many proxies that answer 429 causes one warning with three examples, and one line in the log`() async throws {
+        let log = LogLines()
+        try await withOrigin(logger: log.logger) { world async throws in
+            world.proxy.answer.change { $0 = .text(429, "Too Many Requests") }
+            for number in 1...40 {
+                _ = try await world.register("alice_talk_ios", changing: ["proxyServer": "\(world.proxyURL)\(number)/"])
+                _ = try await world.notify(number)
+                try await world.waitUntilNothingWaits()
+            }
+            let warning = try #require(world.delivery.warning)
+            #expect(warning.split(separator: world.proxyURL).count == 4 && warning.hasSuffix(" and 37 others"))
+            #expect(log.all.count { $0.contains("push proxies reject pushes") } == 1)
         }
     }
 

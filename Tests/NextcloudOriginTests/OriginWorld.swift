@@ -32,7 +32,9 @@ struct OriginWorld: ManuallyClocked, Sendable {
         let answer = Condition(taken)
 
         func answer(_ request: GatewayRequest) async -> GatewayResponse? {
-            guard request.path == "/proxy/notifications", let body = try? await request.body(upTo: 1 << 20) else { return nil }
+            guard request.path.hasPrefix("/proxy"), request.path.hasSuffix("/notifications"),
+                let body = try? await request.body(upTo: 1 << 20)
+            else { return nil }
             requests.append((FormFields.read(body) ?? []).compactMap { JSONValue(text: $0.value) })
             return answer.value
         }

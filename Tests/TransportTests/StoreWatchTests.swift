@@ -7,7 +7,7 @@ import Wire
 
 @testable import Transport
 
-/// A node's store that keeps nothing, and a node that delivers late, on a clock that the tests advance. Times are in seconds.
+/// A node's store that keeps nothing, on a clock that the tests advance. Times are in seconds.
 @Suite(.safetyNet) struct StoreWatchTests {
     /// A shard with one message every `interval`, its node, and the server.
     struct World {
@@ -17,8 +17,6 @@ import Wire
         var serverOffset = 0.0
         /// By how much the node's clock is ahead of the senders'.
         var nodeOffset = 0.0
-        /// The time that the node takes with a message before it stores and delivers it.
-        var nodeDelay = 0.0
         /// By how much the timestamp of a message is behind the senders' clock, by its number.
         var age: (Int) -> Double = { _ in 0 }
         var isEphemeral: (Int) -> Bool = { _ in false }
@@ -32,21 +30,21 @@ import Wire
 
         static func time(_ seconds: Double) -> Timestamp { TestNode.start.advanced(by: .seconds(seconds)) }
 
-        /// Returns the findings at the end of each minute.
-        func run(minutes: Int) -> [StoreWatch.Findings] {
+        /// Returns, at the end of each minute, whether the store is found to lack messages.
+        func run(minutes: Int) -> [Bool] {
             var watch = StoreWatch()
-            var findings: [StoreWatch.Findings] = []
+            var findings: [Bool] = []
             var archive: [Digest32: Timestamp] = [:]
             var cache: [WakuEnvelope] = []
             var number = 0
             var checkpoint = Self.time(serverOffset)
             for second in 1...(60 * minutes) {
-                while Double(number) * interval + nodeDelay <= Double(second) - 0.5 {
+                while Double(number) * interval <= Double(second) - 0.5 {
                     let sent = Double(number) * interval
                     var envelope = WakuEnvelope.sample(
                         [UInt8(number & 255), UInt8(number >> 8)], contentTopic: contentTopic(number), sent: Self.time(sent - age(number)))
                     envelope.message.ephemeral = isEphemeral(number)
-                    let stored = sent + nodeDelay + nodeOffset
+                    let stored = sent + nodeOffset
                     if !envelope.message.ephemeral, abs(stored - (sent - age(number))) <= 20, isKept(number, second / 60) {
                         archive[envelope.hash] = Self.time(sent - age(number))
                     }
@@ -56,7 +54,7 @@ import Wire
                 }
                 let now = Double(second) + serverOffset
                 if polls(second) {
-                    watch.polled(cache, hashes: cache.map(\.hash), from: Self.time(now), to: Self.time(now + 0.1))
+                    watch.polled(cache, hashes: cache.map(\.hash), at: Self.time(now + 0.1))
                     cache = []
                 }
                 guard second.isMultiple(of: 60) else { continue }
@@ -68,18 +66,16 @@ import Wire
                 } else {
                     watch.storeFailed()
                 }
-                findings.append(watch.findings)
+                findings.append(watch.lacksMessages)
             }
             return findings
         }
     }
 
-    static let none = StoreWatch.Findings()
-
     @Test func `a store that keeps nothing is found after three minutes, and its recovery after one`() {
         var world = World()
         world.isKept = { _, minute in !(10..<20).contains(minute) }
-        let findings = world.run(minutes: 30).map(\.lacksMessages)
+        let findings = world.run(minutes: 30)
         let first = findings.firstIndex(of: true)
         #expect(first == 12)
         #expect(findings.lastIndex(of: true).map { $0 <= 21 } == true)
@@ -90,7 +86,7 @@ import Wire
         // One of three is lost, or two of three.
         var world = World()
         world.isKept = { number, _ in every == 3 ? !number.isMultiple(of: 3) : number.isMultiple(of: 3) }
-        #expect(world.run(minutes: 20).contains { $0.lacksMessages } == isFound)
+        #expect(world.run(minutes: 20).contains(true) == isFound)
     }
 
     @Test func `a quiet night is no finding, with a store that works or without messages to judge`() {
@@ -98,7 +94,7 @@ import Wire
             var world = World()
             world.interval = interval
             world.isKept = { _, _ in isKept }
-            #expect(world.run(minutes: 60).allSatisfy { $0 == Self.none }, "\(interval)")
+            #expect(world.run(minutes: 60).allSatisfy { !$0 }, "\(interval)")
         }
     }
 
@@ -106,7 +102,7 @@ import Wire
     func `a clock that is off is no sign of a store that keeps nothing`(server: Double, node: Double) {
         var world = World()
         (world.serverOffset, world.nodeOffset) = (server, node)
-        #expect(world.run(minutes: 20).allSatisfy { !$0.lacksMessages })
+        #expect(world.run(minutes: 20).allSatisfy { !$0 })
     }
 
     @Test(arguments: [0.0, 100_000]) func `a store that keeps nothing is found, also after the clock was set back`(earlier: Double) {
@@ -115,63 +111,45 @@ import Wire
         for minute in 1...3 {
             let now = Double(60 * minute)
             let lost = (0..<5).map { WakuEnvelope.sample([UInt8(minute), $0], contentTopic: "/a/1/b/c", sent: World.time(now - 25)) }
-            watch.polled(lost, hashes: lost.map(\.hash), from: World.time(now - 20), to: World.time(now - 20))
+            watch.polled(lost, hashes: lost.map(\.hash), at: World.time(now - 20))
             watch.completed(World.time(now - 90)...World.time(now - 20), at: World.time(now))
         }
-        #expect(watch.findings.lacksMessages)
+        #expect(watch.lacksMessages)
     }
 
     @Test func `what archives do not keep is not missed`() {
         var world = World()
         world.isEphemeral = { _ in true }
-        #expect(world.run(minutes: 20).allSatisfy { $0 == Self.none })
+        #expect(world.run(minutes: 20).allSatisfy { !$0 })
         world = World()
         world.age = { $0.isMultiple(of: 5) ? 0 : 25 }
-        #expect(world.run(minutes: 20).allSatisfy { !$0.lacksMessages })
+        #expect(world.run(minutes: 20).allSatisfy { !$0 })
         // The server's hash of a topic that is not UTF-8 differs from the node's.
         world = World()
         world.contentTopic = { $0.isMultiple(of: 5) ? "/a/1/b/c" : "/a/\u{FFFD}/b/c" }
         world.isKept = { number, _ in number.isMultiple(of: 5) }
-        #expect(world.run(minutes: 20).allSatisfy { $0 == Self.none })
+        #expect(world.run(minutes: 20).allSatisfy { !$0 })
     }
 
     @Test func `outages and restarts are no finding`() {
         var world = World()
         world.polls = { $0 % 60 > 25 }
-        #expect(world.run(minutes: 30).allSatisfy { $0 == Self.none })
+        #expect(world.run(minutes: 30).allSatisfy { !$0 })
         world = World()
         world.polls = { $0 % 300 > 100 }
-        #expect(world.run(minutes: 30).allSatisfy { $0 == Self.none })
+        #expect(world.run(minutes: 30).allSatisfy { !$0 })
         // A restart empties the store of each second minute.
         world = World()
         world.isKept = { _, minute in minute.isMultiple(of: 2) }
-        #expect(world.run(minutes: 30).allSatisfy { $0 == Self.none })
+        #expect(world.run(minutes: 30).allSatisfy { !$0 })
     }
 
     @Test func `a store that does not respond is another condition`() {
         var world = World()
         world.isKept = { _, _ in false }
         world.storeResponds = { $0 < 10 }
-        let findings = world.run(minutes: 20).map(\.lacksMessages)
+        let findings = world.run(minutes: 20)
         #expect(findings.prefix(9).contains(true) && !findings.suffix(10).contains(true))
-    }
-
-    @Test(arguments: [(20.0, 0.0), (18, 0), (0, 20)])
-    func `a node that delivers late, or a clock that is ahead, is found after three minutes`(delay: Double, offset: Double) {
-        var world = World()
-        (world.nodeDelay, world.serverOffset) = (delay, offset)
-        let findings = world.run(minutes: 10)
-        #expect(findings.firstIndex { $0.isLate }.map { (2...4).contains($0) } == true)
-        #expect(findings.allSatisfy { !$0.lacksMessages })
-    }
-
-    @Test func `late messages of a few senders, and few messages, are no finding`() {
-        var world = World()
-        world.age = { $0.isMultiple(of: 2) ? 17 : 0 }
-        #expect(world.run(minutes: 10).allSatisfy { !$0.isLate })
-        world = World()
-        (world.interval, world.nodeDelay) = (7, 20)
-        #expect(world.run(minutes: 10).allSatisfy { !$0.isLate })
     }
 
     @Test func `the messages that wait for their listing are bounded`() {
@@ -183,7 +161,7 @@ import Wire
                 (hash[0], hash[1]) = (UInt8(index & 255), UInt8(index >> 8))
                 return hash
             }
-            watch.polled(Array(repeating: envelope, count: 1_000), hashes: hashes, from: TestNode.start, to: TestNode.start)
+            watch.polled(Array(repeating: envelope, count: 1_000), hashes: hashes, at: TestNode.start)
         }
         #expect(watch.pendingCount == StoreWatch.maximumPendingCount)
     }

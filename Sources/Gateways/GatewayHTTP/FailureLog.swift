@@ -2,8 +2,8 @@ package import Logging
 import Synchronization
 import Tasks
 
-/// Logs failures that clients repeat with their requests: each kind at most once a minute, with its count. A line for each request would
-/// let untrusted clients fill a server's disk when its store already rejects writes.
+/// Logs failures that clients, or servers of their choice, repeat: each kind at most once a minute, with its count. A line for each request
+/// would let untrusted clients fill a server's disk when its store already rejects writes.
 package final class FailureLog: Sendable {
     private let logger: Logger
     private let elapsed: @Sendable () -> Duration
@@ -22,12 +22,16 @@ package final class FailureLog: Sendable {
     /// - Parameters:
     ///   - message: The constant text, which is also the kind.
     ///   - error: The cause, if the message does not name it.
-    package func report(_ message: String, _ error: (any Error)? = nil) {
+    ///   - example: What tells this failure from others of its kind.
+    package func report(
+        _ message: String, _ error: (any Error)? = nil, level: Logger.Level = .error, example: Logger.Metadata = [:]
+    ) {
         let now = elapsed()
         let count = kinds.withLock { $0[message, default: RepeatCounter()].add(1, at: now) }
         guard let count else { return }
-        var metadata: Logger.Metadata = ["count": "\(count)"]
+        var metadata = example
+        metadata["count"] = "\(count)"
         if let error { metadata["error"] = "\(error)" }
-        logger.error("\(message)", metadata: metadata)
+        logger.log(level: level, "\(message)", metadata: metadata)
     }
 }

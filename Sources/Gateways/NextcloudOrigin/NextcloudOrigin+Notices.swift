@@ -35,7 +35,7 @@ extension NextcloudOrigin {
                 if let push = OriginPush(payload, to: device, signedBy: key, padding: configuration.padding, at: now) {
                     pushes.append(push)
                 } else {
-                    logger.warning("a notification is too long for its device's key, and dropped")
+                    failures.report("notifications are too long for their devices' keys, and dropped", level: .warning)
                     metrics.count(.tooLong, 1)
                 }
             }

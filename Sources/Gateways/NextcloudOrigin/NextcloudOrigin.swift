@@ -41,9 +41,8 @@ package final class NextcloudOrigin: Gateway {
     let store: any OriginStore
     let keys: UserKeys
     let wallClock: WallClock
-    let logger: Logger
     let metrics = OriginMetrics()
-    private let failures: FailureLog
+    let failures: FailureLog
     let onWaiting: @Sendable ([WaitingProxy]) -> Void
     private let backend: any Backend
     private let elapsed: @Sendable () -> Duration
@@ -64,7 +63,6 @@ package final class NextcloudOrigin: Gateway {
         let origin = clock.now
         elapsed = { origin.duration(to: clock.now) }
         self.wallClock = wallClock
-        self.logger = logger
         failures = FailureLog(logger, clock: clock)
         self.onWaiting = onWaiting
     }

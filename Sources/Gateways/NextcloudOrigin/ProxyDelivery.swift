@@ -19,12 +19,14 @@ package final class ProxyDelivery: Service {
     /// The time for which a proxy's 429 is shown.
     package static let warningTime = Duration.seconds(3_600)
 
+    private static let queueFailure = "the queue of the Nextcloud origin cannot be used"
+
     private let store: any OriginStore
     private let http: HTTPClient
     private let allowsLocalProxies: Bool
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
-    private let logger: Logger
+    private let failures: FailureLog
     private let timeout: Duration
     private let schedule = Monitor(ProxySchedule())
     private let metrics = OriginMetrics()
@@ -41,7 +43,7 @@ package final class ProxyDelivery: Service {
         self.timeout = timeout
         self.clock = clock
         self.wallClock = wallClock
-        self.logger = logger
+        failures = FailureLog(logger, clock: clock)
     }
 
     /// Tells that pushes wait.
@@ -49,13 +51,17 @@ package final class ProxyDelivery: Service {
         schedule.update { $0.add(waiting) }
     }
 
-    /// The conditions that an operator should look at.
-    package var warnings: [String] {
+    /// The warning about proxies that limit this origin, or nil if none does. Devices choose their proxies, so it names three at most.
+    package var warning: String? {
         let now = wallClock.now()
-        return limitedAt.withLock { limited in
+        let limited = limitedAt.withLock { limited in
             limited = limited.filter { $0.value.advanced(by: Self.warningTime) > now }
-            return limited.keys.sorted().map { "the push proxy \($0) responds with 429: pushes to its devices are lost" }
+            return limited.keys
         }
+        guard !limited.isEmpty else { return nil }
+        let examples = limited.sorted().prefix(3).joined(separator: ", ")
+        let others = limited.count > 3 ? " and \(limited.count - 3) others" : ""
+        return "push proxies respond with 429, and pushes to their devices are lost: \(examples)\(others)"
     }
 
     package func run() async {
@@ -76,7 +82,7 @@ package final class ProxyDelivery: Service {
             do {
                 return wake(try await store.waitingProxies())
             } catch {
-                logger.error("the queue of the Nextcloud origin cannot be used", metadata: ["error": "\(error)"])
+                failures.report(Self.queueFailure, error)
                 failureCount += 1
                 await rest(afterFailures: failureCount)
             }
@@ -104,7 +110,7 @@ package final class ProxyDelivery: Service {
         } catch Failure.unreachable {
             outcome = .failed
         } catch {
-            if !Task.isCancelled { logger.error("the queue of the Nextcloud origin cannot be used", metadata: ["error": "\(error)"]) }
+            if !Task.isCancelled { failures.report(Self.queueFailure, error) }
             outcome = .failed
         }
         guard let failureCount = schedule.update({ $0.finish(proxy, outcome) }) else { return }
@@ -137,7 +143,7 @@ package final class ProxyDelivery: Service {
             response = try await http.send(request)
         } catch {
             if error.kind == .timedOut {
-                logger.notice("a push proxy timed out; its pushes wait", metadata: ["proxy": "\(proxy)"])
+                failures.report("push proxies timed out; their pushes wait", level: .notice, example: ["proxy": "\(proxy)"])
                 throw .timedOut
             }
             response = nil
@@ -147,12 +153,12 @@ package final class ProxyDelivery: Service {
             metrics.count(.accepted, pushes.count)
             return unknown
         case .refused(let status):
-            logger.warning("a push proxy rejects pushes", metadata: ["proxy": "\(proxy)", "status": "\(status)"])
+            failures.report("push proxies reject pushes", level: .warning, example: ["proxy": "\(proxy)", "status": "\(status)"])
             if status == 429 { limitedAt.withLock { $0[proxy] = wallClock.now() } }
             metrics.count(.rejected, pushes.count)
             return []
         case .away:
-            logger.notice("a push proxy is unavailable; its pushes wait", metadata: ["proxy": "\(proxy)"])
+            failures.report("push proxies are unavailable; their pushes wait", level: .notice, example: ["proxy": "\(proxy)"])
             throw .unreachable
         }
     }

@@ -84,7 +84,11 @@ package struct NodeHealth: Sendable, Equatable {
         add(relay, of: "node's relay", description)
     }
 
+    /// More is no node's: it has one relay.
+    private static let maximumFindingCount = 3
+
     private mutating func add(_ state: String, of part: String, _ description: String = "") {
+        guard issues.count + warnings.count < Self.maximumFindingCount else { return }
         let words = PeerText(description.isEmpty ? state : description)
         switch State(state) {
         case .ready: break

@@ -2,7 +2,7 @@ package import Delivery
 
 /// A condition that an operator should know: a reason why the server is not ready, or a warning. The case tells in which part the operator
 /// has to act.
-package enum Condition: Sendable, Equatable {
+package indirect enum Condition: Sendable, Equatable {
     /// The transport is not usable.
     case node(String)
     /// One of several nodes is not usable, or the shard is silent or loses messages.
@@ -11,7 +11,7 @@ package enum Condition: Sendable, Equatable {
     case store(String)
     /// Messages are rejected, because there is no capacity for them.
     case overload(String)
-    /// Clients send messages that this server version cannot read.
+    /// Most messages have a version that this server cannot read.
     case clients(String)
     /// gorush itself doesn't take pushes.
     case gorush(String)
@@ -31,8 +31,10 @@ package enum Condition: Sendable, Equatable {
     case replies(String)
     /// The last automatic backup failed.
     case backup(String)
-    /// A push proxy limits the Nextcloud origin.
+    /// Push proxies limit the Nextcloud origin.
     case pushProxy(String)
+    /// More conditions of the kind that the given one has (``folded``).
+    case further(Int, like: Condition)
 
     /// The text in `GET /health/ready`, in logs and on the status page.
     package var text: String {
@@ -43,6 +45,7 @@ package enum Condition: Sendable, Equatable {
             .pushProxy(let text):
             text
         case .dryRun: "dry run: no gorush.url is set, and no push leaves this machine"
+        case .further(let count, let condition): "\(count) more of the kind \(condition.kind)"
         }
     }
 
@@ -64,6 +67,7 @@ package enum Condition: Sendable, Equatable {
         case .replies: "replies"
         case .backup: "backup"
         case .pushProxy: "pushProxy"
+        case .further(_, let condition): condition.kind
         }
     }
 
@@ -81,7 +85,7 @@ package enum Condition: Sendable, Equatable {
                 + "accepted message."
         case .store: "Check the database, its disk and its locks. The server tries again each second and has lost no accepted message."
         case .overload: "Wait if it passes: the node's store keeps the rejected messages. Otherwise find the sender or a faster machine."
-        case .clients: "Update this server: newer apps label their messages with a version that it does not know."
+        case .clients: "Update this server if your newer apps send this version. Otherwise ignore it: anybody can send such messages."
         case .gorush: "Start gorush, or correct gorush.url. Accepted pushes wait for up to \(pushLifetime)."
         case .provider: "Correct the credentials, the bundle id or the environment in gorush's configuration. Accepted pushes wait."
         case .route: "Compare gorush's configuration with Config/gorush.yml, and its keys with the app."
@@ -92,6 +96,7 @@ package enum Condition: Sendable, Equatable {
         case .replies: "Find what is slow: the node, the database or the processor. Clients no longer wait for such a reply."
         case .backup: "Free space for the backups, or correct the folder's owner. The server tries again within 15 minutes."
         case .pushProxy: "Ask the operator of the push proxy for a higher limit."
+        case .further(_, let condition): condition.advice(pushLifetime: pushLifetime)
         }
     }
 
@@ -109,6 +114,7 @@ package enum Condition: Sendable, Equatable {
         case .canary: shell.commands("pushctl doctor" + shell.clientOptions)
         case .keyFile: ["ls -l /etc/pushserver /var/lib/pushserver"]
         case .pushProxy: ["journalctl --unit pushserver --lines 50"]
+        case .further(_, let condition): condition.commands(in: shell)
         }
     }
 
@@ -142,6 +148,25 @@ extension Condition {
             case .provider: .provider(text)
             case .outbox: .store(text)
             }
+        }
+    }
+}
+
+extension [Condition] {
+    /// The number of conditions of a kind that are told one by one. An operator needs no more to see what goes on, and nobody can fill pages
+    /// and logs.
+    private static var exampleCount: Int { 3 }
+
+    /// The first three conditions of each kind, and in place of the others their number.
+    package var folded: [Condition] {
+        let counts = reduce(into: [:]) { counts, condition in counts[condition.kind, default: 0] += 1 }
+        var seen: [String: Int] = [:]
+        return compactMap { condition in
+            let position = seen[condition.kind, default: 0]
+            seen[condition.kind] = position + 1
+            guard position >= Self.exampleCount else { return condition }
+            return position == Self.exampleCount
+                ? .further(counts[condition.kind, default: position] - position, like: condition) : nil
         }
     }
 }

@@ -79,7 +79,8 @@ package final class Engine: Service, EnvelopeReceiver {
             sealer: ReplySealer(identity: identity), transport: transport, context: context, to: markWriter)
         commitStage = CommitStage(
             decider: decider, directory: directory, context: context, onAcceptedPushes: onAcceptedPushes, to: replyStage)
-        openStage = OpenStage(opener: Opener(identity: identity), keys: topicKeys, context: context, from: admission, to: commitStage)
+        openStage = OpenStage(
+            opener: Opener(identity: identity), keys: topicKeys, directory: directory, context: context, from: admission, to: commitStage)
     }
 
     /// Resumes the last run's unfinished messages, receives messages until the transport stops, and then drains.
@@ -164,9 +165,12 @@ package final class Engine: Service, EnvelopeReceiver {
     }
 
     package func countUnreadable(_ envelopes: [WakuEnvelope]) {
-        let hashes = envelopes.filter { !$0.isReadable && isInterested(in: $0.message.contentTopic) }.map(\.hash)
-        guard !hashes.isEmpty else { return }
-        context.metrics.count(.unsupportedVersion, unreadableShare.withLock { $0.countUnreadable(hashes, at: context.time.elapsed()) })
+        let unreadable = envelopes.filter { !$0.isReadable && isInterested(in: $0.message.contentTopic) }
+        guard let last = unreadable.last else { return }
+        let newCount = unreadableShare.withLock {
+            $0.countUnreadable(unreadable.map(\.hash), lastVersion: last.message.version, at: context.time.elapsed())
+        }
+        context.metrics.count(.unsupportedVersion, newCount)
     }
 
     package func networkReturned() { replyStage.networkReturned() }
@@ -193,6 +197,7 @@ package final class Engine: Service, EnvelopeReceiver {
         } catch {
             context.metrics.count(.failed, wanted.count)
             unrecorded.withLock { [now = context.time.elapsed()] in $0 = (now, "\(error)") }
+            openStage.receptionFailed()
             throw error
         }
         unrecorded.withLock { $0 = nil }
@@ -217,6 +222,7 @@ package final class Engine: Service, EnvelopeReceiver {
             return try admission.admit(payloads: envelopes.map { $0.message.payload.count }, origin: origin)
         } catch {
             context.metrics.count(EnvelopeResult(error), envelopes.count)
+            openStage.receptionFailed()
             if error != .history { lastOverload.withLock { [now = context.time.elapsed()] in $0 = (now, error) } }
             throw error
         }
@@ -292,25 +298,51 @@ package final class Engine: Service, EnvelopeReceiver {
         return count > 0 ? "messages wait for rows of the database that another session holds: \(count)" : nil
     }
 
-    /// The warning about clients whose messages the server cannot read, or nil if there are none.
+    /// The warning that the server cannot read most messages because of their version, or nil if it can.
     package var versionWarning: String? {
-        unreadableShare.withLock { $0.excess(at: context.time.elapsed()) }.map { unreadable, readable in
+        guard let excess = unreadableShare.withLock({ $0.excess(at: context.time.elapsed()) }), excess.areMostUnreadable else { return nil }
+        return """
+            most messages have a version that this server cannot read: in the last hour \(excess.unreadableCount) of unknown senders, the \
+            last one of version \(excess.lastVersion), next to \(excess.readableCount) readable ones
             """
-            clients use a newer protocol: in the last hour, \(unreadable) messages had a version that this server cannot read, and \
-            \(readable) had one that it can
-            """
-        }
     }
 
-    /// Logs when ``versionWarning`` starts and ends.
-    private func logVersions(_ hadExcess: inout Bool) {
+    /// The warning that most messages of registered senders arrive late, or nil if they don't.
+    package var lateWarning: String? {
+        openStage.areArrivalsLate
+            ? """
+            most registered senders' messages arrive 15 s or more after they were sent: a filter subscriber of the node hangs (start it \
+            with --filter=false), or a clock is wrong
+            """ : nil
+    }
+
+    /// What the log was told last.
+    private struct Told {
+        var versions = false
+        var late = false
+    }
+
+    /// Logs when messages of unsupported versions, which anybody can send, start and end to be many, and when ``lateWarning`` does.
+    private func logArrivals(_ told: inout Told) {
         let excess = unreadableShare.withLock { $0.excess(at: context.time.elapsed()) }
-        guard hadExcess != (excess != nil) else { return }
-        hadExcess.toggle()
-        guard let excess else { return context.logger.warning("no longer ignoring messages of unsupported versions") }
-        context.logger.warning(
-            "ignoring messages of unsupported versions",
-            metadata: ["unsupported": "\(excess.unreadableCount)", "supported": "\(excess.readableCount)"])
+        if told.versions != (excess != nil) {
+            told.versions.toggle()
+            if let excess {
+                context.logger.info(
+                    "ignoring messages of unsupported versions",
+                    metadata: [
+                        "unsupported": "\(excess.unreadableCount)", "supported": "\(excess.readableCount)",
+                        "lastVersion": "\(excess.lastVersion)",
+                    ])
+            } else {
+                context.logger.info("no longer ignoring messages of unsupported versions")
+            }
+        }
+        let lateWarning = lateWarning
+        if told.late != (lateWarning != nil) {
+            told.late.toggle()
+            context.logger.warning("\(lateWarning ?? "registered senders' messages arrive in time again")")
+        }
     }
 
     // MARK: Start and end
@@ -401,9 +433,9 @@ package final class Engine: Service, EnvelopeReceiver {
 
     private func prune() async {
         var lastRow: Int64 = 0
-        var hadUnsupportedVersions = false
+        var told = Told()
         while (try? await context.clock.sleep(for: Self.pruneInterval)) != nil {
-            logVersions(&hadUnsupportedVersions)
+            logArrivals(&told)
             let reading = context.wallClock.read()
             guard !reading.isHeld else { continue }
             openStage.expireSegments(at: reading.now)

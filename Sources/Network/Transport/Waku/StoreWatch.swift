@@ -2,20 +2,15 @@ import Bytes
 import Envelope
 import Wire
 
-/// Notices when a node's own store lacks messages that the node delivered, and when the node delivers most messages late.
+/// Notices when a node's own store lacks messages that the node delivered.
 ///
 /// It is told about each poll, and about each period that was listed from the store to the end, so it judges only minutes in which the
-/// store responds. All times are on the server's clock. Of an arrival, only the two polls between which it happened are known.
+/// store responds. All times are on the server's clock.
 struct StoreWatch {
     /// The oldest message that a store has to accept. Archives accept 20 s (WAKU_REST.md §1.5). Clocks differ by a few seconds.
     static let maximumAge = Duration.seconds(15)
-    /// A message of this age arrives late: a filter subscriber that hangs delays it by 20 s (WAKU_REST.md §2.6). Later messages come from
-    /// senders with wrong clocks, or are repeated.
-    static let lateAge = maximumAge...Duration.seconds(40)
     /// The minimum number of messages that a store lacks in a bad minute.
     static let minimumLackingCount = 3
-    /// The minimum number of messages in a minute whose delays say something.
-    static let minimumArrivalCount = 10
     /// The number of bad minutes in a row that make a finding. Each has other causes, such as a restart that empties a store.
     static let minuteCount = 3
     /// The time between two verdicts. A comparison of the history follows a minute after the last, and a gap may come between.
@@ -23,53 +18,27 @@ struct StoreWatch {
     /// The maximum number of messages that wait for their listing: two minutes of 500 a second.
     static let maximumPendingCount = 65_536
 
-    /// What the last minutes have shown.
-    struct Findings: Equatable {
-        /// Whether the store lacks more than half of the messages that it should have.
-        var lacksMessages = false
-        /// Whether more than half of the messages arrive late.
-        var isLate = false
-    }
-
-    /// A finding that starts after three bad minutes in a row, and ends with a good minute. A minute with few messages is neither.
-    private struct Streak {
-        private var badCount = 0
-        private(set) var isOn = false
-
-        mutating func add(isBad: Bool, isGood: Bool) {
-            badCount = isBad ? badCount + 1 : 0
-            if badCount >= StoreWatch.minuteCount { isOn = true }
-            if isGood { isOn = false }
-        }
-    }
-
+    /// Whether the store lacks more than half of the messages that it should have. It starts after three bad minutes in a row, and ends
+    /// with a good minute. A minute with few messages is neither.
+    private(set) var lacksMessages = false
     /// The messages that are in the store if it works, with their time.
     private var pending: [Digest32: Timestamp] = [:]
-    /// The last poll's start.
-    private var lastPoll: Timestamp?
     private var lastVerdict: Timestamp?
-    private var counts = (found: 0, lacking: 0, arrived: 0, late: 0)
-    private var lacking = Streak()
-    private var late = Streak()
+    private var counts = (found: 0, lacking: 0)
+    private var badMinuteCount = 0
 
     /// The number of messages that wait for their listing.
     var pendingCount: Int { pending.count }
-    var findings: Findings { Findings(lacksMessages: lacking.isOn, isLate: late.isOn) }
 
     /// Counts a poll's messages.
     ///
     /// - Parameters:
     ///   - hashes: The messages' hashes, in the same order.
-    ///   - start: The request's time, after which the next poll's messages arrived.
-    ///   - end: The response's time.
-    mutating func polled(_ envelopes: [WakuEnvelope], hashes: [Digest32], from start: Timestamp, to end: Timestamp) {
-        let earliest = lastPoll
-        lastPoll = start
+    ///   - time: The response's time.
+    mutating func polled(_ envelopes: [WakuEnvelope], hashes: [Digest32], at time: Timestamp) {
         for (envelope, hash) in zip(envelopes, hashes) {
             guard let sent = envelope.message.timestamp.map({ Timestamp(nanoseconds: $0) }) else { continue }
-            counts.arrived += 1
-            let age = sent.duration(to: end)
-            if let earliest, sent.duration(to: earliest) >= Self.lateAge.lowerBound, age <= Self.lateAge.upperBound { counts.late += 1 }
+            let age = sent.duration(to: time)
             // If the topic is not UTF-8, the node has another hash.
             guard !envelope.message.ephemeral, age >= .zero, age <= Self.maximumAge, pending.count < Self.maximumPendingCount,
                 !envelope.message.contentTopic.unicodeScalars.contains("\u{FFFD}")
@@ -94,13 +63,10 @@ struct StoreWatch {
         guard elapsed >= Self.minute || elapsed < .zero else { return }
         lastVerdict = now
         let lacksMost = counts.lacking > counts.found
-        lacking.add(
-            isBad: lacksMost && counts.lacking >= Self.minimumLackingCount,
-            isGood: !lacksMost && counts.found + counts.lacking >= Self.minimumLackingCount)
-        let areMostLate = 2 * counts.late > counts.arrived
-        let isTelling = counts.arrived >= Self.minimumArrivalCount
-        late.add(isBad: areMostLate && isTelling, isGood: !areMostLate && isTelling)
-        counts = (0, 0, 0, 0)
+        badMinuteCount = lacksMost && counts.lacking >= Self.minimumLackingCount ? badMinuteCount + 1 : 0
+        if badMinuteCount >= Self.minuteCount { lacksMessages = true }
+        if !lacksMost, counts.found + counts.lacking >= Self.minimumLackingCount { lacksMessages = false }
+        counts = (0, 0)
     }
 
     /// Forgets everything, because the store does not respond: that is another condition.

@@ -30,23 +30,18 @@ extension WakuNodeLink {
     /// Tells the watch what the node's own store has listed, and reports what it finds.
     private func watchStore(_ topic: String, _ event: HistorySync.Event, _ action: HistorySync.Action, _ signals: TopicSignals) {
         let now = base.wallClock.now()
-        let findings = signals.watchStore { watch in
+        let lacksMessages = signals.watchStore { watch in
             if case .page(let page) = event { watch.listed(page.rows.lazy.compactMap(\.digest)) }
             if action.issue != nil { watch.storeFailed() }
             if let period = action.listed { watch.completed(period, at: now) }
-            return watch.findings
+            return watch.lacksMessages
         }
-        guard let findings else { return }
-        status.warn(findings.lacksMessages ? Self.storeLacksMessages : nil, about: "store of \(topic)")
-        status.warn(findings.isLate ? Self.messagesAreLate : nil, about: "messages on \(topic)")
+        guard let lacksMessages else { return }
+        status.warn(lacksMessages ? Self.storeLacksMessages : nil, about: "store of \(topic)")
     }
 
     private static let storeLacksMessages = """
         the node's store lacks most messages that the node delivers; check the node's log, the disk of its store and its retention policy
-        """
-    private static let messagesAreLate = """
-        most messages arrive 15 s or more after they were sent: a filter subscriber of the node hangs (start it with --filter=false), or a \
-        clock is wrong
         """
 
     /// Warns after each outage while the node's own store has no message of it.

@@ -140,7 +140,7 @@ final class WakuNodeLink: Sendable {
         if readable.count < envelopes.count { receiver.countUnreadable(envelopes.filter { !$0.isReadable }) }
         // Unwanted messages are hashed too: reading them from the store later to learn their hashes would cost more.
         let hashes = readable.map(\.hash)
-        signals.watchStore { $0.polled(readable, hashes: hashes, from: start, to: end) }
+        signals.watchStore { $0.polled(readable, hashes: hashes, at: end) }
         let late = takeLate(receiver)
         let isNew = base.known.withLock { known in
             var batch: Set<Digest32> = []

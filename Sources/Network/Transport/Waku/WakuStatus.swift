@@ -6,7 +6,7 @@ final class WakuStatus: Sendable {
     private struct State {
         /// Issues by subject: a pubsub topic, its history, the node's health, publishing.
         var healthIssues: [String: String]
-        /// Conditions that leave the node usable, by subject: the node's health, a topic's store, late messages.
+        /// Conditions that leave the node usable, by subject: the node's health, a topic's store.
         var warnings: [String: String] = [:]
         /// The node's connection to its network, in its own words.
         var connection: String?

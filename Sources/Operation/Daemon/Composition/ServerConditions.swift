@@ -24,10 +24,10 @@ struct ServerConditions: Sendable {
 
     /// The reasons why the server is not ready, or empty if it is.
     var issues: [Condition] {
-        Condition.issues(
+        let parts = Condition.issues(
             node: transport.healthIssues, store: fileIssues + engine.healthIssues, cluster: cluster,
             routes: Condition.issues(of: delivery?.reports ?? []))
-            + damagedRows.issues + time.issues(against: cluster?.databaseTime).map(Condition.clock)
+        return (parts + damagedRows.issues + time.issues(against: cluster?.databaseTime).map(Condition.clock)).folded
     }
 
     /// The reason why the server is not ready if its database's file was moved or replaced.
@@ -42,12 +42,15 @@ struct ServerConditions: Sendable {
 
     /// The conditions that leave the server ready. The canary's failures follow from whatever keeps it from being ready.
     var warnings: [Condition] {
-        time.warnings.map(Condition.clock) + keyFiles.warnings + transport.warnings.map(Condition.network)
-            + engine.warnings.map(Condition.overload)
-            + (engine.lockWarning.map { [Condition.store($0)] } ?? []) + wal.warnings + (statementLog?.warnings ?? [])
-            + (engine.versionWarning.map { [Condition.clients($0)] } ?? [])
-            + (delivery?.warnings.map(Condition.route) ?? [.dryRun]) + (proxyDelivery?.warnings ?? []).map(Condition.pushProxy)
-            + damagedRows.warnings + (issues.isEmpty ? canary?.warnings ?? [] : []).map(Condition.canary)
-            + (backup?.warnings ?? []).map(Condition.backup)
+        let parts: [[Condition]] = [
+            time.warnings.map(Condition.clock), keyFiles.warnings,
+            transport.warnings.map(Condition.network), [engine.lateWarning.map(Condition.network)].compactMap(\.self),
+            engine.warnings.map(Condition.overload), [engine.lockWarning.map(Condition.store)].compactMap(\.self), wal.warnings,
+            statementLog?.warnings ?? [], [engine.versionWarning.map(Condition.clients)].compactMap(\.self),
+            delivery?.warnings.map(Condition.route) ?? [.dryRun], [proxyDelivery?.warning.map(Condition.pushProxy)].compactMap(\.self),
+            damagedRows.warnings, (issues.isEmpty ? canary?.warnings ?? [] : []).map(Condition.canary),
+            (backup?.warnings ?? []).map(Condition.backup),
+        ]
+        return parts.flatMap(\.self).folded
     }
 }

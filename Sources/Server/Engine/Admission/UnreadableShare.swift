@@ -21,8 +21,20 @@ struct UnreadableShare {
         var hashes: Set<Digest32> = []
     }
 
+    /// The last hour's messages.
+    struct Summary {
+        var unreadableCount = 0
+        var readableCount = 0
+        /// The version of the last message that could not be read.
+        var lastVersion: UInt32 = 0
+
+        /// Whether most cannot be read. Anybody can send some, so fewer are nothing to warn about.
+        var areMostUnreadable: Bool { unreadableCount > readableCount }
+    }
+
     /// The minutes of ``memory`` in which messages came, in order.
     private var minutes: [Minute] = []
+    private var lastVersion: UInt32 = 0
 
     mutating func countReadable(_ count: Int, at now: Duration) {
         advance(to: now)
@@ -30,8 +42,9 @@ struct UnreadableShare {
     }
 
     /// - Returns: The number of messages that were not counted before.
-    mutating func countUnreadable(_ hashes: [Digest32], at now: Duration) -> Int {
+    mutating func countUnreadable(_ hashes: [Digest32], lastVersion: UInt32, at now: Duration) -> Int {
         advance(to: now)
+        self.lastVersion = lastVersion
         let last = minutes.endIndex - 1
         var rememberedCount = minutes.reduce(0) { $0 + $1.hashes.count }
         var newCount = 0
@@ -45,13 +58,18 @@ struct UnreadableShare {
         return newCount
     }
 
-    /// Returns the last hour's numbers if so many messages cannot be read that an operator should know, or else nil.
-    func excess(at now: Duration) -> (unreadableCount: Int, readableCount: Int)? {
+    /// Returns the last hour's numbers if so many messages cannot be read that an operator may want to know, or else nil.
+    func excess(at now: Duration) -> Summary? {
         let start = now.components.seconds / 60 - Int64(Self.period)
-        let hour = minutes.filter { $0.number > start }
-        let (unreadable, readable) = hour.reduce((0, 0)) { ($0.0 + $1.unreadableCount, $0.1 + $1.readableCount) }
-        guard unreadable > Self.tolerableCount, unreadable * 100 > readable * Self.tolerablePercentage else { return nil }
-        return (unreadable, readable)
+        var summary = Summary(lastVersion: lastVersion)
+        for minute in minutes where minute.number > start {
+            summary.unreadableCount += minute.unreadableCount
+            summary.readableCount += minute.readableCount
+        }
+        let isExcess =
+            summary.unreadableCount > Self.tolerableCount
+            && summary.unreadableCount * 100 > summary.readableCount * Self.tolerablePercentage
+        return isExcess ? summary : nil
     }
 
     /// Begins a new minute if the last has passed, and forgets old minutes.

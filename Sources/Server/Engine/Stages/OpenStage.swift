@@ -5,6 +5,7 @@ import StatusCrypto
 import Store
 import Synchronization
 import Tasks
+import Transport
 import Wire
 
 /// Decrypts admitted messages and hands them to the commit stage.
@@ -29,14 +30,20 @@ final class OpenStage: Sendable {
 
     private let opener: Opener
     private let keys: TopicKeys
+    private let directory: TopicDirectory
     private let admission: Admission
     private let commit: CommitStage
     private let context: EngineContext
     private let segments = Mutex(SegmentAssembler())
+    private let arrivals = Mutex(LateArrivals())
 
-    init(opener: Opener, keys: TopicKeys, context: EngineContext, from admission: Admission, to commit: CommitStage) {
+    init(
+        opener: Opener, keys: TopicKeys, directory: TopicDirectory, context: EngineContext, from admission: Admission,
+        to commit: CommitStage
+    ) {
         self.opener = opener
         self.keys = keys
+        self.directory = directory
         self.context = context
         self.admission = admission
         self.commit = commit
@@ -59,6 +66,7 @@ final class OpenStage: Sendable {
             for (message, permit) in batch {
                 switch open(message) {
                 case .decide(let envelope):
+                    noteArrival(of: envelope, in: message)
                     opened.append(CommitStage.Item(work: .message(envelope), permit: permit))
                     if !message.addressees.isIdentity { results.append((message.envelope.message.contentTopic, envelope.isJunk)) }
                 case .wait(let topic): context.metrics.topicKeyOverflows.increment(by: admission.wait(message.id, for: topic))
@@ -79,6 +87,24 @@ final class OpenStage: Sendable {
             if let frame = opener.frame(message, topicKey: key) { return assemble(frame, of: message) }
         }
         return candidates.missing.map { .wait($0) } ?? .decide(.dropped(message.id))
+    }
+
+    // MARK: Late arrivals
+
+    /// Whether most messages of registered senders arrive late.
+    var areArrivalsLate: Bool { arrivals.withLock(\.areLate) }
+
+    /// Tells that messages were not accepted. When they come again, they are older.
+    func receptionFailed() { arrivals.withLock { $0.restart() } }
+
+    private func noteArrival(of envelope: OpenedEnvelope, in message: RecordedMessage) {
+        guard case .message(_, let origin) = envelope.content, message.origin == .live, !message.isReadAgain,
+            let sent = message.envelope.message.timestamp
+        else { return }
+        let sender = origin.sender.hash
+        guard directory.wants(TopicName.query(sender, .plain).topic) else { return }
+        let age = Timestamp(nanoseconds: sent).duration(to: message.receivedAt)
+        arrivals.withLock { [now = context.time.elapsed()] in $0.arrived(from: sender, age: age, at: now) }
     }
 
     // MARK: Segments
