@@ -8,7 +8,7 @@ import Testing
 
 @testable import Delivery
 
-/// The checks of gorush's configuration, and their times (DELIVERY.md, "Rules" and "Configuration check of gorush").
+/// The checks of gorush's configuration, and their times (DELIVERY.md "Configuration check of gorush").
 @Suite(.safetyNet) struct ConfigurationOfGorushTests {
     @Test func `A gorush that restarts with other settings while its route is idle is noticed within 30 s`() async throws {
         try await withStubGorush { stub in

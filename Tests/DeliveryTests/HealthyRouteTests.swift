@@ -9,7 +9,7 @@ import Wire
 
 @testable import Delivery
 
-/// Failures that leave the route healthy and remove no registration (DELIVERY.md, rules 2 to 4).
+/// Failures that leave the route healthy and remove no registration (DELIVERY_RULES.md).
 @Suite(.safetyNet) struct HealthyRouteTests {
     private static let topics = QueryTopics(plain: 1, prefixed: 2)
 

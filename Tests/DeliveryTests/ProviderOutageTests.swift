@@ -9,7 +9,7 @@ import Testing
 
 @testable import Delivery
 
-/// Outages in which Apple or Google rejects everything or does not respond, and recoveries (DELIVERY.md).
+/// Outages in which Apple or Google rejects everything or does not respond, and recoveries (DELIVERY_RULES.md "An outage").
 @Suite(.safetyNet) struct ProviderOutageTests {
     @Test(
         "A server whose every push is rejected is not ready, with Apple's or Google's words in the reason and in the log",

@@ -395,7 +395,7 @@ struct Simulation {
             // Let the history compare with the node's store a few times.
             if quietCount > 10 { break }
             // The last rounds cover more than a day. A push to a device that may be dead waits for its lifetime if no other device is
-            // delivered to (DELIVERY.md, rule 2).
+            // delivered to (DELIVERY_RULES.md "Is the phone gone").
             steadily = before + (isQuiet ? .seconds(20) : round < 500 ? .seconds(5) : .seconds(60))
         }
         try await check()

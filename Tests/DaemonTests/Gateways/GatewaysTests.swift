@@ -167,7 +167,7 @@ struct GatewaysTests {
             stub.fail(token: mixed, with: "BadDeviceToken")
             #expect(try await push(alive) == .number(200))
             #expect(try await push(dead) == .number(404))
-            // The first rejection does not count as proof (DELIVERY.md, rule 2): the client keeps its token.
+            // The first rejection does not count as proof (DELIVERY_RULES.md "Is the phone gone"): the client keeps its token.
             #expect(try await push(mixed) == .number(500))
             stub.fail(token: alive, with: "InternalServerError")
             #expect(try await push(alive) == .number(500))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// Which refusals count, and when a device is unregistered (DELIVERY.md, rules 1 and 2).
+/// Which refusals count, and when a device is unregistered (DELIVERY_RULES.md "Is the phone gone").
 @Suite(.safetyNet) struct RefusalRulesTests {
     private let target = Digest32(repeating: 1)
     private let other = Digest32(repeating: 2)

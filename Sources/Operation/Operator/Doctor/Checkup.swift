@@ -184,6 +184,6 @@ extension Checkup.Step {
 
     private static func remedy(for words: String) -> String {
         Remedy.of(words)
-            ?? "docs/DELIVERY.md explains the texts; the server's /health/ready shows whether all pushes are affected."
+            ?? "docs/reference/GORUSH.md explains the texts; the server's /health/ready shows whether all pushes are affected."
     }
 }

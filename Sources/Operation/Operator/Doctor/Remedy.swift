@@ -1,4 +1,4 @@
-/// What an operator can do about a push that Apple or Google did not take (docs/DELIVERY.md).
+/// What an operator can do about a push that Apple or Google did not take (docs/reference/GORUSH.md "Error texts").
 enum Remedy {
     /// Returns our reason, with what Apple or Google said if that says more, or nil without either.
     static func text(reason: String?, words: String?) -> String? {

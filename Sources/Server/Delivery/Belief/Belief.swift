@@ -4,7 +4,7 @@ import FoundationEssentials
 import PushProtocol
 import Store
 
-/// What a route's attempts show (DELIVERY.md).
+/// What a route's attempts show (DELIVERY_RULES.md).
 ///
 /// | seen | believed | done |
 /// |---|---|---|

@@ -2,7 +2,7 @@ import Bytes
 import Envelope
 import Store
 
-/// Decides which refusals count, and when they are enough (DELIVERY.md, rules 1 and 2).
+/// Decides which refusals count, and when they are enough (DELIVERY_RULES.md "Is the phone gone").
 ///
 /// A refusal alone says nothing: a wrong setting, another project or a bad minute of Apple or Google refuses every device in the same
 /// words. It counts only next to a delivery. Times are those of ``SteadyTime``.

@@ -1,6 +1,6 @@
 import Store
 
-/// The outcome of one attempt to deliver a push, by what waits afterwards (DELIVERY.md).
+/// The outcome of one attempt to deliver a push, by what waits afterwards (DELIVERY_RULES.md).
 enum AttemptOutcome: Sendable, Equatable {
     /// Apple or Google accepted the push.
     case sent

@@ -1,7 +1,7 @@
 package import Bytes
 package import Envelope
 
-/// Consecutive refusals for a device token with its bundle id, since its last delivery (DELIVERY.md, rule 2).
+/// Consecutive refusals for a device token with its bundle id, since its last delivery (DELIVERY_RULES.md "Is the phone gone").
 package struct Suspicion: Sendable, Equatable {
     /// Refusals before such a long pause no longer count as consecutive.
     package static let lifetime = Duration.seconds(48 * 3_600)
@@ -44,7 +44,7 @@ package struct Suspicions: Sendable, Equatable {
     }
 }
 
-/// A push's consecutive refusals, in words about the push itself (DELIVERY.md, rule 1).
+/// A push's consecutive refusals, in words about the push itself (DELIVERY_RULES.md "Is the phone gone").
 package struct PushRefusals: Sendable, Equatable {
     /// Whether a push that Apple or Google rejects as too long is attempted without its ciphertext. The raw value is stored.
     package enum Shortening: Int64, Sendable {
