@@ -36,7 +36,7 @@ extension StatusSnapshot {
             ],
             files: .init(databaseBytes: 1_900_000_000, walBytes: 4_200_000, freeBytes: 212_000_000_000), newestBackupSeconds: 19_000,
             sealedPercent: 100, histories: .init(),
-            serverName: "one", version: "0.1.0", uptimeSeconds: 273_012, publicKey: "0x04" + String(repeating: "5eb1", count: 32))
+            serverName: "one", version: "0.3.0", uptimeSeconds: 273_012, publicKey: "0x04" + String(repeating: "5eb1", count: 32))
         sample.histories.received = .wave(around: 520, per: 5_200)
         sample.histories.accepted = .wave(around: 122, per: 1_220)
         sample.histories.sent = .wave(around: 120, per: 1_200)
