@@ -39,10 +39,10 @@ def faults():
             (app / "App/App.swift").write_text("".join(f"import {module}\n" for module in modules))
             (app / "Package.swift").write_text(MANIFEST.format(root=ROOT, traits=traits, products=products))
             (app / "Package.resolved").unlink(missing_ok=True)
-            problem = swift(app, "package", "resolve") or swift(app, "build")
+            problem = swift(app, "package", "resolve")
             if not problem:
                 pins = json.loads((app / "Package.resolved").read_text())["pins"]
                 resolved = sorted(pin["identity"] for pin in pins)
-                problem = f"resolves {', '.join(resolved)}" if resolved != packages else ""
+                problem = f"resolves {', '.join(resolved)}" if resolved != packages else swift(app, "build")
             if problem:
                 yield f"an app with traits: [{traits}]: {problem}"
