@@ -47,13 +47,14 @@ struct PreparedFile {
         }
     }
 
-    /// Checks that a server doesn't have a database yet, because a tool must not overwrite it.
+    /// Checks that a server doesn't have a database yet, because a tool must not overwrite it, and that SQLite finds no log or journal of an
+    /// earlier one, because it would replay that into the new one.
     static func checkThatPlaceIsFree(_ place: String) throws(Failure) {
-        for suffix in ["", "-wal"] {
+        for suffix in ["", "-wal", "-journal"] {
             let size = try? FileManager.default.attributesOfItem(atPath: place + suffix)[.size] as? Int
             guard (size ?? 0) == 0 else {
                 throw .configuration(
-                    "\(place + suffix) already exists. Stop the server, move \(place), \(place)-wal and \(place)-shm away, and try again.")
+                    "\(place + suffix) already exists. Stop the server, move \(place) and the files \(place)-* away, and try again.")
             }
         }
     }
