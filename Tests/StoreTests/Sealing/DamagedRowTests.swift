@@ -1,3 +1,4 @@
+import Bytes
 import Envelope
 import Store
 import TestSupport
@@ -62,15 +63,28 @@ import Wire
     }
 
     @Test(arguments: SealableStore.all)
-    func `a rotation passes over a row that does not open`(kind: SealableStore) async throws {
+    func `a rotation passes over a row of any table that does not open`(kind: SealableStore) async throws {
         let folder = try TemporaryFolder()
         let first = try kind.open(folder, sealingKeys(1))
-        for number in 1...3 { try await first.register(registration(installation(number))) }
-        try kind.execute("UPDATE registration SET secrets = \(kind.blob("01ff")) WHERE id = 2", folder)
+        let secrets = PlantedSecrets()
+        try await secrets.plant(in: first)
+        for user in ["bob", "carol"] { _ = try await first.addOriginUserKey([1], of: user) }
         await first.close()
+        let user = kind.testDescription == "SQLite" ? "user" : "user_name"
+        let device = kind.blob(Hex.encode((hash(3) as Digest64).bytes))
+        for (table, column, row) in [
+            ("registration", "secrets", "id = 2"), ("dead_registration", "secrets", "id = 1"), ("push", "secrets", "id = 30"),
+            ("message", "sealed_reply", "id = 2"), ("nextcloud_device", "secrets", "identifier = \(device)"),
+            ("nextcloud_origin_key", "secrets", "\(user) = 'bob'"), ("nextcloud_origin_push", "secrets", "id = 1"),
+        ] {
+            try kind.execute("UPDATE \(table) SET \(column) = \(kind.blob("01ff")) WHERE \(row)", folder)
+        }
         let store = try kind.open(folder, sealingKeys(2, 1))
         while try await store.resealNext() != .sealed {}
-        #expect(try await store.target(installation(3)) != nil)
         await store.close()
+        let later = try kind.open(folder, sealingKeys(2))
+        #expect(try await later.originUserKey(of: "carol") == [1])
+        #expect(try await later.target(installation(3, key: 3)) != nil)
+        await later.close()
     }
 }

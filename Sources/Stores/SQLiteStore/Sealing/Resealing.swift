@@ -63,14 +63,18 @@ struct Resealing {
         return isAtLimit ? last : nil
     }
 
-    /// Users aren't numbered, so each transaction looks for the rest.
+    /// Users aren't numbered, so each transaction looks for the rest, until only rows are left that do not open.
     private func resealOriginKeys() throws -> Int64? {
         let table = SealedTable<RowCursor>.originKeys
+        var damaged: [Int64] = []
         let users = try database.all(
             "SELECT user, \(table.columns) FROM \(table.name) WHERE substr(secrets, 1, 1) <> ?1 LIMIT ?2", newestKey, Self.maximumRowCount
-        ) { (user: try $0.next(String.self), values: try table.resealed(&$0, transaction.sealing)) }
-        for (user, values) in users { try table.store(values, where: "user", is: user, database) }
-        return users.count < Self.maximumRowCount ? nil : 0
+        ) { row in
+            let user: String = try row.next()
+            return (user: user, values: try row.readable(0, or: &damaged) { try table.resealed(&$0, transaction.sealing) })
+        }
+        for (user, values) in users { if let values { try table.store(values, where: "user", is: user, database) } }
+        return users.count < Self.maximumRowCount || damaged.count == users.count ? nil : 0
     }
 
     // MARK: Remains
