@@ -136,16 +136,14 @@ extension PostgreSQLStore: ClusterStore {
             let isMember =
                 try database.first(
                     "SELECT NOT is_fenced FROM server WHERE number = $1 FOR UPDATE", number, read: { try $0.next(Bool.self) }) ?? false
-            if isMember {
-                database.add(
-                    "UPDATE server SET lease_ends = now() + \(Member.lease), is_leaving = $2 WHERE number = $1", number,
-                    !isReceiving || membership.withLock(\.isStopping))
-            }
             let isReplaced = try !isMember && member.isReplaced(since: number, database)
             if isReplaced, !membership.withLock({ $0.replacements.mayRejoin(at: start) }) {
                 throw StoreError.duplicated(name: member.name)
             }
             let number = isMember ? number : try member.join(database)
+            database.add(
+                "UPDATE server SET lease_ends = now() + \(Member.lease), is_leaving = $2 WHERE number = $1", number,
+                !isReceiving || membership.withLock(\.isStopping))
             // The row of another server that a session holds must not keep this one from renewing its lease.
             func unlocked(_ condition: String) -> String {
                 "number = ANY(ARRAY(SELECT number FROM server WHERE \(condition) FOR UPDATE SKIP LOCKED))"
