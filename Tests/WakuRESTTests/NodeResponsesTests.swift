@@ -52,8 +52,11 @@ import Wire
         #expect(request.decoded()?.contentTopic == "/a/ä/b/c")
     }
 
-    @Test(arguments: ["0x" + String(repeating: "fb", count: 32), "+/v7" + String(repeating: "+/v7", count: 9) + "+/s="])
-    func `a hash is the same in hex and in base64`(text: String) throws {
+    @Test(arguments: [
+        "0x" + String(repeating: "fb", count: 32), String(repeating: "+/v7", count: 10) + "+/s=",
+        String(repeating: "-_v7", count: 10) + "-_s=",
+    ])
+    func `a hash is the same in hex and in either alphabet of base64`(text: String) throws {
         let answer = try read(#"{"messages":[{"messageHash":"\#(text)"}]}"#) { reader throws(JSONError) in
             try StoreResponseJSON(reading: &reader)
         }
@@ -61,11 +64,12 @@ import Wire
         #expect(answer.page.rows.map(\.contentTopic) == [nil])
     }
 
-    @Test func `a hash is sent to go-waku in the base64 alphabet for URLs`() {
+    @Test(arguments: [("0x0a", "0x0a"), ("+/s=", "-_s%3D"), ("-_s=", "-_s%3D")])
+    func `a hash and a cursor are sent to go-waku in the base64 alphabet for URLs`(text: String, sent: String) {
         var query = StoreQuery()
-        query.hashes = ["+/s="]
-        query.cursor = "0x0a"
-        #expect(query.parameters.hasSuffix("&hashes=-_s%3D&cursor=0x0a"))
+        query.hashes = ["0x0b", text]
+        query.cursor = text
+        #expect(query.parameters.hasSuffix("&hashes=0x0b%2C\(sent)&cursor=\(sent)"))
     }
 
     @Test func `a published message reads back the same`() throws {

@@ -126,6 +126,34 @@ struct WakuNodeTests {
         }
     }
 
+    /// go-waku writes cursors in the alphabet of plain base64, and reads only the one for URLs.
+    @Test(arguments: ["q83v", "+/v7+/s=", "//++"])
+    func `go-waku's store is read to its end whatever its cursor is`(cursor: String) async throws {
+        let server = try RawServer { connection in
+            while let request = connection.readRequest() {
+                guard let asked = request.prefix(while: { $0 != "\r\n" }).firstMatch(of: /cursor=([^& ]*)/)?.1 else {
+                    let page = #"{"status_code":200,"messages":[{"message_hash":"one"}],"pagination_cursor":"\#(cursor)"}"#
+                    connection.respond(body: page)
+                    continue
+                }
+                let isForURLs = !asked.contains(/[+\/]|%2[BF]/)
+                let read = String(asked).replacing("%3D", with: "=").replacing("-", with: "+").replacing("_", with: "/")
+                if isForURLs, read == cursor {
+                    connection.respond(body: #"{"status_code":200,"messages":[{"message_hash":"two"}]}"#)
+                } else {
+                    connection.respond(status: 400, body: "illegal base64 data")
+                }
+            }
+        }
+        let node = WakuNode(url: server.url, client: HTTPClient(), commandTimeout: TestNode.patience, readTimeout: TestNode.patience)
+        var query = StoreQuery()
+        query.includesData = false
+        var hashes: [String] = []
+        try await node.storeMessages(query) { page in hashes += page.rows.map(\.hash) }
+        #expect(hashes == ["one", "two"])
+        server.stop()
+    }
+
     @Test func `reads a store page by page to its end`() async throws {
         try await withRelay { relay async throws in
             for delay in 0..<7 { try await relay.publish(on: "/a/1/b/c", sent: .milliseconds(delay)) }
