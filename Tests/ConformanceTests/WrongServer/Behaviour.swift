@@ -3,6 +3,7 @@ import Envelope
 import JSON
 import PushProtocol
 import StatusCrypto
+import TestSupport
 import Wire
 
 /// The topic on which a request arrived.
@@ -125,6 +126,8 @@ struct Behaviour: Sendable {
     var posts: @Sendable (inout [AcceptedPush], PushNotificationRequest) -> Void = { _, _ in }
     var writes: @Sendable (inout [String: JSON], AcceptedPush) -> Void = { _, _ in }
     var batches: @Sendable (inout [[String: JSON]]) -> Void = { _ in }
+    /// When each notification is posted once more, or nil if none is.
+    var repeatsNotifications: Condition<Bool>?
 
     // MARK: Restarts
 

@@ -64,7 +64,12 @@ final class ModelServer: BusListener {
             for await envelope in envelopes {
                 guard let request = open(envelope) else { continue }
                 let outcome = state.withLock { handle(request, &$0) }
-                if !outcome.notifications.isEmpty { try await post(outcome.notifications) }
+                if !outcome.notifications.isEmpty {
+                    try await post(outcome.notifications)
+                    if let time = behaviour.repeatsNotifications {
+                        group.addTask { [self] in if await time.wait(until: \.self) { try await post(outcome.notifications) } }
+                    }
+                }
                 for reply in outcome.replies {
                     guard let delay = behaviour.delays(reply) else { continue }
                     guard delay > .zero else {
