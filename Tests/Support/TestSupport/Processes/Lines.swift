@@ -1,9 +1,12 @@
 /// Lines of text that arrive over time. Tests can wait for them.
 package final class Lines: Sendable {
-    private struct State {
+    private struct State: CustomStringConvertible {
         var lines: [String] = []
         var partial: [UInt8] = []
         var hasEnded = false
+
+        /// The last lines, which tell most.
+        var description: String { "\(lines.count) lines, the last of them \(lines.suffix(3))" }
     }
 
     private let state = Condition(State())
@@ -33,24 +36,26 @@ package final class Lines: Sendable {
     /// Waits for a line.
     ///
     /// - Returns: false if the end came before the line, or the task was cancelled.
-    package func wait(for predicate: @escaping @Sendable (String) -> Bool) async -> Bool {
-        await waitOrEnd { $0.contains(where: predicate) }
+    package func wait(
+        for predicate: @escaping @Sendable (String) -> Bool, file: StaticString = #fileID, line: Int = #line
+    ) async -> Bool {
+        await waitOrEnd(until: { $0.contains(where: predicate) }, file, line)
     }
 
     /// Waits until there are at least `count` lines.
     ///
     /// - Returns: false if the end came before, or the task was cancelled.
-    package func wait(count: Int) async -> Bool {
-        await waitOrEnd { $0.count >= count }
+    package func wait(count: Int, file: StaticString = #fileID, line: Int = #line) async -> Bool {
+        await waitOrEnd(until: { $0.count >= count }, file, line)
     }
 
     /// Waits until the last line has arrived, or the task is cancelled.
-    package func waitForEnd() async {
-        await state.wait(until: \.hasEnded)
+    package func waitForEnd(file: StaticString = #fileID, line: Int = #line) async {
+        await state.wait(until: \.hasEnded, file: file, line: line)
     }
 
-    private func waitOrEnd(until isSo: @escaping @Sendable ([String]) -> Bool) async -> Bool {
-        await state.wait { isSo($0.lines) || $0.hasEnded }
+    private func waitOrEnd(until isSo: @escaping @Sendable ([String]) -> Bool, _ file: StaticString, _ line: Int) async -> Bool {
+        await state.wait(until: { isSo($0.lines) || $0.hasEnded }, file: file, line: line)
         return state.read { isSo($0.lines) }
     }
 }

@@ -13,6 +13,9 @@ package final class Condition<Value: Sendable>: Sendable {
         var lastWaiter = 0
     }
 
+    /// As much of a value as the message of a test that hangs shows.
+    private static var longestText: Int { 300 }
+
     private let state: Mutex<State>
 
     package init(_ value: Value) {
@@ -42,7 +45,16 @@ package final class Condition<Value: Sendable>: Sendable {
     ///
     /// - Returns: false if the task was cancelled first.
     @discardableResult
-    package func wait(until isMet: @escaping @Sendable (Value) -> Bool) async -> Bool {
+    package func wait(
+        until isMet: @escaping @Sendable (Value) -> Bool, file: StaticString = #fileID, line: Int = #line
+    ) async -> Bool {
+        if read(isMet) { return true }
+        return await OpenWaits.during("\(file):\(line)", seeing: { "\(String(describing: self.value).prefix(Self.longestText))" }) {
+            await waitForChange(until: isMet)
+        }
+    }
+
+    private func waitForChange(until isMet: @escaping @Sendable (Value) -> Bool) async -> Bool {
         let number = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter

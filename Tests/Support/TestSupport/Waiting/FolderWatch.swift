@@ -42,7 +42,13 @@ package final class FolderWatch: Sendable {
     /// A database shows rows after their sync, which does not change its files.
     ///
     /// - Throws: `CancellationError` if the task is cancelled.
-    package func wait(until isSo: () async throws -> Bool) async throws {
+    package func wait(until isSo: () async throws -> Bool, file: StaticString = #fileID, line: Int = #line) async throws {
+        try await OpenWaits.during("\(file):\(line)", seeing: { "\(self.changes.value) changes in the folder" }) {
+            try await waitForChanges(until: isSo)
+        }
+    }
+
+    private func waitForChanges(until isSo: () async throws -> Bool) async throws {
         var pause = Self.firstPause
         while true {
             let seen = changes.value

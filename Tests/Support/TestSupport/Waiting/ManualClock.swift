@@ -17,13 +17,15 @@ package final class ManualClock: Clock {
         var continuation: CheckedContinuation<Void, any Error>
     }
 
-    private struct State {
+    private struct State: CustomStringConvertible {
         var now = Instant(offset: .zero)
         var sleepers: [UInt64: Sleeper] = [:]
         var lastIdentifier: UInt64 = 0
 
         /// The remaining time of each sleeper, the shortest first.
         var remaining: [Duration] { sleepers.values.map { now.duration(to: $0.deadline) }.sorted() }
+
+        var description: String { "sleepers due in \(remaining)" }
     }
 
     private let state = Condition(State())
@@ -91,27 +93,30 @@ package final class ManualClock: Clock {
 
     /// Waits until a separate task sleeps for exactly each of these durations, or until the waiting task is cancelled. Other tasks may
     /// sleep too.
-    package func sleepers(dueIn durations: Duration...) async {
-        await sleepers(dueIn: durations)
+    package func sleepers(dueIn durations: Duration..., file: StaticString = #fileID, line: Int = #line) async {
+        await sleepers(dueIn: durations, file: file, line: line)
     }
 
     /// Waits for sleepers like the other overload, for a list of durations.
-    package func sleepers(dueIn durations: [Duration]) async {
-        await sleepers { remaining in
-            var remaining = remaining
-            return durations.allSatisfy { duration in
-                guard let index = remaining.firstIndex(of: duration) else { return false }
-                remaining.remove(at: index)
-                return true
-            }
-        }
+    package func sleepers(dueIn durations: [Duration], file: StaticString = #fileID, line: Int = #line) async {
+        await sleepers(
+            until: { remaining in
+                var remaining = remaining
+                return durations.allSatisfy { duration in
+                    guard let index = remaining.firstIndex(of: duration) else { return false }
+                    remaining.remove(at: index)
+                    return true
+                }
+            }, file: file, line: line)
     }
 
     /// Waits until the sleepers meet a condition, or until the waiting task is cancelled. Tests use it for random delays.
     ///
     /// - Parameter isSo: A function of the value of ``sleepers``.
-    package func sleepers(until isSo: @escaping @Sendable ([Duration]) -> Bool) async {
-        await state.wait { isSo($0.remaining) }
+    package func sleepers(
+        until isSo: @escaping @Sendable ([Duration]) -> Bool, file: StaticString = #fileID, line: Int = #line
+    ) async {
+        await state.wait(until: { isSo($0.remaining) }, file: file, line: line)
     }
 }
 

@@ -8,8 +8,10 @@
     /// Hundreds of tests that start at once would all wait for each other. On a slow machine, time-outs with realistic values would then
     /// expire. Each test therefore waits for a slot first.
     package struct Pace: SuiteTrait, TestTrait, TestScoping {
-        /// The limit after which a test counts as hanging and fails. The time begins when the test has its slot. The limit does not measure
-        /// performance, and suffices for machines that are many times slower.
+        /// A test that waits for something so long counts as hanging and fails. The limit does not measure performance: machines that are
+        /// many times slower need no tenth of it for any single wait.
+        fileprivate static let waitLimit = Duration.seconds(2 * 60)
+        /// A test that takes so long counts as hanging too. The time begins when the test has its slot.
         fileprivate static let limit = Duration.seconds(15 * 60)
         /// The slots of most suites: enough to keep the cores busy while some tests wait.
         fileprivate static let many = ConcurrencyLimiter(limit: 16)
@@ -18,6 +20,7 @@
         fileprivate static let few = ConcurrencyLimiter(limit: 3)
 
         fileprivate let places: ConcurrencyLimiter
+        fileprivate var waitLimit = Self.waitLimit
         fileprivate var limit = Self.limit
 
         package var isRecursive: Bool { true }
@@ -27,11 +30,16 @@
         ) async throws {
             try await places.acquire()
             defer { places.release() }
+            let (waits, limit, waitLimit) = (OpenWaits(), limit, waitLimit)
             try await withoutActuallyEscaping(function) { function in
-                let end: Void? = try await withTimeout(limit, clock: ContinuousClock()) { try await function() }
-                guard end == nil else { return }
-                try Task.checkCancellation()
-                Issue.record("hangs: cancelled after \(limit)")
+                _ = try await withTimeout(
+                    after: {
+                        _ = await withTimeout(limit, clock: ContinuousClock()) { await waits.waitForHang(of: waitLimit) }
+                        if !Task.isCancelled { Issue.record("\(waits.hang ?? "hangs: it has taken \(limit)")") }
+                    }
+                ) {
+                    try await OpenWaits.$current.withValue(waits) { try await function() }
+                }
             }
         }
     }
@@ -43,6 +51,8 @@
         package static var fewAtATime: Self { Pace(places: Pace.few) }
 
         /// Returns the trait of campaigns that may take hours.
-        package static func fewAtATime(minutes: Int) -> Self { Pace(places: Pace.few, limit: .seconds(60 * minutes)) }
+        package static func fewAtATime(minutes: Int) -> Self {
+            Pace(places: Pace.few, waitLimit: .seconds(60 * minutes), limit: .seconds(60 * minutes))
+        }
     }
 #endif

@@ -18,16 +18,16 @@ package final class Recorder<Element: Sendable>: Sendable {
     ///
     /// - Returns: All elements at that time.
     @discardableResult
-    package func wait(for count: Int) async -> [Element] {
-        await elements.wait { $0.count >= count }
+    package func wait(for count: Int, file: StaticString = #fileID, line: Int = #line) async -> [Element] {
+        await elements.wait(until: { $0.count >= count }, file: file, line: line)
         return all
     }
 
     /// Waits until there are more than `count` elements, or the task is cancelled.
     ///
     /// - Returns: The elements beyond `count` only. A copy of all would make the next addition copy all.
-    package func next(after count: Int) async -> [Element] {
-        await elements.wait { $0.count > count }
+    package func next(after count: Int, file: StaticString = #fileID, line: Int = #line) async -> [Element] {
+        await elements.wait(until: { $0.count > count }, file: file, line: line)
         return elements.read { Array($0.dropFirst(count)) }
     }
 
@@ -35,7 +35,9 @@ package final class Recorder<Element: Sendable>: Sendable {
     ///
     /// - Returns: false if the task was cancelled.
     @discardableResult
-    package func wait(until isSo: @escaping @Sendable ([Element]) -> Bool) async -> Bool {
-        await elements.wait(until: isSo)
+    package func wait(
+        until isSo: @escaping @Sendable ([Element]) -> Bool, file: StaticString = #fileID, line: Int = #line
+    ) async -> Bool {
+        await elements.wait(until: isSo, file: file, line: line)
     }
 }
