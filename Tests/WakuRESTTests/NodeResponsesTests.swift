@@ -95,6 +95,12 @@ import Wire
         #expect(answer.page.rows.map(\.envelope) == [.sample()])
     }
 
+    @Test func `a node that claims a thousand relays has three issues`() throws {
+        let relays = (0..<1_000).map { #"{"Relay":"NOT_READY","desc":"\#($0)"}"# }.joined(separator: ",")
+        let health = try read(#"{"protocolsHealth":[\#(relays)]}"#) { reader throws(JSONError) in try NodeHealth(reading: &reader) }
+        #expect(health.issues.count == 3)
+    }
+
     @Test(arguments: [
         (#""READY","protocolsHealth":[{"Relay":"READY"},{"Rln Relay":"NOT_MOUNTED"}]"#, [], []),
         (#""Ready","protocolsHealth":[{"Relay":"Ready"}]"#, [], []),
