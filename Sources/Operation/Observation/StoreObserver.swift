@@ -13,6 +13,8 @@ package struct StoreReading: Sendable {
     package var sealing: SealingProgress
     /// The servers that share the database, or nil if it cannot be shared.
     package var members: [ClusterMember]?
+    /// The number of living ones when this server last renewed its lease. While nobody can, that says more than the ends of the leases.
+    package var livingServerCount = 1
 
     /// - Parameter wallClock: The clock of a database without a clock of its own.
     package init(_ store: any PushStore, wallClock: WallClock) async throws {
@@ -22,6 +24,7 @@ package struct StoreReading: Sendable {
         queuedPushCounts = try await store.queuedPushCounts()
         sealing = try await store.sealingProgress()
         members = try await store.cluster?.members()
+        livingServerCount = store.cluster?.memberCount ?? 1
     }
 
     package init(
@@ -34,9 +37,6 @@ package struct StoreReading: Sendable {
         self.sealing = sealing
         self.members = members
     }
-
-    /// The number of living servers on the database.
-    package var livingServerCount: Int { members.map { $0.count { $0.state == .alive || $0.state == .leaving } } ?? 1 }
 }
 
 /// Reads the store beside the requests, so that no page and no metric waits for a database: they show the newest reading and its age.

@@ -73,7 +73,7 @@ import Testing
             case .readOnly: try await postgres.setReadOnly(true)
             }
             for server in servers {
-                try await server.waitUntilNotReady(because: trouble == .readOnly ? "SQLSTATE 25006" : "")
+                try await server.waitUntilNotReady(because: "the database")
                 let admin = AdminClient(server)
                 let metrics = try await admin.body(of: "/metrics") { $0.contains("\npushserver_not_ready{cause=\"store\"} 1\n") }
                 for line in [
