@@ -45,6 +45,8 @@ package final class StoreObserver: Service {
     private static let shortestPause = Duration.seconds(1)
     /// A reading of a large database may take seconds. It takes at most a twentieth of the time.
     private static let pauseShare = 20
+    /// A reading of a database that hung took long for another reason, and its return should show soon.
+    private static let longestPause = Duration.seconds(30)
 
     /// The time after which a reading that has not ended shows that the database hangs.
     private static let longestReading = Duration.seconds(5)
@@ -113,7 +115,7 @@ package final class StoreObserver: Service {
                 // The reading has its own task, because the shutdown does not wait for a database that hangs.
                 Task { await self.readAgain() }
                 guard await self.state.wait(for: { $0.readingSince == nil ? () : nil }) != nil,
-                    await self.time.sleep(for: (self.time.elapsed() - start) * Self.pauseShare)
+                    await self.time.sleep(for: min((self.time.elapsed() - start) * Self.pauseShare, Self.longestPause))
                 else { return }
             }
         }

@@ -99,7 +99,8 @@ import Transport
             }
             let common = Set(try await own(one).intersection(own(two)).map { String($0.prefix { $0 != " " && $0 != "{" }) })
             let equal: Set = [
-                "process_max_fds", "pushserver_build_info", "pushserver_node_compared_period_seconds", "pushserver_not_ready",
+                "process_max_fds", "process_open_fds", "pushserver_build_info", "pushserver_node_compared_period_seconds",
+                "pushserver_not_ready",
                 "pushserver_open_files_limit", "pushserver_ready",
                 "pushserver_route_breaker_open", "pushserver_route_workers", "pushserver_topic_directory_entries",
             ]

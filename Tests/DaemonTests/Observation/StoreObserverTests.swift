@@ -55,9 +55,9 @@ import Testing
             await clock.sleepers(dueIn: .seconds(1))
             clock.advance(by: .seconds(1))
             await reader.count.wait { $0 == 2 }
-            clock.advance(by: .seconds(2))
+            clock.advance(by: .seconds(1))
             reader.hangs.change { $0 = false }
-            await clock.sleepers(dueIn: .seconds(40))
+            await clock.sleepers(dueIn: .seconds(20))
         }
     }
 
@@ -71,7 +71,7 @@ import Testing
             #expect(observer.newest.figures.registrationCount == 1 && observer.age == .seconds(601))
             reader.fails.change { $0 = true }
             reader.hangs.change { $0 = false }
-            await clock.sleepers(dueIn: .seconds(12_000))
+            await clock.sleepers(dueIn: .seconds(30))
             #expect(observer.newest.figures.registrationCount == 1 && observer.age == .seconds(601))
         }
     }
