@@ -33,7 +33,8 @@ struct PostgreSQLServerTests {
         let settings = try await TestDatabase.postgresql.settings()
         let url = try #require(settings["storage.url"])
         try await TestDatabase.setWrongCollation(url)
-        let server = try await ServerProcess.start(in: TemporaryFolder(), settings: settings.merging(["log.format": "json"]) { $1 })
+        let server = try ServerProcess.launch(in: TemporaryFolder(), settings: settings.merging(["log.format": "json"]) { $1 })
+        #expect(await server.log.wait { $0.contains(#""message":"ready""#) })
         #expect(await server.terminate() == 0)
         let lines = server.log.all
         #expect(lines.count { $0.contains("notice of PostgreSQL") && $0.contains("collation version mismatch") } == 1, "\(lines)")
