@@ -32,7 +32,7 @@ struct LedgerTests {
             var empty = try await store.figures()
             #expect((empty.ledger.messageRowsEver ?? 0) == 0 && (empty.ledger.pushRowsEver ?? 0) == 0)
             (empty.ledger.messageRowsEver, empty.ledger.pushRowsEver) = (nil, nil)
-            empty.databaseByteCount = nil
+            (empty.databaseByteCount, empty.databaseTime) = (nil, nil)
             #expect(empty == StoreFigures())
             try await store.fillLedger()
             _ = try await store.register(registration())
