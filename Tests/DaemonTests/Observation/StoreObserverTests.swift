@@ -49,12 +49,16 @@ import Testing
         }
     }
 
+    private func beginReadingThatHangs() async {
+        reader.hangs.change { $0 = true }
+        await clock.sleepers(dueIn: .seconds(1))
+        clock.advance(by: .seconds(1))
+        await reader.count.wait { $0 == 2 }
+    }
+
     @Test func `a reading takes at most a twentieth of the time`() async throws {
         try await observing { observer in
-            reader.hangs.change { $0 = true }
-            await clock.sleepers(dueIn: .seconds(1))
-            clock.advance(by: .seconds(1))
-            await reader.count.wait { $0 == 2 }
+            await beginReadingThatHangs()
             clock.advance(by: .seconds(1))
             reader.hangs.change { $0 = false }
             await clock.sleepers(dueIn: .seconds(20))
@@ -63,10 +67,7 @@ import Testing
 
     @Test func `while a store hangs or fails, the last reading stays and grows older`() async throws {
         try await observing { observer in
-            reader.hangs.change { $0 = true }
-            await clock.sleepers(dueIn: .seconds(1))
-            clock.advance(by: .seconds(1))
-            await reader.count.wait { $0 == 2 }
+            await beginReadingThatHangs()
             clock.advance(by: .seconds(600))
             #expect(observer.newest.figures.registrationCount == 1 && observer.age == .seconds(601))
             reader.fails.change { $0 = true }
@@ -78,10 +79,7 @@ import Testing
 
     @Test func `a shutdown does not wait for a store that hangs`() async throws {
         try await observing { _ in
-            reader.hangs.change { $0 = true }
-            await clock.sleepers(dueIn: .seconds(1))
-            clock.advance(by: .seconds(1))
-            await reader.count.wait { $0 == 2 }
+            await beginReadingThatHangs()
         }
         reader.hangs.change { $0 = false }
     }
