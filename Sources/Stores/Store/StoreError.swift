@@ -88,8 +88,8 @@ extension StoreError: CustomStringConvertible {
         case .otherIdentity: "the database belongs to another identity key; a database never changes its identity"
         case .unknownSchema: "the database was written by another version of this program, which this one does not know"
         case .unsealed:
-            "the database has secrets in plaintext, or is from before 0.1.0: let pushserver 0.1.0 open it with a sealing key file, and finish "
-                + "re-sealing, before you start this version"
+            "the database has secrets in plaintext, or is from before 0.1.0: let pushserver 0.1.0 open it with a sealing key file, and "
+                + "finish re-sealing, before you start this version"
         case .moved(let place):
             "pushctl migrate-store has moved it to \(place), where its clients are now. Name that database, or give it up and run "
                 + "pushctl migrate-store --undo"
@@ -97,8 +97,8 @@ extension StoreError: CustomStringConvertible {
         case .locked(let holder):
             "\(holder ?? "a process that has just ended") holds its lock: pushctl copies or changes it, or a server starts on it. Try later"
         case .nameTaken(let name):
-            "another machine runs a server with the name \(name); give each its own server.name. If that server has crashed and moved here, "
-                + "the name is free within \(ClusterLimits.lease.components.seconds) s"
+            "another machine runs a server with the name \(name); give each its own server.name. If that server has crashed and moved "
+                + "here, the name is free within \(ClusterLimits.lease.components.seconds) s"
         case .duplicated(let name):
             "two processes run as server \(name) with copies of one folder and fence each other; give each its own folder and server.name"
         case .notSetUp: "the database has not been set up or brought up to date: start the server once"
@@ -108,8 +108,8 @@ extension StoreError: CustomStringConvertible {
         case .failed(let code, let text), .unavailable(let code, let text): "the database failed: \(text)\(code == 0 ? "" : " (\(code))")"
         case .unreachable(let text): "the database cannot be reached: \(text)"
         case .sharedSessions:
-            "a pooler gives connections out for single transactions: set pool_mode = session for this database in the pooler, or name PostgreSQL "
-                + "itself"
+            "a pooler gives connections out for single transactions: set pool_mode = session for this database in the pooler, or name "
+                + "PostgreSQL itself"
         case .rowLocked(let holder), .ownersLocked(_, let holder): "\(holder ?? "another session") holds a row of the database"
         case .damaged: "a stored value is damaged"
         case .alreadyDecided: "the message was decided before"

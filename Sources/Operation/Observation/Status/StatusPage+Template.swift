@@ -41,9 +41,11 @@ extension StatusPage {
 
     /// A chart has a scale from 0 (or the lowest value) to the highest, and its time below.
     private static let chart = """
-        <div class="chart"><small>{{name}}</small><div class="plot"><small class="scale"><span>{{top}}</span><span>{{bottom}}</span></small>\
+        <div class="chart"><small>{{name}}</small><div class="plot">\
+        <small class="scale"><span>{{top}}</span><span>{{bottom}}</span></small>\
         <svg viewBox="0 0 240 40" preserveAspectRatio="none" role="img" aria-label="{{name}}: {{label}}">\
-        {{#lines}}<polyline points="{{.}}"/>{{/lines}}</svg><small class="axis"><span>{{start}}</span><span>{{newest}}</span></small></div></div>
+        {{#lines}}<polyline points="{{.}}"/>{{/lines}}</svg>\
+        <small class="axis"><span>{{start}}</span><span>{{newest}}</span></small></div></div>
         """
 
     private static let card = """
@@ -62,14 +64,16 @@ extension StatusPage {
         <meta http-equiv="refresh" content="10"><title>{{name}}: {{state}} - pushserver</title><style>\(style)</style></head>
         <body><main>
         <header class="card verdict {{style}}"><p>pushserver <b>{{name}}</b></p><h1>{{state}}</h1><p>{{since}}</p></header>
-        {{#findings}}<section class="card wide finding {{style}}"><p><b class="{{style}}">{{word}}:</b> {{text}}</p><p>{{advice}}{{#runbook}} <a href="{{.}}">Runbook</a>{{/runbook}}</p>\
+        {{#findings}}<section class="card wide finding {{style}}"><p><b class="{{style}}">{{word}}:</b> {{text}}</p>\
+        <p>{{advice}}{{#runbook}} <a href="{{.}}">Runbook</a>{{/runbook}}</p>\
         <code>{{command}}</code></section>
         {{/findings}}{{#firstCards}}\(card){{/firstCards}}<section class="card wide"><h2>{{flowName}}</h2>
         <table><thead><tr><th></th><th>last hour</th><th>yesterday</th><th>total</th></tr></thead><tbody>
         {{#flow}}<tr><th scope="row">{{name}}</th><td>{{lastHour}}</td><td>{{hourYesterday}}</td><td>{{total}}</td></tr>
         {{/flow}}</tbody></table><p class="balance"><b class="{{balanceStyle}}">{{balance}}</b></p>
         {{#hasFlowCharts}}<div class="row">{{#flowCharts}}\(chart){{/flowCharts}}</div>{{/hasFlowCharts}}</section>
-        {{#replies}}\(card){{/replies}}{{#hasMembers}}<section class="card"><h2>{{membersName}}</h2>{{#members}}\(dependency){{/members}}</section>
+        {{#replies}}\(card){{/replies}}\
+        {{#hasMembers}}<section class="card"><h2>{{membersName}}</h2>{{#members}}\(dependency){{/members}}</section>
         {{/hasMembers}}<section class="card"><h2>{{nodeName}}</h2>{{#nodes}}\(dependency){{/nodes}}\
         {{^nodes}}<p class="value">embedded</p><small>no Waku node is configured</small>{{/nodes}}</section>
         <section class="card"><h2>{{gorushName}}</h2>{{#routes}}\(dependency){{/routes}}\

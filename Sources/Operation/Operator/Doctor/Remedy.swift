@@ -58,14 +58,16 @@ enum Remedy {
         ),
         (
             ["PayloadTooLarge", "too big"],
-            "The fields that gorush.ios or gorush.android add make the push too long: shorten them. The next attempt leaves the message out."
+            "The fields that gorush.ios or gorush.android add make the push too long: shorten them. "
+                + "The next attempt leaves the message out."
         ),
         (
             [
                 "Request contains an invalid argument", "fcm service send message error", "BadPriority", "InvalidPushType", "BadCollapseId",
                 "BadExpirationDate", "BadMessageId", "BadPath", "PayloadEmpty", "rejected by gorush",
             ],
-            "A field of the push is invalid: look at gorush.ios, gorush.android and gorush.types. If all pushes fail, one of these is wrong."
+            "A field of the push is invalid: look at gorush.ios, gorush.android and gorush.types. "
+                + "If all pushes fail, one of these is wrong."
         ),
         (
             [

@@ -10,7 +10,7 @@ import Store
 /// |---|---|---|
 /// | for a minute no delivery, and failures of half of the recent devices | the route fails | not ready; a delivery ends their waits |
 /// | credentials refused for 5 s, none accepted | gorush has wrong credentials | not ready |
-/// | a refusal beside a delivery to another device (``Witnesses``) | the refusal counts (``RefusalRules``) | after three over an hour it goes |
+/// | a refusal beside a delivery elsewhere (``Witnesses``) | the refusal counts (``RefusalRules``) | after three over an hour it goes |
 /// | three, and a tenth, of the recent devices are refused | the route may be at fault | no refusal counts; a warning |
 ///
 /// Times that are a `Duration` are monotonic and count from the delivery's start.
@@ -256,13 +256,13 @@ struct Belief: Sendable {
         if let turnedAway, now - turnedAway.first >= Self.interval, now - turnedAway.last < Self.validity {
             warn(
                 .turnedAway,
-                "gorush answers \(turnedAway.status) to pushes since \(turnedAway.firstAt.text), while its configuration can be read: a proxy "
-                    + "in front of it does not pass them on")
+                "gorush answers \(turnedAway.status) to pushes since \(turnedAway.firstAt.text), while its configuration can be read: a "
+                    + "proxy in front of it does not pass them on")
         } else if let failures, isLong(failures, at: now) {
             warn(
                 .nothingDelivered,
-                "\(provider) has delivered nothing since \(failures.firstAt.text); \(counted(failures.devices.count, "device")) that worked "
-                    + "before failed: \(failures.words)")
+                "\(provider) has delivered nothing since \(failures.firstAt.text); \(counted(failures.devices.count, "device")) that "
+                    + "worked before failed: \(failures.words)")
         } else if let newFailures, isLong(newFailures, at: now), newFailures.devices.count >= Self.minimumDeviceCount {
             warn(
                 .newDevices,
