@@ -100,10 +100,9 @@ let package = Package(
         library(
             "Daemon", in: "Sources/Operation",
             [
-                "Settings", "Observation", "ServerFiles", "PushClient", "GatewayDelivery", "NextcloudProxy", "NextcloudOrigin",
-                "SoftphonePNM", "GatewayHTTP", "Engine", "Delivery", "PostgreSQLStore", "SQLiteStore", "Store", "Relay", "Transport",
-                "WakuREST", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPServing", "HTTPClient",
-                "MetricDeclarations", "Tasks", "Bytes", hummingbird, logging, metrics, serviceLifecycle,
+                "Settings", "Observation", "ServerFiles", "PushClient", "HTTPGateways", "Engine", "Delivery", "PostgreSQLStore",
+                "SQLiteStore", "Store", "Transport", "WakuREST", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto",
+                "HTTPServing", "HTTPClient", "MetricDeclarations", "Tasks", "Bytes", hummingbird, logging, metrics, serviceLifecycle,
             ]),
         library(
             "Operator", in: "Sources/Operation",
@@ -115,9 +114,8 @@ let package = Package(
         library(
             "Settings", in: "Sources/Operation",
             [
-                "Observation", "ServerFiles", "PushClient", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "GatewayHTTP", "Delivery",
-                "PostgreSQLStore", "Store", "Transport", "PushProtocol", "ServerCrypto", "StatusCrypto", "HTTPClient", "JSON", "Bytes",
-                logging, yams,
+                "Observation", "ServerFiles", "PushClient", "HTTPGateways", "Delivery", "PostgreSQLStore", "Store", "Transport", "WakuREST",
+                "PushProtocol", "ServerCrypto", "StatusCrypto", "HTTPClient", "JSON", "Bytes", logging, yams,
             ]),
         library(
             "Observation", in: "Sources/Operation",
@@ -128,8 +126,8 @@ let package = Package(
         library(
             "ServerFiles", in: "Sources/Operation",
             [
-                "PostgreSQLStore", "SQLiteStore", "StoreSQL", "Store", "Transport", "Envelope", "ServerCrypto", "StatusCrypto", "Bytes",
-                "Platform", logging,
+                "PostgreSQLStore", "SQLiteStore", "Store", "Transport", "Envelope", "ServerCrypto", "StatusCrypto", "Bytes", "Platform",
+                logging,
             ]),
 
         // Kit: the rules of 71 against any server, from outside.
@@ -155,24 +153,11 @@ let package = Package(
 
         // Gateways: other push systems over HTTP; each hands its notifications to the outbox.
         library(
-            "NextcloudProxy", in: "Sources/Gateways",
+            "HTTPGateways", in: "Sources/Gateways",
             [
-                "GatewayHTTP", "Store", "Envelope", "ServerCrypto", "StatusCrypto", "HTTPClient", "JSON", "Workers", "Tasks", "Bytes",
-                logging,
+                "Delivery", "Store", "PushProtocol", "Envelope", "ServerCrypto", "StatusCrypto", "HTTPServing", "HTTPClient",
+                "MetricDeclarations", "JSON", "Workers", "Tasks", "Bytes", hummingbird, logging, metrics, serviceLifecycle,
             ]),
-        library(
-            "NextcloudOrigin", in: "Sources/Gateways",
-            [
-                "GatewayHTTP", "Store", "Envelope", "ServerCrypto", "StatusCrypto", "HTTPClient", "MetricDeclarations", "JSON", "Workers",
-                "Tasks", "Bytes", logging, metrics, serviceLifecycle,
-            ]),
-        library(
-            "GatewayDelivery", in: "Sources/Gateways",
-            ["NextcloudProxy", "SoftphonePNM", "Delivery", "Store", "Envelope"]),
-        library("SoftphonePNM", in: "Sources/Gateways", ["GatewayHTTP", "Store", "JSON", "Bytes", logging]),
-        library(
-            "GatewayHTTP", in: "Sources/Gateways",
-            ["PushProtocol", "Envelope", "HTTPServing", "HTTPClient", "JSON", "Tasks", "Bytes", hummingbird, logging, serviceLifecycle]),
 
         // Server: messages in, pushes out.
         library(
@@ -192,32 +177,23 @@ let package = Package(
         library(
             "PostgreSQLStore", in: "Sources/Stores",
             [
-                "StoreSQL", "Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Tasks", "Bytes", "Platform",
-                "CLibPQ",
-                deque,
+                "Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Tasks", "Bytes", "Platform", "CLibPQ", deque,
                 logging,
             ]),
         library(
             "SQLiteStore", in: "Sources/Stores",
-            [
-                "StoreSQL", "Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Bytes", grdb, logging, sqlite,
-            ]),
-        // The statements that both databases share.
-        library("StoreSQL", in: "Sources/Stores", ["Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Bytes"]),
+            ["Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Bytes", grdb, logging, sqlite]),
         library(
             "Store", in: "Sources/Stores",
             ["PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "JSON", "MetricDeclarations", "Bytes", metrics]),
 
         // Network: Waku nodes, from both sides.
         library(
-            "Relay", in: "Sources/Network",
-            [
-                "Transport", "WakuREST", "Envelope", "Wire", "StatusCrypto", "HTTPServing", "JSON", "Bytes", hummingbird, logging,
-                serviceLifecycle,
-            ]),
-        library(
             "Transport", in: "Sources/Network",
-            ["WakuREST", "Envelope", "Wire", "StatusCrypto", "MetricDeclarations", "Tasks", "Bytes", logging, metrics, serviceLifecycle]),
+            [
+                "WakuREST", "Envelope", "Wire", "StatusCrypto", "HTTPServing", "MetricDeclarations", "JSON", "Tasks", "Bytes", hummingbird,
+                logging, metrics, serviceLifecycle,
+            ]),
         library("WakuREST", in: "Sources/Network", ["Envelope", "Wire", "StatusCrypto", "HTTPClient", "JSON", "Bytes"]),
 
         // Protocol: from bytes to rules.
@@ -255,9 +231,9 @@ let package = Package(
         library(
             "Bench", in: "Benchmarks",
             [
-                "Engine", "Delivery", "Transport", "SQLiteStore", "PostgreSQLStore", "StoreSQL", "Store", "HTTPClient", "PushProtocol",
-                "Envelope", "ServerCrypto", "StatusCrypto", "JSON", "Bytes", "Wire", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP",
-                "WakuREST", "Relay", "TestServers", "TestSupport", "CSecp256k1", "CLibCrypto", logging,
+                "Engine", "Delivery", "Transport", "SQLiteStore", "PostgreSQLStore", "Store", "HTTPClient", "PushProtocol", "Envelope",
+                "ServerCrypto", "StatusCrypto", "JSON", "Bytes", "Wire", "HTTPGateways", "WakuREST", "TestServers", "TestSupport",
+                "CSecp256k1", "CLibCrypto", logging,
             ]),
 
         // Clock, waiting, processes, vectors, keys: shared by all tests.
@@ -268,12 +244,12 @@ let package = Package(
         library(
             "TestServers", in: "Tests/Support",
             [
-                "TestSupport", "GatewayHTTP", "Relay", "Transport", "WakuREST", "Envelope", "Wire", "HTTPServing", "HTTPClient", "JSON",
-                "Tasks", "Bytes", hummingbird, logging, serviceLifecycle,
+                "TestSupport", "HTTPGateways", "Transport", "WakuREST", "Envelope", "Wire", "HTTPServing", "HTTPClient", "JSON", "Tasks",
+                "Bytes", hummingbird, logging, serviceLifecycle,
             ]),
         executable(
             "misbehavingrelay", in: "Tests/Support",
-            ["TestServers", "TestSupport", "Relay", "Transport", "Envelope", logging, serviceLifecycle, unixSignals]),
+            ["TestServers", "TestSupport", "Transport", "Envelope", logging, serviceLifecycle, unixSignals]),
         executable("stubgorush", in: "Tests/Support", ["TestServers", "TestSupport", logging, serviceLifecycle, unixSignals]),
         // A disk that fails on purpose, under SQLite.
         .target(
@@ -284,9 +260,8 @@ let package = Package(
         .executableTarget(
             name: "pushfuzz",
             dependencies: [
-                "CAllocationMeter", "PushPayload", "Operator", "Observation", "Settings", "Delivery", "Engine", "Transport", "Relay",
-                "NextcloudProxy", "GatewayHTTP", "Store", "Bytes", "StatusCrypto", "SQLiteStore", "PushProtocol", "HTTPClient", "WakuREST",
-                "JSON", "Envelope", "Wire",
+                "CAllocationMeter", "PushPayload", "Operator", "Observation", "Settings", "Delivery", "Engine", "Transport", "HTTPGateways",
+                "Store", "Bytes", "StatusCrypto", "SQLiteStore", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope", "Wire",
                 "TestSupport", argumentParser, logging, grdb, sqlite,
             ],
             path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"],
@@ -305,28 +280,28 @@ let package = Package(
 
         tests("Tasks", ["Tasks", "Workers"]),
         tests("JSON", ["JSON", "Bytes"]),
-        tests("GatewayHTTP", ["TestServers", "GatewayHTTP", "HTTPClient"]),
+        tests("GatewayHTTP", ["TestServers", "HTTPGateways", "HTTPClient"]),
         tests(
             "NextcloudProxy",
             [
-                "TestServers", "NextcloudProxy", "GatewayHTTP", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "JSON", "HTTPClient",
-                "Envelope", logging, serviceLifecycle,
+                "TestServers", "HTTPGateways", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "JSON", "HTTPClient", "Envelope", logging,
+                serviceLifecycle,
             ]),
         tests(
             "NextcloudOrigin",
             [
-                "TestServers", "NextcloudOrigin", "NextcloudProxy", "GatewayHTTP", "Store", "StoreSQL", "Bytes", "ServerCrypto",
-                "StatusCrypto", "HTTPClient", "SQLiteStore", "Envelope", logging, serviceLifecycle,
+                "TestServers", "HTTPGateways", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "HTTPClient", "SQLiteStore", "Envelope",
+                logging, serviceLifecycle,
             ]),
         tests(
             "Redaction",
             [
-                "Settings", "Delivery", "Engine", "SQLiteStore", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP", "Store",
-                "PushClient", "WakuREST", "PushProtocol", "HTTPClient", "Bytes", "StatusCrypto", "Envelope", "Wire", logging,
+                "Settings", "Delivery", "Engine", "SQLiteStore", "HTTPGateways", "Store", "PushClient", "WakuREST", "PushProtocol",
+                "HTTPClient", "Bytes", "StatusCrypto", "Envelope", "Wire", logging,
             ]),
         tests(
             "SoftphonePNM",
-            ["TestServers", "SoftphonePNM", "GatewayHTTP", "Store", "HTTPClient", "Envelope", "Bytes", logging, serviceLifecycle]),
+            ["TestServers", "HTTPGateways", "Delivery", "Store", "HTTPClient", "Envelope", "Bytes", logging, serviceLifecycle]),
         tests("Wire", ["Wire", "Bytes", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["ServerCrypto", "StatusCrypto", "Bytes"]),
         tests("ServerFiles", ["ServerFiles", "SQLiteStore", "Store", "Envelope", "StatusCrypto", "Bytes", grdb, logging]),
@@ -336,37 +311,36 @@ let package = Package(
         tests(
             "Store",
             [
-                "SQLiteStore", "PostgreSQLStore", "StoreSQL", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "PushProtocol", "Envelope",
-                "Wire", grdb, sqlite, logging,
+                "SQLiteStore", "PostgreSQLStore", "Store", "Bytes", "ServerCrypto", "StatusCrypto", "PushProtocol", "Envelope", "Wire",
+                grdb, sqlite, logging,
             ]),
-        tests("WakuREST", ["TestServers", "WakuREST", "JSON", "Relay", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire"]),
+        tests("WakuREST", ["TestServers", "WakuREST", "JSON", "Transport", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire"]),
         tests(
             "Transport",
             [
-                "TestServers", "Transport", "WakuREST", "JSON", "Relay", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire",
-                logging, serviceLifecycle,
+                "TestServers", "Transport", "WakuREST", "JSON", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire", logging,
+                serviceLifecycle,
             ]),
-        tests("Relay", ["TestServers", "Relay", "WakuREST", "Transport", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire"]),
+        tests("Relay", ["TestServers", "Transport", "WakuREST", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire"]),
         tests(
             "Delivery",
             [
-                "TestServers", "Settings", "GatewayDelivery", "Delivery", "SoftphonePNM", "Tasks", "JSON", "Engine", "Transport",
-                "SQLiteStore", "Store", "PushProtocol", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire", grdb, logging,
-                serviceLifecycle, yams,
+                "TestServers", "Settings", "HTTPGateways", "Delivery", "Tasks", "JSON", "Engine", "Transport", "SQLiteStore", "Store",
+                "PushProtocol", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
             ]),
         tests(
             "Engine",
             [
-                "TestServers", "Engine", "Transport", "WakuREST", "HTTPClient", "SQLiteStore", "PostgreSQLStore", "Store", "PushProtocol",
-                "Envelope", "Bytes", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
+                "TestServers", "Engine", "Tasks", "Transport", "WakuREST", "HTTPClient", "SQLiteStore", "PostgreSQLStore", "Store",
+                "PushProtocol", "Envelope", "Bytes", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
             ]),
         tests("PushPayload", ["PushPayload", "PushClient", "StatusCrypto", "Bytes"]),
         tests(
             "PushClient",
             [
                 "TestServers", "PushClient", "PushClientREST", "PushClientFileState", "PushClientTesting", "PushPayload", "Messenger",
-                "Tutorial", "pushctl", "pushserver", "Relay", "WakuREST", "Transport", "HTTPClient", "PostgreSQLStore", "PushProtocol",
-                "Tasks", "Envelope", "ServerFiles", "Bytes", "StatusCrypto", "Wire", logging, serviceLifecycle,
+                "Tutorial", "pushctl", "pushserver", "Transport", "WakuREST", "HTTPClient", "PostgreSQLStore", "PushProtocol", "Tasks",
+                "Envelope", "ServerFiles", "Bytes", "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),
         tests(
             "Simulation",
@@ -378,13 +352,13 @@ let package = Package(
         tests(
             "Operator",
             [
-                "Operator", "Observation", "Delivery", "Transport", "SQLiteStore", "PostgreSQLStore", "StoreSQL", "Store", "PushProtocol",
+                "Operator", "Observation", "Delivery", "Transport", "SQLiteStore", "PostgreSQLStore", "Store", "PushProtocol",
                 "MetricDeclarations", "ServerFiles", "ServerCrypto", "Envelope", "Wire", "StatusCrypto", "Bytes", grdb,
             ]),
         tests(
             "Conformance",
             [
-                "TestServers", "Conformance", "pushserver", "pushctl", "Relay", "Transport", "WakuREST", "HTTPClient", "JSON", "Tasks",
+                "TestServers", "Conformance", "pushserver", "pushctl", "Transport", "WakuREST", "HTTPClient", "JSON", "Tasks",
                 "ServerFiles", "PushProtocol", "Envelope", "Bytes", "StatusCrypto", "Wire", logging,
             ],
             exclude: ["Specification"]),
@@ -393,8 +367,8 @@ let package = Package(
             [
                 "TestServers", "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "Settings", "Observation",
                 "ServerFiles", "WakuREST", "Transport", "HTTPClient", "SQLiteStore", "PostgreSQLStore", "Store", "PushProtocol",
-                "MetricDeclarations",
-                "Envelope", "GatewayHTTP", "ServerCrypto", "StatusCrypto", "Wire", "Bytes", grdb, logging, serviceLifecycle, yams,
+                "MetricDeclarations", "Envelope", "HTTPGateways", "ServerCrypto", "StatusCrypto", "Wire", "Bytes", grdb, logging,
+                serviceLifecycle, yams,
             ],
             exclude: ["Golden"]),
     ],

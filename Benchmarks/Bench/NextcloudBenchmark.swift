@@ -1,14 +1,12 @@
 import Bytes
 import Envelope
 import Foundation
-import GatewayHTTP
 import HTTPClient
-import NextcloudProxy
+import HTTPGateways
 import SQLiteStore
 import ServerCrypto
 import StatusCrypto
 import Store
-import StoreSQL
 import TestServers
 import TestSupport
 

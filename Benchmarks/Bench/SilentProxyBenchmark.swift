@@ -1,13 +1,11 @@
 import Envelope
 import Foundation
-import GatewayHTTP
 import HTTPClient
-import NextcloudOrigin
+import HTTPGateways
 import SQLiteStore
 import ServerCrypto
 import StatusCrypto
 import Store
-import StoreSQL
 import TestServers
 import TestSupport
 

@@ -1,9 +1,9 @@
 import Envelope
 import Foundation
-import Relay
 import Synchronization
 import TestServers
 import TestSupport
+import Transport
 
 /// A stand-in for a Waku node that only carries messages: it delivers given messages and counts the published ones. Compared with the
 /// measured server, it costs little. Connections and responses are those of its kind of node (WAKU_REST.md §0, §1.2).

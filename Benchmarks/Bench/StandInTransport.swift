@@ -81,7 +81,7 @@ extension EnvelopeReceiver {
                 return try await receive(envelopes, origin: .live)
             } catch let overload as Overload {
                 guard let engine = self as? Engine else { throw overload }
-                await engine.waitForCapacity()
+                await engine.intake.waitForCapacity()
                 try Task.checkCancellation()
             }
         }

@@ -13,7 +13,7 @@ import re
 from checks.repository import place, read, tracked, without_blocks
 
 READ = ("Sources/", "Benchmarks/", "Config/", "Packaging/", "Scripts/", "docs/", "Examples/", ".ci/")
-SQL = ("Sources/Stores/SQLiteStore/", "Sources/Stores/PostgreSQLStore/", "Sources/Stores/StoreSQL/")
+SQL = ("Sources/Stores/SQLiteStore/", "Sources/Stores/PostgreSQLStore/", "Sources/Stores/Store/SQL/")
 # Names that are no settings: of files, and of gorush's own settings.
 OTHERS = re.compile(r"\.(?:key|sh|ya?ml|sqlite|stdout)$|^log\.\w+_\w+$")
 # Settings that are gone: their errors, and the changelog, say what replaces them.

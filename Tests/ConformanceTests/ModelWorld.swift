@@ -1,7 +1,6 @@
 import Bytes
 import Conformance
 import Envelope
-import Relay
 import StatusCrypto
 import TestServers
 import TestSupport

@@ -1,12 +1,11 @@
 import Bytes
-import SoftphonePNM
 import Store
 import TestServers
 import TestSupport
 import Testing
 
 @testable import Delivery
-@testable import GatewayDelivery
+@testable import HTTPGateways
 
 /// A gateway's push whose sender waits for the first attempt (GATEWAY_PROTOCOLS.md, Decisions 4).
 @Suite(.safetyNet)

@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import StatusCrypto
+import Tasks
 import TestSupport
 import Testing
 import Transport
@@ -66,30 +67,32 @@ import Wire
     @Test func `while the store is away, messages leave memory for the journal, and none is read`() async throws {
         admission.enter(messages(1...2), spending: try admission.admit(payloads: [0, 0], origin: .live))
         var taken = await admission.next(maximumCount: 1) ?? []
-        admission.pause(true)
+        admission.update { $0.pause(true) }
         #expect(admission.read(\.size.count) == 1)
         // The message in a stage returns too, and a new one does not enter.
-        admission.wait(taken.map(\.message.id), .undecided)
+        let ids = taken.map(\.message.id)
+        admission.update { $0.addRows(ids, .undecided) }
         taken = []
         admission.enter(messages(3...3), spending: try admission.admit(payloads: [0], origin: .live))
         #expect(admission.read { $0.isIdle && $0.count(.undecided) == 3 && $0.nextRows(.undecided, maximumCount: 64) == nil })
-        admission.pause(false)
-        #expect(await admission.nextRows(.undecided, maximumCount: 64) == [1, 2])
+        admission.update { $0.pause(false) }
+        #expect(await admission.wait { $0.nextRows(.undecided, maximumCount: 64) } == [1, 2])
     }
 
     @Test func `rows are re-read as capacity becomes free: the oldest undecided, the newest unanswered`() async throws {
-        admission.wait([9, 3, 1, 5, 8], .undecided)
-        admission.wait([9, 3, 1, 5, 8], .unanswered)
-        #expect(await admission.nextRows(.undecided, maximumCount: 64) == [1, 3])
-        #expect(await admission.nextRows(.unanswered, maximumCount: 64) == [8, 9])
+        admission.update { $0.addRows([9, 3, 1, 5, 8], .undecided) }
+        admission.update { $0.addRows([9, 3, 1, 5, 8], .unanswered) }
+        #expect(await admission.wait { $0.nextRows(.undecided, maximumCount: 64) } == [1, 3])
+        #expect(await admission.wait { $0.nextRows(.unanswered, maximumCount: 64) } == [8, 9])
         // The store has decided the message of row 3 in the meantime.
-        admission.enter(messages(1...1), of: [1, 3], .undecided)
-        #expect(await admission.nextRows(.undecided, maximumCount: 64) == [5])
+        let read = messages(1...1)
+        admission.update { $0.enter(read, of: [1, 3], .undecided) }
+        #expect(await admission.wait { $0.nextRows(.undecided, maximumCount: 64) } == [5])
         let permit = try admission.admit(payloads: [0], origin: .live)
         #expect(!admission.read { $0.nextRows(.undecided, maximumCount: 64) != nil })
         #expect(!admission.read(\.isDecided))
         _ = consume permit
-        admission.enter([], of: [5, 8, 9], .undecided)
+        admission.update { $0.enter([], of: [5, 8, 9], .undecided) }
         _ = await admission.next(maximumCount: 1)
         #expect(admission.read { $0.isDecided && !$0.isEmpty })
         #expect(admission.read { $0.count(.unanswered) } == 5)
@@ -97,16 +100,16 @@ import Wire
 
     @Test func `a message that waits for a topic key takes no capacity, and is re-read when the key is derived`() async {
         let topic = TopicKeyQueue.Topic(subscriber: .init(registration: 1, isPrefixed: false), keyHash: Digest64())
-        #expect(admission.wait(7, for: topic) == 0)
+        #expect(admission.update { $0.addRow(7, waitingFor: topic) } == 0)
         #expect(admission.read(\.isEmpty))
-        #expect(await admission.startDerivation() == .topic(topic))
-        admission.finishTopic(topic)
-        #expect(await admission.nextRows(.undecided, maximumCount: 64) == [7])
+        #expect(await admission.wait { $0.startDerivation() } == .topic(topic))
+        admission.update { $0.finishTopic(topic) }
+        #expect(await admission.wait { $0.nextRows(.undecided, maximumCount: 64) } == [7])
     }
 
     @Test func `a finished queue returns the remaining messages, and ignores new ones`() async throws {
         admission.enter(messages(1...2), spending: try admission.admit(payloads: [0, 0], origin: .live))
-        admission.finish()
+        admission.update { $0.finish() }
         admission.enter(messages(3...3), spending: try admission.admit(payloads: [0], origin: .live))
         #expect(await admission.next(maximumCount: 10)?.map(\.message.id) == [1, 2])
         let next = await admission.next(maximumCount: 10)

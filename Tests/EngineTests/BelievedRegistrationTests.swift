@@ -5,6 +5,7 @@ import StatusCrypto
 import TestSupport
 import Testing
 import Transport
+import WakuREST
 import Wire
 
 /// A reference client's belief about its registration (PROTOCOL.md §7). The client remembers every request that it sent, and takes a
@@ -65,7 +66,7 @@ private struct BelievingClient {
         let publisher = FailingPublisher()
         var believing = BelievingClient(client)
         let accepted = try believing.send(client.registration(version: 1))
-        if moment != .afterTheAnswer { publisher.fail(.max, with: .unreachable("on purpose")) }
+        if moment != .afterTheAnswer { publisher.fail(.max, with: .node(.unreachable("on purpose"))) }
         var refused = client.registration(version: 2)
         fault.spoil(&refused)
         // The client sends the second version before it receives any of the following replies.
@@ -107,7 +108,7 @@ private struct BelievingClient {
         }
         let newest = try believing.send(client.registration(version: 2))
         try await harness.withServer(publishing: publisher, drainLimit: .zero) { server in
-            publisher.fail(.max, with: .unreachable("on purpose"))
+            publisher.fail(.max, with: .node(.unreachable("on purpose")))
             try await server.publish(newest)
             await server.engine.waitUntilDecided()
             try await server.publish(old.later)

@@ -30,7 +30,7 @@ import Wire
         harness.wallClock.step(by: step)
         var request = try bob.envelope(bob.request([bob.notification(to: alice)]))
         request.message.timestamp = harness.wallClock.now.advanced(by: .zero - age).nanoseconds
-        try await server.engine.receive([request], origin: .backfilled)
+        try await server.engine.intake.receive([request], origin: .backfilled)
         await server.engine.waitUntilIdle()
         // The journal knows from when it ages, and it is neither pushed nor dropped.
         await harness.clock.sleepers(dueIn: .seconds(1))

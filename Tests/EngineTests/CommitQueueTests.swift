@@ -13,6 +13,7 @@ import Wire
 @Suite struct CommitQueueTests {
     private var queue = CommitQueue()
     private let server: PublicKey
+    private let permit = Admission(limits: .init(count: 1, byteCount: 1)).permitRow()
 
     init() {
         var random = SecureRandom()
@@ -20,7 +21,7 @@ import Wire
     }
 
     /// Returns a registration with a key, and with lists of `entryCount` entries.
-    private func registration(_ id: Int64, key: UInt8, byteCount: Int, entryCount: Int = 0) -> CommitStage.Item {
+    private func registration(_ id: Int64, key: UInt8, byteCount: Int, entryCount: Int = 0) -> CommitStage.Work {
         var content = ProtocolClient(server: server).registration()
         content.mutedChatList = Array(repeating: [1], count: entryCount)
         let keyHash = Digest64(repeating: key)
@@ -28,18 +29,16 @@ import Wire
         let registration = OpenedEnvelope.Registration(
             facts: facts, requestID: Digest64(), keyHash: keyHash, topics: QueryTopics(keyHash: keyHash), byteCount: byteCount)
         let origin = OpenedEnvelope.Origin(sender: server, messageID: Digest32(), pubsubTopic: "", receivedAt: Timestamp(nanoseconds: 0))
-        return CommitStage.Item(work: .message(OpenedEnvelope(id: id, content: .message(.registration(registration), from: origin))))
+        return .decide(OpenedEnvelope(id: id, content: .message(.registration(registration), from: origin)), permit)
     }
 
-    private func other(_ id: Int64) -> CommitStage.Item { CommitStage.Item(work: .message(.dropped(id))) }
+    private func other(_ id: Int64) -> CommitStage.Work { .decide(.dropped(id), permit) }
 
     /// Adds work while each key may write 1,000 bytes.
-    private mutating func add(_ items: CommitStage.Item...) { queue.add(items) { _ in 1_000 } }
+    private mutating func add(_ work: CommitStage.Work...) { queue.add(work) { _ in 1_000 } }
 
     private mutating func next(_ count: Int = 500) -> [Int64]? {
-        queue.next(maximumCount: count)?.map { item in
-            if case .message(let message, _) = item.work { message.id } else { -1 }
-        }
+        queue.next(maximumCount: count)?.map { $0.undecided?.id ?? -1 }
     }
 
     @Test mutating func `registrations of a busy key come after all other work, and none is lost`() {

@@ -375,7 +375,8 @@ struct DeciderTests {
     @Test func `a batch is split by the estimated cost of its messages, not only by their number`() {
         func counts(_ messages: [OpenedEnvelope]) -> [Int] {
             let pace = CommitPace()
-            var waiting = messages.map { CommitStage.Item(work: .message($0)) }[...]
+            let permit = Admission(limits: .init(count: 1, byteCount: 1)).permitRow()
+            var waiting = messages.map { CommitStage.Work.decide($0, permit) }[...]
             return Array(sequence(state: ()) { _ in waiting.isEmpty ? nil : pace.next(of: &waiting).count })
         }
         let large = push(1, installations: Array(repeating: "phone", count: 1_000))

@@ -69,7 +69,7 @@ import Wire
             await harness.clock.sleepers(dueIn: .milliseconds(1_500))
             try harness.execute(
                 sql: "CREATE TRIGGER fault BEFORE INSERT ON registration BEGIN SELECT raise(ABORT, 'fault'); END")
-            try await server.engine.receive(others.map { try $0.envelope($0.registration()) }, origin: .live)
+            try await server.engine.intake.receive(others.map { try $0.envelope($0.registration()) }, origin: .live)
             // All messages wait for their next attempt, and the echo is due.
             await harness.clock.sleepers { $0.count { $0 <= .milliseconds(100) } >= others.count }
             harness.clock.advance(by: .milliseconds(1_500))

@@ -6,6 +6,7 @@ import Store
 import TestSupport
 import Testing
 import Transport
+import WakuREST
 import Wire
 
 @testable import SQLiteStore
@@ -53,7 +54,7 @@ import Wire
 
     @Test func `a restart publishes an erasable reply before it is erased`() async throws {
         let publisher = FailingPublisher()
-        publisher.fail(.max, with: .unreachable("on purpose"))
+        publisher.fail(.max, with: .node(.unreachable("on purpose")))
         try await harness.withServer(publishing: publisher, drainLimit: .zero) { [self] server in
             try await server.publish(request())
             await server.engine.waitUntilDecided()

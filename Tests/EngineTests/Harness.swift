@@ -13,6 +13,7 @@ import Synchronization
 import Tasks
 import TestSupport
 import Transport
+import WakuREST
 import Wire
 
 /// An engine over a real database, on a bus that tests publish to and listen on.
@@ -51,7 +52,7 @@ final class Harness: ManuallyClocked, Sendable {
                 do {
                     return try await publishOnce(envelope)
                 } catch is Overload {
-                    await engine.waitForCapacity()
+                    await engine.intake.waitForCapacity()
                     try Task.checkCancellation()
                 }
             }
@@ -207,7 +208,7 @@ final class FailingPublisher: Sendable {
     /// The offered messages, in order.
     let offered = Recorder<WakuEnvelope>()
     private let willPublish: @Sendable () -> Void
-    private let remaining = Mutex((count: 0, error: TransportError.quotaExhausted))
+    private let remaining = Mutex((count: 0, error: TransportError.outdated))
     /// The rejected messages, in order.
     let refused = Recorder<WakuEnvelope>()
     /// What the engine does if the network lost the accepted messages, in order.
@@ -215,7 +216,7 @@ final class FailingPublisher: Sendable {
 
     init(willPublish: @escaping @Sendable () -> Void = {}) { self.willPublish = willPublish }
 
-    func fail(_ count: Int, with error: TransportError = .refused(status: 500, text: "on purpose")) {
+    func fail(_ count: Int, with error: TransportError = .node(.refused(status: 500, text: "on purpose"))) {
         remaining.withLock { $0 = (count, error) }
     }
 

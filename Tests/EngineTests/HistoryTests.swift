@@ -34,7 +34,7 @@ import Wire
             try await server.publish(alice.envelope(alice.registration()))
             _ = try await alice.reply(1, from: harness)
             let request = try bob.envelope(bob.request([bob.notification(to: alice)]))
-            try await server.engine.receive([aged(request, by: age)], origin: origin)
+            try await server.engine.intake.receive([aged(request, by: age)], origin: origin)
             await server.engine.waitUntilIdle()
             let isPushed = origin == .live || age < .seconds(24 * 3_600)
             #expect(try await server.store.queuedPushCount() == (isPushed ? 1 : 0))
@@ -51,7 +51,7 @@ import Wire
             var query = PushNotificationQuery()
             query.publicKeys = [alice.keyHash.bytes]
             let envelope = try bob.toServer(query.encoded(), type: .pushNotificationQuery, topic: .partitioned(harness.server))
-            try await server.engine.receive([aged(envelope, by: age)], origin: .backfilled)
+            try await server.engine.intake.receive([aged(envelope, by: age)], origin: .backfilled)
             await server.engine.waitUntilIdle()
             #expect(harness.replyCount(to: bob) == (age < .seconds(24 * 3_600) ? 1 : 0))
         }
@@ -60,7 +60,7 @@ import Wire
     @Test func `a backfilled registration is accepted at any age`() async throws {
         try await harness.withServer { [harness, alice] server in
             let envelope = try alice.envelope(alice.registration())
-            try await server.engine.receive([aged(envelope, by: .seconds(40 * 24 * 3_600))], origin: .backfilled)
+            try await server.engine.intake.receive([aged(envelope, by: .seconds(40 * 24 * 3_600))], origin: .backfilled)
             _ = try await alice.reply(1, from: harness)
             #expect(try await server.store.registrationCount() == 1)
         }

@@ -42,7 +42,7 @@ import Wire
         try await harness.withServer(deriveTopicKey: gate.derive) { [self] server in
             defer { gate.open() }
             let bystander = ProtocolClient(server: harness.server)
-            try await server.engine.receive(junk + [bystander.envelope(bystander.registration())], origin: .live)
+            try await server.engine.intake.receive(junk + [bystander.envelope(bystander.registration())], origin: .live)
             _ = try await bystander.reply(1, from: harness)
             #expect(try await derivedCount(in: server.store) == 0)
 
@@ -60,7 +60,7 @@ import Wire
     @Test func `a shutdown does not wait for junk, which stays recorded`() async throws {
         defer { gate.open() }
         try await harness.withServer(deriveTopicKey: gate.derive) { [self] server in
-            try await server.engine.receive(junk, origin: .live)
+            try await server.engine.intake.receive(junk, origin: .live)
         }
         try await harness.withStore { store in
             let undecidedCount = try await store.unfinishedRows().undecided.count
@@ -78,7 +78,7 @@ import Wire
         try await harness.withServer(deriveTopicKey: derive) { [self] server in
             defer { gate.open() }
             let bystander = ProtocolClient(server: harness.server)
-            try await server.engine.receive(Array(junk.dropFirst() + junk.dropFirst()), origin: .live)
+            try await server.engine.intake.receive(Array(junk.dropFirst() + junk.dropFirst()), origin: .live)
             await derived.wait(for: 1)
             try await server.publish(bystander.envelope(queryFor: [owners[0].keyHash], onTopicOf: owners[0].keyHash))
             await server.engine.waitUntilDecided()
@@ -87,9 +87,9 @@ import Wire
             await derived.wait(for: owners.count)
             await server.engine.waitUntilIdle()
         }
-        // The oldest owner's key is the third, after the derivation in progress and that for the newest registration.
+        // Two derivations are in progress. The oldest owner's key is next, beside that of the newest registration.
         #expect(derived.all.count == owners.count)
-        #expect(derived.all[2] == TopicName.query(owners[0].keyHash, .plain).topic)
+        #expect(derived.all.prefix(4).contains(TopicName.query(owners[0].keyHash, .plain).topic))
     }
 
     private var junk: [WakuEnvelope] {

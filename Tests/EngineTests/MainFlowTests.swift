@@ -141,12 +141,12 @@ import Wire
             try await server.publish(alice.envelope(alice.registration(version: 1)))
             _ = try await alice.reply(1, from: harness)
             let topic = TopicName.query(alice.keyHash, .plain).topic.contentTopic
-            #expect(server.engine.isInterested(in: topic))
+            #expect(server.engine.intake.isInterested(in: topic))
             var leaving = alice.registration(version: 2)
             leaving.unregister = true
             try await server.publish(alice.envelope(leaving))
             #expect(try await alice.registrationResponse(2, from: harness).success)
-            #expect(!server.engine.isInterested(in: topic))
+            #expect(!server.engine.intake.isInterested(in: topic))
             try await server.publish(bob.envelope(bob.request([bob.notification(to: alice)])))
             let response = try PushNotificationResponse.decode(try await bob.reply(1, from: harness).payload)
             #expect(response.reports.map(\.error) == [.notRegistered])
@@ -163,13 +163,13 @@ import Wire
                 _ = try await alice.reply(number + 1, from: harness)
             }
             for (number, installation) in ["phone", "tablet"].enumerated() {
-                #expect(server.engine.isInterested(in: topic))
+                #expect(server.engine.intake.isInterested(in: topic))
                 var leaving = alice.registration(installationID: installation, version: 2)
                 leaving.unregister = true
                 try await server.publish(alice.envelope(leaving))
                 _ = try await alice.reply(number + 3, from: harness)
             }
-            #expect(!server.engine.isInterested(in: topic))
+            #expect(!server.engine.intake.isInterested(in: topic))
         }
     }
 }

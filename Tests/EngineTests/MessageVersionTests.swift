@@ -39,7 +39,7 @@ import Wire
         var client = alice
         client.label = version
         let topic = TopicName.personal(harness.server).topic
-        try await server.engine.receive((0..<count).map { _ in client.wrap([1, 2, 3], topic: topic) }, origin: .live)
+        try await server.engine.intake.receive((0..<count).map { _ in client.wrap([1, 2, 3], topic: topic) }, origin: .live)
     }
 
     @Test(arguments: [(20, 0, false), (21, 0, true), (30, 30, false), (31, 30, true)])
@@ -65,9 +65,9 @@ import Wire
             var client = alice
             client.label = 2
             let unreadable = client.wrap([1], topic: TopicName.personal(harness.server).topic)
-            for _ in 0..<50 { server.engine.countUnreadable([unreadable]) }
+            for _ in 0..<50 { server.engine.intake.countUnreadable([unreadable]) }
             try await server.publish(unreadable)
-            for number in 0..<50 { server.engine.countUnreadable([client.wrap([UInt8(number)], topic: Topic(rawValue: 1))]) }
+            for number in 0..<50 { server.engine.intake.countUnreadable([client.wrap([UInt8(number)], topic: Topic(rawValue: 1))]) }
             #expect(server.engine.versionWarning == nil)
         }
     }

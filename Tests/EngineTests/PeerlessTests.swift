@@ -55,7 +55,7 @@ import Wire
             // The access token that the query's reply contains changes meanwhile, without a reply to its registration.
             harness.advance(by: time)
             publisher.fail(0)
-            server.engine.networkReturned()
+            server.engine.intake.networkReturned()
             await server.engine.waitUntilIdle()
             #expect(try await server.store.unfinishedRows().undecided == [])
         }
@@ -78,7 +78,7 @@ import Wire
             await server.engine.waitUntilDecided()
             harness.advance(by: .seconds(300))
             publisher.fail(0)
-            server.engine.networkReturned()
+            server.engine.intake.networkReturned()
             await server.engine.waitUntilIdle()
         }
         // The owner is not registered any more, so the query has no reply, or an empty one.

@@ -163,7 +163,7 @@ import Wire
                 table.release(message.size)
                 if Int.random(in: 0..<5, using: &random) == 0 {
                     taken[message.id, default: 0] -= 1
-                    table.wait([message.id], Bool.random(using: &random) ? .undecided : .unanswered)
+                    table.addRows([message.id], Bool.random(using: &random) ? .undecided : .unanswered)
                 }
             case 6: read(Bool.random(using: &random) ? .undecided : .unanswered)
             default: table.pause(Int.random(in: 0..<4, using: &random) == 0)

@@ -7,6 +7,7 @@ import Store
 import TestSupport
 import Testing
 import Transport
+import WakuREST
 import Wire
 
 /// Recovery from a crash, and republication of replies that the network rejected.
@@ -38,7 +39,7 @@ import Wire
         }
         try await harness.withServer { [harness, alice] server in
             #expect(try await alice.registrationResponse(1, from: harness).success)
-            #expect(server.engine.isInterested(in: TopicName.query(alice.keyHash, .plain).topic.contentTopic))
+            #expect(server.engine.intake.isInterested(in: TopicName.query(alice.keyHash, .plain).topic.contentTopic))
             // The network repeats the message, and the server knows it.
             try await server.publish(envelope)
             await server.engine.waitUntilIdle()
@@ -86,7 +87,7 @@ import Wire
     @Test func `a reply is published without a restart after any outage of the node`() async throws {
         let refusing = FailingPublisher()
         let attemptCount = 60  // half an hour, at a back-off of 30 seconds
-        refusing.fail(attemptCount, with: .unreachable("on purpose"))
+        refusing.fail(attemptCount, with: .node(.unreachable("on purpose")))
         try await harness.withServer(publishing: refusing) { [harness, alice] server in
             try await server.publish(alice.envelope(alice.registration()))
             await passBackOffs(attemptCount)
@@ -97,7 +98,7 @@ import Wire
 
     @Test func `a reply that the node rejects does not delay the shutdown, and is published at the next start`() async throws {
         let refusing = FailingPublisher()
-        refusing.fail(.max, with: .refused(status: 400, text: "on purpose"))
+        refusing.fail(.max, with: .node(.refused(status: 400, text: "on purpose")))
         try await harness.withServer(publishing: refusing) { [alice] server in
             try await server.publish(alice.envelope(alice.registration()))
             await passBackOffs(2)

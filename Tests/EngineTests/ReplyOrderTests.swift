@@ -10,6 +10,7 @@ import Tasks
 import TestSupport
 import Testing
 import Transport
+import WakuREST
 import Wire
 
 /// The order and time of a client's replies while the network is slow or down.
@@ -53,7 +54,7 @@ import Wire
     /// The client remembers every request, and takes any success for the response to its newest (PROTOCOL.md §7).
     @Test(arguments: [false, true])
     func `no late success follows a refusal, even after a restart`(isRestarted: Bool) async throws {
-        publisher.fail(.max, with: .unreachable("on purpose"))
+        publisher.fail(.max, with: .node(.unreachable("on purpose")))
         try await harness.withServer(publishing: publisher, drainLimit: .zero) { [self] server in
             try await server.publish(alice.envelope(alice.registration(version: 1)))
             await publisher.refused.wait(for: 1)
@@ -81,7 +82,7 @@ import Wire
         // The first server owns all messages, and knows the second.
         try await stores[1].stopReceiving()
         _ = try await stores[0].takePart()
-        publisher.fail(.max, with: .unreachable("on purpose"))
+        publisher.fail(.max, with: .node(.unreachable("on purpose")))
         try await harness.withServer(publishing: publisher, store: stores[0]) { [harness, alice, publisher] server in
             try await server.publish(alice.envelope(alice.registration(version: 1)))
             await publisher.refused.wait(for: 1)
@@ -97,7 +98,7 @@ import Wire
     }
 
     @Test func `no late success follows an INTERNAL_ERROR`() async throws {
-        publisher.fail(.max, with: .unreachable("on purpose"))
+        publisher.fail(.max, with: .node(.unreachable("on purpose")))
         try await harness.withServer(publishing: publisher) { [self] server in
             try await server.publish(alice.envelope(alice.registration(version: 1)))
             await publisher.refused.wait(for: 1)
@@ -114,7 +115,7 @@ import Wire
     }
 
     @Test func `another installation of the same key still gets its reply`() async throws {
-        publisher.fail(.max, with: .unreachable("on purpose"))
+        publisher.fail(.max, with: .node(.unreachable("on purpose")))
         var laptop = alice.registration()
         laptop.installationID = "another one"
         try await harness.withServer(publishing: publisher) { [self, laptop] server in

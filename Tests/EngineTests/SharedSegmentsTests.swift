@@ -28,9 +28,9 @@ import Wire
                 onAcceptedPushes: {}, to: replies)
             var message = OpenedEnvelope.dropped(rows[1])
             message.segments = [rows[0]]
-            stage.send([.init(work: .message(message), permit: nil)])
+            stage.send([.decide(message, admission.permitRow())])
             async let end: Void = stage.run()
-            #expect(await admission.nextRows(.undecided, maximumCount: 10) == rows)
+            #expect(await admission.wait { $0.nextRows(.undecided, maximumCount: 10) } == rows)
             stage.finish()
             await end
             #expect(try await context.store.undecided(rows).map(\.id) == [rows[1]])
@@ -43,7 +43,7 @@ import Wire
             writer.send(MarkWriter.Mark(rows: rows, completion: .decision))
             async let end: Void = writer.run()
             await writer.waitUntilIdle()
-            #expect(await admission.nextRows(.undecided, maximumCount: 10) == rows)
+            #expect(await admission.wait { $0.nextRows(.undecided, maximumCount: 10) } == rows)
             writer.finish()
             await end
         }

@@ -41,7 +41,7 @@ import Wire
 
     @Test func `a server that shares its database with no other one looks up no topics`() async throws {
         try await Harness().withServer { world in
-            let isDiscovered = await world.engine.discover {
+            let isDiscovered = await world.engine.intake.discover {
                 Issue.record("the topics of a poll were collected")
                 return []
             }

@@ -1,5 +1,5 @@
-import GatewayHTTP
 import HTTPClient
+import HTTPGateways
 import TestSupport
 import Testing
 

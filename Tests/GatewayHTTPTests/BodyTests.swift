@@ -4,7 +4,7 @@ import TestServers
 import TestSupport
 import Testing
 
-@testable import GatewayHTTP
+@testable import HTTPGateways
 
 /// Unread request bodies, and slow ones.
 @Suite(.safetyNet) struct BodyTests {

@@ -1,9 +1,8 @@
 import Bytes
 import Envelope
 import Foundation
-import GatewayHTTP
 import HTTPClient
-import NextcloudProxy
+import HTTPGateways
 import SQLiteStore
 import ServerCrypto
 import StatusCrypto

@@ -1,18 +1,16 @@
 import Bytes
 import Envelope
 import Foundation
-import GatewayHTTP
 import HTTPClient
 import SQLiteStore
 import ServerCrypto
 import StatusCrypto
 import Store
-import StoreSQL
 import TestServers
 import TestSupport
 import Testing
 
-@testable import NextcloudOrigin
+@testable import HTTPGateways
 
 /// `POST /notify`, and the path of its content to the devices' proxies (GATEWAY_PROTOCOLS.md §4.5, §4.6).
 @Suite(.safetyNet)

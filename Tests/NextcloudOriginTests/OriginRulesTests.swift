@@ -1,7 +1,6 @@
 import Bytes
 import Envelope
 import Foundation
-import GatewayHTTP
 import HTTPClient
 import ServerCrypto
 import StatusCrypto
@@ -10,7 +9,7 @@ import TestServers
 import TestSupport
 import Testing
 
-@testable import NextcloudOrigin
+@testable import HTTPGateways
 
 /// The origin's rules as values, compared with the output of PHP and of the reference's own code (GATEWAY_PROTOCOLS.md §1, §4.5).
 @Suite(.safetyNet)

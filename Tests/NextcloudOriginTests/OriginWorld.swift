@@ -1,7 +1,6 @@
 import Bytes
 import Envelope
 import Foundation
-import GatewayHTTP
 import HTTPClient
 import Logging
 import SQLiteStore
@@ -11,7 +10,7 @@ import TestServers
 import TestSupport
 import Testing
 
-@testable import NextcloudOrigin
+@testable import HTTPGateways
 
 /// An origin behind HTTP, its database, a proxy with configurable responses, and manual clocks.
 struct OriginWorld: ManuallyClocked, Sendable {

@@ -2,7 +2,7 @@ import Store
 import TestSupport
 import Testing
 
-@testable import NextcloudOrigin
+@testable import HTTPGateways
 
 /// The choice of the next push proxy, while others do not respond.
 struct ProxyScheduleTests {

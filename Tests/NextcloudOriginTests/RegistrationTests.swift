@@ -1,16 +1,14 @@
 import Bytes
-import GatewayHTTP
 import HTTPClient
 import SQLiteStore
 import ServerCrypto
 import StatusCrypto
 import Store
-import StoreSQL
 import TestServers
 import TestSupport
 import Testing
 
-@testable import NextcloudOrigin
+@testable import HTTPGateways
 
 /// Requests of apps to an origin: capabilities, `…/push`, and an account's key (GATEWAY_PROTOCOLS.md §4, §4.1 to 4.4).
 @Suite(.safetyNet)

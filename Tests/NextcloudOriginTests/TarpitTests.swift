@@ -4,7 +4,7 @@ import TestServers
 import TestSupport
 import Testing
 
-@testable import NextcloudOrigin
+@testable import HTTPGateways
 
 /// Push proxies that accept requests and never respond (GATEWAY_PROTOCOLS.md §4.6).
 @Suite(.safetyNet)

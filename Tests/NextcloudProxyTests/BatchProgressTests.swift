@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-@testable import NextcloudProxy
+@testable import HTTPGateways
 
 @Suite(.safetyNet)
 struct BatchProgressTests {

@@ -4,7 +4,7 @@ import TestServers
 import TestSupport
 import Testing
 
-@testable import NextcloudProxy
+@testable import HTTPGateways
 
 enum IPv4 {
     static let loopback = IPAddress("127.0.0.1") ?? { fatalError("no address") }()

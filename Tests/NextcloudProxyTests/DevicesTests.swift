@@ -1,6 +1,5 @@
 import Bytes
 import Envelope
-import GatewayHTTP
 import HTTPClient
 import StatusCrypto
 import Store
@@ -9,7 +8,7 @@ import TestServers
 import TestSupport
 import Testing
 
-@testable import NextcloudProxy
+@testable import HTTPGateways
 
 /// `POST` and `DELETE /devices` as five apps send them (GATEWAY_PROTOCOLS.md §2.1 to 2.3).
 @Suite(.safetyNet)

@@ -1,7 +1,6 @@
 import Bytes
 import Envelope
 import Foundation
-import GatewayHTTP
 import HTTPClient
 import ServerCrypto
 import StatusCrypto
@@ -10,7 +9,7 @@ import TestServers
 import TestSupport
 import Testing
 
-@testable import NextcloudProxy
+@testable import HTTPGateways
 
 /// `POST /notifications` as Nextcloud's servers send it (GATEWAY_PROTOCOLS.md §2.4).
 @Suite(.safetyNet)

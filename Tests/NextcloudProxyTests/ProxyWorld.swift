@@ -1,7 +1,6 @@
 import Bytes
 import Envelope
 import Foundation
-import GatewayHTTP
 import HTTPClient
 import Logging
 import ServerCrypto
@@ -11,7 +10,7 @@ import Synchronization
 import TestServers
 import TestSupport
 
-@testable import NextcloudProxy
+@testable import HTTPGateways
 
 /// A proxy behind HTTP, its store in memory, and manual clocks.
 struct ProxyWorld: ManuallyClocked, Sendable {

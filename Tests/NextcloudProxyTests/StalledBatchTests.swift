@@ -3,7 +3,7 @@ import TestServers
 import TestSupport
 import Testing
 
-@testable import NextcloudProxy
+@testable import HTTPGateways
 
 /// Batches whose bodies arrive slowly, or never (GATEWAY_PROTOCOLS.md §2.6).
 @Suite(.safetyNet) struct StalledBatchTests {

@@ -7,7 +7,7 @@ import TestServers
 import TestSupport
 import Testing
 
-@testable import NextcloudProxy
+@testable import HTTPGateways
 
 /// Registrations of a known device under another account's key (GATEWAY_PROTOCOLS.md §2.5).
 @Suite(.safetyNet)

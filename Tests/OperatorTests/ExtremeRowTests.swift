@@ -8,7 +8,6 @@ import ServerCrypto
 import ServerFiles
 import StatusCrypto
 import Store
-import StoreSQL
 import TestSupport
 import Testing
 import Wire

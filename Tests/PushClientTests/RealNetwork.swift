@@ -1,6 +1,5 @@
 import Envelope
 import PushClient
-import Relay
 import ServerFiles
 import ServiceLifecycle
 import StatusCrypto

@@ -1,7 +1,6 @@
 import Envelope
 import Foundation
 import PushClientTesting
-import Relay
 import Synchronization
 import TestServers
 import TestSupport

@@ -1,7 +1,6 @@
 import Bytes
 import Envelope
 import Foundation
-import GatewayHTTP
 import HTTPClient
 import Logging
 import PushClient
@@ -15,8 +14,7 @@ import Wire
 
 @testable import Delivery
 @testable import Engine
-@testable import NextcloudOrigin
-@testable import NextcloudProxy
+@testable import HTTPGateways
 @testable import SQLiteStore
 @testable import Settings
 

@@ -1,9 +1,9 @@
 import Envelope
 import Foundation
-import Relay
 import TestServers
 import TestSupport
 import Testing
+import Transport
 import WakuREST
 
 /// The faults of a misbehaving relay, set over HTTP.

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Wire
 
-@testable import Relay
+@testable import Transport
 
 /// The relay's values, without HTTP.
 @Suite(.safetyNet) struct RelayNodeTests {

@@ -1,5 +1,4 @@
 import Envelope
-import Relay
 import Synchronization
 import TestServers
 import TestSupport

@@ -58,8 +58,7 @@ extension Server {
             case .read(let limits):
                 let time = steadyNow(steadily)
                 let read = try await store.waitingPushes(route: name, at: time, limits: limits)
-                let next = try await store.nextAttempt(route: name, after: time)
-                let until = next.map { Duration.nanoseconds($0.nanoseconds - startedAt.nanoseconds) }
+                let until = read.next.map { Duration.nanoseconds($0.nanoseconds - startedAt.nanoseconds) }
                 routes[index].handle(.read(read.pushes, leaving: read.unfinishedQueues, next: until), at: elapsed)
             case .post:
                 // A push whose outcome is unrecorded may still be due in the database. Record its outcome first.

@@ -51,7 +51,7 @@ struct Server {
     init(store: any PushStore, seed: UInt64, at now: Timestamp, steadily: Duration) async throws {
         do {
             var configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
-            configuration.batchMode = seed % 2 == 0 ? .automatic : .batch
+            configuration.batchMode = seed % 2 == 0 ? .single : .batch
             self = try await Server(store: store, configuration: configuration, at: now, steadily: steadily)
         } catch {
             await store.close()
@@ -189,8 +189,8 @@ struct Server {
             case .failure(let error):
                 // The store is away, so the message waits. Or an earlier attempt has decided it: the store has the reply.
                 decided.failed.append(message)
-                if !error.isTaken { undecided.append(message) }
-                let stored = error.isTaken ? (try? await store.unreplied([message.row])) ?? [] : []
+                if StoreFault(error) != .taken { undecided.append(message) }
+                let stored = StoreFault(error) == .taken ? (try? await store.unreplied([message.row])) ?? [] : []
                 replies += stored.compactMap { PendingReply(id: $0.id, receivedAt: $0.receivedAt, stored: $0.reply) }
             }
         }

@@ -1,6 +1,6 @@
 import Bytes
+import Delivery
 import Foundation
-import GatewayHTTP
 import HTTPClient
 import Logging
 import Store
@@ -9,7 +9,7 @@ import TestServers
 import TestSupport
 import Testing
 
-@testable import SoftphonePNM
+@testable import HTTPGateways
 
 /// PNM as its document and its clients define it (GATEWAY_PROTOCOLS.md §5).
 @Suite(.safetyNet)

@@ -2,7 +2,6 @@ import Bytes
 import Envelope
 import Foundation
 import HTTPClient
-import Relay
 import TestServers
 import TestSupport
 import Testing

@@ -1,5 +1,4 @@
 import Envelope
-import Relay
 import TestServers
 import TestSupport
 import Testing

@@ -1,7 +1,6 @@
 import Bytes
 import Envelope
 import HTTPClient
-import Relay
 import StatusCrypto
 import TestServers
 import TestSupport
@@ -118,7 +117,7 @@ struct PeerlessNodeTests {
                 try await delayed
             case .timedOut:
                 for number in 1...3 as ClosedRange<UInt8> {
-                    await #expect(throws: TransportError.refused(status: 500, text: "Failed to publish: timedout")) {
+                    await #expect(throws: TransportError.node(.refused(status: 500, text: "Failed to publish: timedout"))) {
                         try await publish(number, through: transport)
                     }
                 }

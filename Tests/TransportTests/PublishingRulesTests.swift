@@ -19,8 +19,7 @@ import Wire
         .refused(status: 400, text: "Failed to publish: Node not subscribed to topic: /waku/2/rs/16/32"), .refused(status: 429, text: ""),
     ])
     func `a passing failure affects every message`(error: NodeError) {
-        #expect(PublishAttempts.mayPass(error))
-        #expect(TransportError(error).isPassing)
+        #expect(TransportError.node(error).isPassing)
     }
 
     @Test(arguments: [
@@ -28,8 +27,7 @@ import Wire
         .refused(status: 413, text: ""),
     ])
     func `a lasting failure affects one message`(error: NodeError) {
-        #expect(!PublishAttempts.mayPass(error))
-        #expect(!TransportError(error).isPassing)
+        #expect(!TransportError.node(error).isPassing)
     }
 
     @Test(arguments: [
@@ -37,9 +35,9 @@ import Wire
         (400, "NonceLimitReached", true), (500, "Failed to publish: timedout", false),
     ])
     func `an exhausted quota is distinguished from other failures`(status: Int, text: String, isQuota: Bool) {
-        let error = TransportError(.refused(status: status, text: text))
-        #expect((error == .quotaExhausted) == isQuota)
-        #expect(error.isPassing)
+        let error = NodeError.refused(status: status, text: text)
+        #expect(error.isQuotaExhausted == isQuota)
+        #expect(TransportError.node(error).isPassing)
     }
 
     @Test(arguments: [(-21, false), (-20, true), (0, true), (20, true), (21, false)])

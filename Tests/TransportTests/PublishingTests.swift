@@ -1,7 +1,6 @@
 import Bytes
 import Envelope
 import HTTPClient
-import Relay
 import TestServers
 import TestSupport
 import Testing
@@ -45,7 +44,7 @@ struct PublishingTests {
     @Test func `a node that keeps failing is an issue with its reason until it works`() async throws {
         world.control.faults.publishing = .timedOut
         try await withTransport { transport async throws in
-            let error = TransportError.refused(status: 500, text: "Failed to publish: timedout")
+            let error = TransportError.node(.refused(status: 500, text: "Failed to publish: timedout"))
             for count in 1...4 {
                 await #expect(throws: error) { try await transport.publish(world.envelope(5)) }
                 #expect(transport.issuesWithoutNode.contains("publishing: \(error)") == (count == 4))
@@ -62,7 +61,11 @@ struct PublishingTests {
         try await withTransport { transport async throws in
             try await world.whileRunning(transport) { () async throws in
                 for _ in 1...5 {
-                    await #expect(throws: TransportError.quotaExhausted) { try await transport.publish(world.envelope(5)) }
+                    await #expect {
+                        try await transport.publish(world.envelope(5))
+                    } throws: { error in
+                        if case TransportError.node(let error) = error { error.isQuotaExhausted } else { false }
+                    }
                 }
                 #expect(!transport.canEcho)
                 #expect(transport.healthIssues == [])
@@ -79,7 +82,7 @@ struct PublishingTests {
     @Test func `a message that the node rejects for its content is not retried`() async throws {
         world.control.faults.publishing = .refused
         try await withTransport { transport async throws in
-            await #expect(throws: TransportError.refused(status: 400, text: "Failed to publish: RLN validation failed")) {
+            await #expect(throws: TransportError.node(.refused(status: 400, text: "Failed to publish: RLN validation failed"))) {
                 try await transport.publish(world.envelope(5))
             }
         }

@@ -1,6 +1,5 @@
 import Envelope
 import HTTPClient
-import Relay
 import ServiceLifecycle
 import TestServers
 import TestSupport

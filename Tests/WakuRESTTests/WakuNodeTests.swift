@@ -1,10 +1,10 @@
 import Bytes
 import Envelope
 import HTTPClient
-import Relay
 import TestServers
 import TestSupport
 import Testing
+import Transport
 import WakuREST
 import Wire
 

@@ -70,7 +70,7 @@ public final class RESTTransport: NodeTransport {
     private func publish(_ envelope: WakuEnvelope) async throws {
         do {
             try await node.publish(envelope)
-        } catch .refused(400, let text) where text.contains("not subscribed") {
+        } catch let error where error.isNotSubscribed {
             // No other program reads this topic at the node, so the subscription does not take messages from anyone (WAKU_REST.md §1.2).
             try await asked { () async throws(NodeError) in
                 try await node.subscribe(to: [envelope.pubsubTopic])

@@ -13,7 +13,7 @@ final class SeededRandom: Sendable {
     ///   - name: The scenario's name. It gives each scenario its own numbers, in whatever order they run.
     init(seed: UInt64, name: String) {
         let digest = Keccak.keccak256(Array(name.utf8)).bytes
-        state = Mutex(seed ^ digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+        state = Mutex(seed ^ UInt64(bigEndianBytes: digest.prefix(8)))
     }
 
     private func next() -> UInt64 {

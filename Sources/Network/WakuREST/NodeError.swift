@@ -19,6 +19,29 @@ package enum NodeError: Error, Equatable, CustomStringConvertible {
         return ["noncelimit", "nonce limit"].contains { words.contains($0) }
     }
 
+    /// Whether the node refused a message because it is not subscribed to the pubsub topic.
+    package var isNotSubscribed: Bool {
+        if case .refused(400, let text) = self { text.contains("not subscribed") } else { false }
+    }
+
+    /// What a request is for.
+    package enum Purpose {
+        /// A server's message, for which an operator or another node may help: the server goes on trying.
+        case publishing
+        /// A judgement: the kit ends soon if the node's address is wrong.
+        case judging
+    }
+
+    /// Whether the node failed, and not the request, so that it may succeed elsewhere or later.
+    package func mayPass(for purpose: Purpose) -> Bool {
+        switch self {
+        case .unreachable, .noRelay(.starting), .noRelay(.unknown): true
+        case .noRelay(.off), .unintelligible, .tooLarge: purpose == .publishing
+        case .refused(let status, _):
+            status >= 500 || purpose == .publishing && ([404, 408, 429].contains(status) || isQuotaExhausted || isNotSubscribed)
+        }
+    }
+
     package var description: String {
         switch self {
         case .unreachable(let reason): "the node cannot be reached: \(reason)"

@@ -1,7 +1,7 @@
 import Delivery
 import Engine
+import HTTPGateways
 package import MetricDeclarations
-import NextcloudOrigin
 import Observation
 import Store
 import Transport

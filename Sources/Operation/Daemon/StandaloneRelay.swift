@@ -1,6 +1,5 @@
 import Envelope
 package import Logging
-import Relay
 package import Settings
 import Transport
 

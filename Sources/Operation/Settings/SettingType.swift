@@ -1,4 +1,5 @@
 import Foundation
+import WakuREST
 
 /// A setting's type: how its text is read, and how the effective configuration shows its value.
 struct SettingType<Value> {
@@ -57,13 +58,7 @@ extension SettingType<String> {
 
     /// A static shard, `/waku/2/rs/CLUSTER/SHARD`, with numbers of 16 bits (WAKU_REST.md §2.5).
     static var pubsubTopic: SettingType {
-        SettingType("topics like /waku/2/rs/16/32") { text in
-            let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count == 6, parts[0].isEmpty, parts[1...3].elementsEqual(["waku", "2", "rs"]),
-                parts[4...].allSatisfy({ UInt16($0).map(String.init) == String($0) })
-            else { return nil }
-            return text
-        }
+        SettingType("topics like /waku/2/rs/16/32") { PubsubTopic.isStaticShard($0) ? $0 : nil }
     }
 
     /// An http or https URL without query or fragment. The effective configuration redacts its user name and password.

@@ -89,7 +89,7 @@ package struct DeliveryConfiguration: Sendable {
     package var dataFormat = GorushDataFormat.rfc71
     package var ios = NotificationTemplates()
     package var android = NotificationTemplates()
-    package var batchMode = BatchMode.automatic
+    package var batchMode = BatchMode.single
     /// The number of bytes of which each payload for Apple or Google is a multiple, so that they do not see how long a message is, or 0 for
     /// no padding.
     package var padPayload = 0

@@ -161,8 +161,7 @@ final class Route: Sendable {
         let elapsed = time.elapsed()
         if state.withLock({ $0.mustReread(at: elapsed) }) { outbox.rereadQueues(of: name) }
         let read = try await outbox.waitingPushes(route: name, at: now, limits: limits)
-        let next = try await outbox.nextAttempt(route: name, after: now)
-        handle(.read(read.pushes, leaving: read.unfinishedQueues, next: next.map(time.elapsed)))
+        handle(.read(read.pushes, leaving: read.unfinishedQueues, next: read.next.map(time.elapsed)))
     }
 
     private func post(in group: inout DiscardingTaskGroup) async throws {

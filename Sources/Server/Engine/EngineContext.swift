@@ -2,6 +2,7 @@ import CoreMetrics
 import Envelope
 import Logging
 import Store
+import Tasks
 
 /// The clocks, the store and the instruments that every part of the engine uses.
 struct EngineContext: Sendable {
@@ -21,21 +22,23 @@ struct EngineContext: Sendable {
         self.logger = logger
         time = SteadyTime(clock: clock, start: wallClock.read().stamp)
         self.admission = admission
-        storeHealth = StoreHealth(time: time, logger: logger) { isAway in admission.pause(isAway) }
+        storeHealth = StoreHealth(time: time, logger: logger) { isAway in admission.update { $0.pause(isAway) } }
     }
 
     /// Returns messages to the journal, where they wait until the admission reads them again. All stages use this way back.
     ///
     /// Call it before the messages' permits end, so that the engine never looks idle in between.
-    func giveBack(_ rows: [Int64], _ reason: AdmissionTable.Reason = .undecided) { admission.wait(rows, reason) }
+    func giveBack(_ rows: [Int64], _ reason: AdmissionTable.Reason = .undecided) {
+        if !rows.isEmpty { admission.update { $0.addRows(rows, reason) } }
+    }
 
     /// Lets the keys of new registrations' query topics be derived before a message needs them.
     func deriveKeys(after changes: [TopicChange]) {
-        admission.deriveInAdvance(
-            changes.flatMap { change -> [TopicTable.Subscriber] in
-                guard case .added(let added) = change else { return [] }
-                return [false, true].map { .init(registration: added.registration, isPrefixed: $0) }
-            })
+        let subscribers = changes.flatMap { change -> [TopicTable.Subscriber] in
+            guard case .added(let added) = change else { return [] }
+            return [false, true].map { .init(registration: added.registration, isPrefixed: $0) }
+        }
+        if !subscribers.isEmpty { admission.update { $0.deriveInAdvance(subscribers) } }
     }
 
     /// Commits work in a single transaction, and reports the result to ``storeHealth``, the metrics and the log.
@@ -50,12 +53,12 @@ struct EngineContext: Sendable {
             ($0, await store.commit(work, at: now, loading: lookups, deciding: decide))
         }
         // If another server owns the work, the store has not failed.
-        let errors = committed.outcomes.compactMap(\.error).filter { !$0.isTaken }
-        let error = errors.first(where: \.isOfWholeStore) ?? errors.first
+        let errors = committed.outcomes.compactMap(\.error).filter { StoreFault($0) != .taken }
+        let error = errors.first { StoreFault($0) == .wholeStore } ?? errors.first
         let isProof = zip(work, committed.outcomes).contains { work, outcome in
             (try? outcome.get()).map { hasWritten(work, $0) } ?? false
         }
-        if isProof, error?.isOfWholeStore != true { storeHealth.succeeded(attempt) }
+        if isProof, error.map({ StoreFault($0) }) != .wholeStore { storeHealth.succeeded(attempt) }
         if let error {
             storeHealth.failed(error)
             metrics.commitFailures.increment()
@@ -63,11 +66,6 @@ struct EngineContext: Sendable {
         }
         return committed
     }
-}
-
-extension Error {
-    /// Whether the message is already decided, or another server owns it, so that nothing is left to do here.
-    var isTaken: Bool { self as? StoreError == .alreadyDecided }
 }
 
 extension Result {

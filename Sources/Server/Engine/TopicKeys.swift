@@ -110,7 +110,7 @@ final class TopicKeys: Sendable {
 
     @concurrent
     private func deriveNext(for admission: Admission, logger: Logger) async {
-        while !Task.isCancelled, let work = await admission.startDerivation() {
+        while !Task.isCancelled, let work = await admission.wait(for: { $0.startDerivation() }) {
             do {
                 switch work {
                 case .topic(let topic): try await derive(topic.subscriber, ownedBy: topic.keyHash)
@@ -120,7 +120,7 @@ final class TopicKeys: Sendable {
                 guard !Task.isCancelled else { return }
                 logger.error("saving a derived topic key failed; kept in memory only", metadata: ["error": "\(error)"])
             }
-            if case .topic(let topic) = work { admission.finishTopic(topic) }
+            if case .topic(let topic) = work { admission.update { $0.finishTopic(topic) } }
         }
     }
 

@@ -5,7 +5,6 @@ import PushProtocol
 package import ServerCrypto
 import StatusCrypto
 package import Store
-import StoreSQL
 import Synchronization
 
 /// A store in a PostgreSQL database.
@@ -15,7 +14,7 @@ package final class PostgreSQLStore: PushStore {
     let pool: ConnectionPool
     let outbox: OutboxMemory
     let secrets: DatabaseSecrets
-    package let userKeys = UserKeys()
+    package let userKeys = UserKeyCache()
     let size: DatabaseSize
     let member: Member
     let membership: Mutex<Membership>

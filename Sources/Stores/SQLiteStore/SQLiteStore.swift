@@ -6,7 +6,6 @@ import PushProtocol
 package import ServerCrypto
 import StatusCrypto
 package import Store
-import StoreSQL
 import Synchronization
 
 /// A store in one SQLite file.
@@ -19,7 +18,7 @@ package final class SQLiteStore: PushStore {
     private let file: OpenedFile
     let outbox: OutboxMemory
     package let sealing: RowSealing
-    package let userKeys = UserKeys()
+    package let userKeys = UserKeyCache()
     /// The size in bytes above which the store rejects new devices of gateways. Nil means that only the disk limits it.
     let maximumStoredByteCount: Int?
     /// The checkpointer, or nil when the store is read-only.

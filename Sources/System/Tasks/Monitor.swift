@@ -43,6 +43,11 @@ public final class Monitor<State: Sendable>: Sendable {
         return result
     }
 
+    /// Returns when the state meets a condition, or when the task is cancelled.
+    @inlinable public func wait(until condition: @escaping @Sendable (State) -> Bool) async {
+        _ = await wait(for: { condition($0) ? () : nil })
+    }
+
     /// Waits until an attempt succeeds. The first attempt takes place now, and another after each change.
     ///
     /// - Parameter attempt: Takes a value from the state and returns it, or nil if there is nothing to take.

@@ -1,7 +1,7 @@
 import Bytes
 import Foundation
-import GatewayHTTP
 import HTTPClient
+import HTTPGateways
 import ServerCrypto
 import StatusCrypto
 import TestServers

@@ -11,8 +11,7 @@ actor MemoryOutbox: PushOutbox {
         var push: QueuedPush
         var device: DeviceCode
         var trust: PushTrust
-        /// A round or a time.
-        var next: Int64
+        var next: NextAttempt
         var attemptedAt: Int64 = 0
     }
 
@@ -48,11 +47,11 @@ actor MemoryOutbox: PushOutbox {
         if let provenAt, deliveries[digest] == nil { deliveries[digest] = Deliveries(first: provenAt, last: provenAt) }
         let trust: PushTrust = deliveries[digest] != nil ? .proven : hasKnownBundleID ? .unproven : .unknownBundleID
         let queued = QueuedPush(id: lastRow, request: lastRow, push: push, acceptedAt: now)
-        var row = Row(push: queued, device: Self.device(of: digest), trust: trust, next: 0)
-        row.next = round(push.target, trust)
+        var row = Row(push: queued, device: Self.device(of: digest), trust: trust, next: .now)
+        row.next = .round(round(push.target, trust))
         rowsOfDevices[row.device, default: SortedRows()].insert(lastRow, next: lastRow)
         rows[lastRow] = row
-        queues[trust, default: SortedRows()].insert(lastRow, next: row.next)
+        queues[trust, default: SortedRows()].insert(lastRow, next: row.next.rawValue)
         return lastRow
     }
 
@@ -64,15 +63,15 @@ actor MemoryOutbox: PushOutbox {
 
     private func change(_ id: Int64, _ change: (inout Row) -> Void) {
         guard var row = rows[id] else { return }
-        queues[row.trust]?.remove(id, next: row.next)
+        queues[row.trust]?.remove(id, next: row.next.rawValue)
         change(&row)
         rows[id] = row
-        queues[row.trust, default: SortedRows()].insert(id, next: row.next)
+        queues[row.trust, default: SortedRows()].insert(id, next: row.next.rawValue)
     }
 
     private func finish(_ id: Int64, as outcome: PushOutcome, _ reason: PushReason?, at now: Timestamp) {
         guard let row = rows.removeValue(forKey: id) else { return }
-        queues[row.trust]?.remove(id, next: row.next)
+        queues[row.trust]?.remove(id, next: row.next.rawValue)
         rowsOfDevices[row.device]?.remove(id, next: id)
         ends[id] = End(outcome: outcome, reason: reason, at: now)
     }
@@ -80,11 +79,11 @@ actor MemoryOutbox: PushOutbox {
     func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) -> Int {
         queue = OutboxFairQueue()
         var leaseCount = 0
-        for (id, row) in rows where row.next == .max || row.next > latest.nanoseconds {
-            if row.next == .max { leaseCount += 1 }
+        for (id, row) in rows where row.next > .time(latest) {
+            if row.next == .held { leaseCount += 1 }
             change(id) {
-                if $0.next == .max { $0.push.state = .unknown }
-                $0.next = 0
+                if $0.next == .held { $0.push.state = .unknown }
+                $0.next = .now
             }
         }
         return leaseCount
@@ -94,21 +93,25 @@ actor MemoryOutbox: PushOutbox {
         try check()
         var read = WaitingPushes()
         for (trust, limit) in limits {
-            var progress = queue.beginReading(trust: trust, in: route)
-            var isFull = false
-            for (keyPath, end) in [(\OutboxFairQueue.Progress.rounds, OutboxFairQueue.roundLimit - 1), (\.times, now.nanoseconds)] {
-                let place = progress[keyPath: keyPath]
-                let found = queues[trust]?.first(limit, after: (place.next, place.id), upTo: end) ?? []
+            var (progress, parts) = queue.beginReading(trust: trust, in: route)
+            var areRoundsRead = true
+            for part in parts {
+                let place = progress[part]
+                let found = queues[trust]?.first(limit, after: (place.next.rawValue, place.id), upTo: part.end(at: now).rawValue) ?? []
                 for entry in found {
-                    progress[keyPath: keyPath] = .init(next: entry.next, id: entry.id)
+                    progress[part] = .init(next: NextAttempt(rawValue: entry.next), id: entry.id)
                     guard let row = rows[entry.id] else { continue }
                     read.pushes.append(WaitingPush(id: entry.id, device: row.device, trust: trust, isTried: row.push.attempts > 0))
                 }
-                isFull = isFull || found.count == limit
+                guard found.count == limit else { continue }
+                read.unfinishedQueues.insert(trust)
+                if part == .rounds { areRoundsRead = false }
             }
-            if isFull { read.unfinishedQueues.insert(trust) }
-            queue.endReading(at: progress, trust: trust, in: route)
+            queue.endReading(at: progress, areRoundsRead: areRoundsRead, trust: trust, in: route)
         }
+        read.next = limits.keys.compactMap { trust in
+            queues[trust]?.first(1, after: (now.nanoseconds, .max), upTo: NextAttempt.held.rawValue - 1).first?.next
+        }.min().map(Timestamp.init(nanoseconds:))
         return read
     }
 
@@ -121,11 +124,11 @@ actor MemoryOutbox: PushOutbox {
             case .row(let id): return rows[id].map { .push(read($0)) } ?? .nothing
             case .device(let device):
                 let all = (rowsOfDevices[device]?.first(.max, after: (0, 0), upTo: .max) ?? []).compactMap { rows[$0.id] }
-                let due = all.filter { $0.next <= now.nanoseconds }
+                let due = all.filter { $0.next <= .time(now) }
                 if let untried = due.first(where: { $0.push.attempts == 0 }) { return .push(read(untried)) }
                 if let oldest = due.min(by: { ($0.attemptedAt, $0.push.id) < ($1.attemptedAt, $1.push.id) }) { return .push(read(oldest)) }
-                let next = all.map(\.next).filter { $0 > now.nanoseconds && $0 < .max }.min()
-                return next.map { .later(Timestamp(nanoseconds: $0)) } ?? .nothing
+                let next = all.map(\.next).filter { $0 > .time(now) && $0 < .held }.min()
+                return next.map { .later(Timestamp(nanoseconds: $0.rawValue)) } ?? .nothing
             }
         }
     }
@@ -138,14 +141,9 @@ actor MemoryOutbox: PushOutbox {
         return push
     }
 
-    func nextAttempt(route: String, after now: Timestamp) -> Timestamp? {
-        queues.values.compactMap { $0.first(1, after: (now.nanoseconds, .max), upTo: .max - 1).first?.next }.min()
-            .map(Timestamp.init(nanoseconds:))
-    }
-
     func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) throws -> Int {
         try check()
-        let expired = rows.values.filter { $0.push.acceptedAt < oldest && $0.next < .max }.prefix(limit)
+        let expired = rows.values.filter { $0.push.acceptedAt < oldest && $0.next < .held }.prefix(limit)
         for row in expired { finish(row.push.id, as: .expired, .lifetime, at: now) }
         return expired.count
     }
@@ -159,23 +157,23 @@ actor MemoryOutbox: PushOutbox {
                 guard rows[push.id] != nil else { throw StoreError.alreadyEnded }
                 change(push.id) {
                     $0.push.attempts += 1
-                    $0.next = .max
+                    $0.next = .held
                     $0.attemptedAt = now.nanoseconds
                 }
             case .postpone(let time):
-                guard let next = rows[push.id]?.next, next < .max else { continue }
-                change(push.id) { $0.next = time.nanoseconds }
+                guard let next = rows[push.id]?.next, next < .held else { continue }
+                change(push.id) { $0.next = .time(time) }
             case .finish(let outcome):
                 if outcome == .sent, let device = rows[push.id]?.device { lastDeliveries[device] = now }
                 finish(push.id, as: outcome, push.reason, at: now)
             case .retry(let time, let isUnknown):
                 change(push.id) {
-                    $0.next = time.nanoseconds
+                    $0.next = .time(time)
                     $0.push.state = isUnknown ? .unknown : .queued
                 }
             case .release(let state):
                 change(push.id) {
-                    $0.next = 0
+                    $0.next = .now
                     $0.push.attempts -= 1
                     $0.push.state = state
                 }
@@ -203,7 +201,7 @@ actor MemoryOutbox: PushOutbox {
     }
 
     private func openPushes(to device: DeviceCode) -> [Int64] {
-        (rowsOfDevices[device]?.first(.max, after: (0, 0), upTo: .max) ?? []).map(\.id).filter { rows[$0].map { $0.next < .max } ?? false }
+        (rowsOfDevices[device]?.first(.max, after: (0, 0), upTo: .max) ?? []).map(\.id).filter { rows[$0].map { $0.next < .held } ?? false }
     }
 
     func suspicions(against tokens: [Digest32], in route: String) -> Suspicions {

@@ -215,8 +215,7 @@ struct RouteSimulation {
                     route: "", acceptedBefore: steadyNow.advanced(by: .zero - configuration.lifetime), at: steadyNow)
             case .read(let limits):
                 let read = try await store.waitingPushes(route: "", at: steadyNow, limits: limits)
-                let next = await store.nextAttempt(route: "", after: steadyNow)
-                let time = next.map { Duration.nanoseconds($0.nanoseconds - World.start.nanoseconds) }
+                let time = read.next.map { Duration.nanoseconds($0.nanoseconds - World.start.nanoseconds) }
                 state.handle(.read(read.pushes, leaving: read.unfinishedQueues, next: time), at: now)
             case .post: try await post()
             case .recordOutcomes: try await record()

@@ -50,7 +50,7 @@ import Wire
     @Test func `messages leave the intake, and each is decided once the store is back`() async throws {
         let clients = (1...30).map { _ in ProtocolClient(server: harness.server) }
         try await withAwayStore(clients.map { try $0.envelope($0.registration()) }) { [self] server in
-            await server.engine.waitForCapacity()
+            await server.engine.intake.waitForCapacity()
             await heal()
             for client in clients {
                 let response = try await client.registrationResponse(1, from: harness)

@@ -6,10 +6,8 @@ import StatusCrypto
     import HTTPClient
     import Store
 
-    @testable import GatewayHTTP
-    @testable import NextcloudProxy
+    @testable import HTTPGateways
     @testable import StatusCrypto
-    @testable import SoftphonePNM
 
     extension FuzzTarget {
         /// The requests of apps, their servers and their accounts' servers to the gateways.

@@ -3,7 +3,7 @@
     import JSON
     import Wire
 
-    @testable import Relay
+    @testable import Transport
     @testable import WakuREST
 
     extension FuzzTarget {

@@ -213,7 +213,7 @@ extension ClusterSimulation {
         members[index].process?.unmarked = []
         for (reply, outcome) in zip(process.unmarked, committed.outcomes) {
             guard case .failure(let error) = outcome else { continue }
-            if !error.isTaken {
+            if StoreFault(error) != .taken {
                 members[index].process?.unmarked.append(reply)
             } else if !reply.segments.isEmpty {
                 members[index].process?.unread += [reply.id] + reply.segments

@@ -1,6 +1,5 @@
 import Bytes
 import ServerCrypto
-import StatusCrypto
 import TestSupport
 import Testing
 

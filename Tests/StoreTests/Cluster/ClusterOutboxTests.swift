@@ -3,7 +3,6 @@ import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
-import StoreSQL
 import TestSupport
 import Testing
 import Wire

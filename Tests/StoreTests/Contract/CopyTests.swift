@@ -3,7 +3,6 @@ import Logging
 import PushProtocol
 import StatusCrypto
 import Store
-import StoreSQL
 import TestSupport
 import Testing
 

@@ -3,7 +3,6 @@ import Envelope
 import SQLiteStore
 import StatusCrypto
 import Store
-import StoreSQL
 import TestSupport
 import Testing
 

@@ -143,4 +143,34 @@ struct PushTrustTests {
             #expect(try await enqueue(61...70, bundleID: "org.invented") == 10)
         }
     }
+
+    /// 300 of the 400 slots are for devices that never worked.
+    @Test(arguments: StoreUnderTest.all)
+    func `when never-worked devices have filled their share, a push takes the place of the oldest of the device with the most`(
+        kind: StoreUnderTest
+    ) async throws {
+        try await kind.withSmallQueue { store in
+            func pushes(_ numbers: ClosedRange<Int>, to device: String) -> [AcceptedPush] {
+                numbers.map {
+                    var push = push($0, to: $0)
+                    (push.apnTopic, push.deviceToken) = ("org.named", DeviceToken(device))
+                    return push
+                }
+            }
+            try await store.enqueue(pushes(1...100, to: "stranger") + pushes(101...290, to: "another") + pushes(291...300, to: "phone"))
+            try await store.lease([101])
+            try await store.enqueue(pushes(301...301, to: "new phone"))
+            #expect(store.refusedPushCounts == [:])
+            let facts = try await store.auditFacts()
+            #expect(facts.rowCounts == [.expired: 4] && facts.openCount == 297 && Audit(facts).balances)
+            // The leased one is being attempted, so the next four have made room.
+            let due = try await store.duePushes(route: "", at: start, limit: 999).map(\.id)
+            #expect(due == (1...301).filter { !(101...105).contains($0) }.map(Int64.init))
+            // What is sent to the new phone never ends for others' sake.
+            for number in 302...330 { try await store.enqueue(pushes(number...number, to: "another")) }
+            let tokens = try await store.duePushes(route: "", at: start, limit: 999).map(\.push.deviceToken)
+            #expect(tokens.count { $0 == "new phone" } == 1 && tokens.count { $0 == "phone" } == 10)
+            #expect(tokens.count { $0 == "stranger" } == 100 && store.refusedPushCounts == [:])
+        }
+    }
 }

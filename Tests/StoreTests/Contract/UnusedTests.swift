@@ -2,7 +2,6 @@ import Envelope
 import PostgreSQLStore
 import PushProtocol
 import Store
-import StoreSQL
 import TestSupport
 import Testing
 

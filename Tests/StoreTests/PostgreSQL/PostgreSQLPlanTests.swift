@@ -4,7 +4,6 @@ import Logging
 import PushProtocol
 import StatusCrypto
 import Store
-import StoreSQL
 import TestSupport
 import Testing
 import Wire

@@ -17,7 +17,7 @@ struct OutboxCapacityTests {
     @Test func `pushes to unknown bundle ids take no slots of the others, and others take none of theirs`() {
         var capacity = OutboxCapacity(maximumCount: 800)
         func reserve(_ count: Int, _ trust: PushTrust) -> Int {
-            (1...count).count { _ in capacity.reserveSlot(in: "a", trust: trust, at: start) { 0 } }
+            (1...count).count { _ in capacity.reserveSlot(in: "a", trust: trust, at: start, counting: { 0 }, makingRoom: { 0 }) }
         }
         #expect(reserve(900, .unknownBundleID) == 8)
         #expect(reserve(900, .unproven) == 600)
@@ -29,7 +29,8 @@ struct OutboxCapacityTests {
         var capacity = OutboxCapacity(maximumCount: 4)
         var waiting = 3
         func reserve(after seconds: Int) -> Bool {
-            capacity.reserveSlot(in: "a", trust: .proven, at: start.advanced(by: .seconds(seconds))) { waiting }
+            capacity.reserveSlot(
+                in: "a", trust: .proven, at: start.advanced(by: .seconds(seconds)), counting: { waiting }, makingRoom: { 0 })
         }
         #expect(reserve(after: 0))
         waiting = 1
@@ -41,7 +42,8 @@ struct OutboxCapacityTests {
         var capacity = OutboxCapacity(maximumCount: 4)
         var waiting = 4
         func reserve(after seconds: Int) -> Bool {
-            capacity.reserveSlot(in: "a", trust: .proven, at: start.advanced(by: .seconds(seconds))) { waiting }
+            capacity.reserveSlot(
+                in: "a", trust: .proven, at: start.advanced(by: .seconds(seconds)), counting: { waiting }, makingRoom: { 0 })
         }
         #expect(!reserve(after: 0))
         waiting = 0
@@ -58,7 +60,7 @@ struct OutboxCapacityTests {
         var now = start
         func reserve(_ trust: PushTrust) -> Bool {
             let slots = OutboxCapacity.Slots(trust)
-            let isFree = capacity.reserveSlot(in: "a", trust: trust, at: now) { waiting[slots, default: 0] }
+            let isFree = capacity.reserveSlot(in: "a", trust: trust, at: now, counting: { waiting[slots, default: 0] }, makingRoom: { 0 })
             if isFree { waiting[slots, default: 0] += 1 }
             return isFree
         }

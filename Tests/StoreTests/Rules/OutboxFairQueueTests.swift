@@ -1,3 +1,4 @@
+import Envelope
 import Store
 import TestSupport
 import Testing
@@ -44,11 +45,12 @@ struct OutboxFairQueueTests {
 
     /// Reads the next rows of a queue whose rows are these.
     private mutating func read(_ limit: Int, of rows: [Row]) -> [Row] {
-        var progress = queue.beginReading(trust: .unproven, in: "a")
+        var (progress, parts) = queue.beginReading(trust: .unproven, in: "a")
+        guard parts.contains(.rounds) else { return [] }
         let rest = rows.sorted { ($0.next, $0.id) < ($1.next, $1.id) }
-            .filter { OutboxFairQueue.Position(next: $0.next, id: $0.id) > progress.rounds }.prefix(limit)
-        if let last = rest.last { progress.rounds = .init(next: last.next, id: last.id) }
-        queue.endReading(at: progress, trust: .unproven, in: "a")
+            .filter { OutboxFairQueue.Position(next: .round($0.next), id: $0.id) > progress.rounds }.prefix(limit)
+        if let last = rest.last { progress.rounds = .init(next: .round(last.next), id: last.id) }
+        queue.endReading(at: progress, areRoundsRead: rest.count < limit, trust: .unproven, in: "a")
         return Array(rest)
     }
 
@@ -92,10 +94,10 @@ struct OutboxFairQueueTests {
         let round = queue.round(for: installation(1), trust: .unproven, in: "a", after: &late)
         let known: Row = (enter(2), 7, 2)
         if commitsWhileReading {
-            var progress = queue.beginReading(trust: .unproven, in: "a")
-            progress.rounds = .init(next: known.next, id: known.id)
+            var progress = queue.beginReading(trust: .unproven, in: "a").progress
+            progress.rounds = .init(next: .round(known.next), id: known.id)
             queue.commit(late)
-            queue.endReading(at: progress, trust: .unproven, in: "a")
+            queue.endReading(at: progress, areRoundsRead: true, trust: .unproven, in: "a")
         } else {
             #expect(read(9, of: [known]).map(\.id) == [7])
             queue.commit(late)
@@ -106,13 +108,14 @@ struct OutboxFairQueueTests {
     }
 
     @Test mutating func `a push that waits for a time that was read is read the next time`() {
-        var progress = queue.beginReading(trust: .unproven, in: "a")
-        progress.times = .init(next: OutboxFairQueue.roundLimit + 100, id: 9)
-        queue.endReading(at: progress, trust: .unproven, in: "a")
+        let time = Timestamp(nanoseconds: NextAttempt.firstTime.rawValue + 50)
+        var progress = queue.beginReading(trust: .unproven, in: "a").progress
+        progress.times = .init(next: .time(time.advanced(by: .nanoseconds(50))), id: 9)
+        queue.endReading(at: progress, areRoundsRead: true, trust: .unproven, in: "a")
         var assignment = OutboxFairQueue.Assignment()
-        assignment.add(time: OutboxFairQueue.roundLimit + 50, trust: .unproven, in: "a")
+        assignment.add(time: time, trust: .unproven, in: "a")
         queue.commit(assignment)
-        #expect(queue.beginReading(trust: .unproven, in: "a").times == .init(next: OutboxFairQueue.roundLimit + 50, id: 0))
+        #expect(queue.beginReading(trust: .unproven, in: "a").progress.times == .init(next: .time(time), id: 0))
     }
 
     @Test mutating func `queues are read again from their starts on demand`() {

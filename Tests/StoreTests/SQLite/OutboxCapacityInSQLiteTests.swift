@@ -1,3 +1,4 @@
+import Bytes
 import Envelope
 import Logging
 import PushProtocol
@@ -20,7 +21,12 @@ struct OutboxCapacityInSQLiteTests {
         update.tokens = [.delivered(TargetRegistration(row: 1, version: 1))]
         _ = try await store.update(update, at: start)
 
-        try await store.enqueue((1...7).map { push($0) })
+        try await store.enqueue(
+            (1...7).map {
+                var push = push($0)
+                push.deviceToken = DeviceToken("device \($0)")
+                return push
+            })
         #expect(try await store.queuedPushCount() == 6)
         var proven = push(100)
         proven.apnTopic = "im.status.ethereum"

@@ -5,7 +5,6 @@ import GRDBSQLite
 import PushProtocol
 import StatusCrypto
 import Store
-import StoreSQL
 import TestSupport
 import Testing
 import Wire

@@ -8,7 +8,6 @@ import SQLiteStore
 import ServerCrypto
 import StatusCrypto
 import Store
-import StoreSQL
 import TestSupport
 import Testing
 import Wire

@@ -14,6 +14,10 @@ extension PushOutbox {
 
     /// Returns when a route's next push is due, or nil if none waits. A time in the past means that one is due now.
     package func nextAttempt(route: String) async throws -> Timestamp? {
-        try await nextAttempt(route: route, after: Timestamp(nanoseconds: -1))
+        rereadQueues(of: route)
+        let waiting = try await waitingPushes(
+            route: route, at: Timestamp(nanoseconds: NextAttempt.firstTime.rawValue),
+            limits: Dictionary(uniqueKeysWithValues: PushTrust.allCases.map { ($0, 1) }))
+        return waiting.pushes.isEmpty ? waiting.next : Timestamp(nanoseconds: 0)
     }
 }

@@ -2,7 +2,6 @@ import ArgumentParser
 import Envelope
 import Foundation
 import Logging
-import Relay
 import ServiceLifecycle
 import TestServers
 import TestSupport

@@ -28,7 +28,7 @@ public struct Device: Hashable, Sendable, Codable {
         /// Everyone who knows the owner's key.
         public static let anyone = Audience(contacts: nil)
         /// The owner's contacts, by their chat keys. Each gets the access token encrypted, and no other sender gets it. Servers learn how
-        /// many they are. A registration has space for 3,971 contacts and chats in all.
+        /// many they are. A registration has space for 8,192 contacts and chats in all.
         public static func contacts(_ keys: Set<PublicKey>) -> Audience { Audience(contacts: keys) }
     }
 

@@ -35,21 +35,10 @@ package struct ConformanceNode: Sendable {
             do throws(NodeError) {
                 return try await body()
             } catch {
-                guard error.mayPass else { throw error }
+                guard error.mayPass(for: .judging) else { throw error }
                 try await clock.sleep(for: Self.backOff.bound(afterFailures: failureCount))
             }
         }
         return try await body()
-    }
-}
-
-extension NodeError {
-    /// Whether a retry may succeed.
-    fileprivate var mayPass: Bool {
-        switch self {
-        case .unreachable, .noRelay(.starting), .noRelay(.unknown): true
-        case .refused(let status, _): status >= 500
-        case .noRelay(.off), .unintelligible, .tooLarge: false
-        }
     }
 }

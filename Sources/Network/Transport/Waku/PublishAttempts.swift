@@ -41,14 +41,4 @@ enum PublishAttempts {
         let timestamp = Timestamp(nanoseconds: nanoseconds)
         return now.advanced(by: .zero - maximumAge) <= timestamp && timestamp <= now.advanced(by: maximumAge)
     }
-
-    /// Whether the node failed, so that the message may be accepted elsewhere or later.
-    static func mayPass(_ error: NodeError) -> Bool {
-        switch error {
-        case _ where error.isQuotaExhausted: true
-        case .unreachable, .noRelay, .unintelligible, .tooLarge: true
-        case .refused(400, let text): text.contains("not subscribed")  // the poll is about to subscribe
-        case .refused(let status, _): [404, 408, 429].contains(status) || status >= 500
-        }
-    }
 }

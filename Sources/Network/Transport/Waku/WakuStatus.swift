@@ -48,8 +48,10 @@ final class WakuStatus: Sendable {
         state = Mutex(State(healthIssues: Dictionary(pubsubTopics.map { ($0, Self.notPolledIssue) }) { first, _ in first }))
     }
 
+    /// The reasons why the node is not usable, each once with all its subjects.
     var healthIssues: [String] {
-        state.withLock { $0.healthIssues.sorted { $0.key < $1.key }.map { "\($0): \($1)" } }
+        let issues = state.withLock(\.healthIssues)
+        return Dictionary(grouping: issues.keys.sorted()) { issues[$0] ?? "" }.map { "\($1.joined(separator: ", ")): \($0)" }.sorted()
     }
 
     func hasIssue(about subject: String) -> Bool { state.withLock { $0.healthIssues[subject] != nil } }

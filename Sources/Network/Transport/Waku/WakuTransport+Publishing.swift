@@ -147,10 +147,10 @@ extension WakuTransport {
                 base.metrics.count(PublishFailure(error))
                 release(node, after: error.isQuotaExhausted ? .quotaExhausted : .failed)
             }
-            if base.selector.read({ $0.isBroken(node) }) || !PublishAttempts.mayPass(error) {
+            if base.selector.read({ $0.isBroken(node) }) || !error.mayPass(for: .publishing) {
                 link.status.report("\(error)", about: "publishing")
             }
-            return TransportError(error)
+            return .node(error)
         }
     }
 

@@ -113,13 +113,11 @@ struct AdminServer: Service {
             guard let text = context.parameters.get("deduplicationKey"), let key = Hex.decode(text[...]).flatMap({ Digest32($0) }) else {
                 return Self.respond(.badRequest, "expected the 64 hex digits of a deduplication key", type: "text/plain")
             }
-            do {
+            return try await Self.asking {
                 guard let progress = try await content.progress(key) else {
                     return Self.respond(.notFound, "no such push", type: "text/plain")
                 }
                 return Self.respond(.ok, try PushProgressBody(progress).json(), type: "application/json")
-            } catch let error as StoreObserver.Silence {
-                return Self.respond(.serviceUnavailable, "\(error)", type: "text/plain")
             }
         }
         router.post("drain") { [content] request, _ in
@@ -130,8 +128,19 @@ struct AdminServer: Service {
             let body = try JSONEncoder().encode(DrainBody(process: ProcessInfo.processInfo.processIdentifier))
             return Self.respond(.accepted, String(decoding: body, as: UTF8.self), type: "application/json")
         }
-        router.post("dead-tokens/restore") { [content] request, _ in try await Self.restore(request, content) }
+        router.post("dead-tokens/restore") { [content] request, _ in
+            try await Self.asking { try await Self.restore(request, content) }
+        }
         return router
+    }
+
+    /// Responds with 503 and the reason if the store fails or does not answer.
+    private static func asking(_ body: () async throws -> Response) async throws -> Response {
+        do {
+            return try await body()
+        } catch let error where error is StoreError || error is StoreObserver.Silence {
+            return respond(.serviceUnavailable, "\(error)", type: "text/plain")
+        }
     }
 
     private static func restore(_ request: Request, _ content: Content) async throws -> Response {

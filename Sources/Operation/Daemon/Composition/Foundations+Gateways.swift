@@ -1,12 +1,8 @@
 import Bytes
 import Delivery
-import GatewayDelivery
-import GatewayHTTP
 import HTTPClient
-import NextcloudOrigin
-import NextcloudProxy
+import HTTPGateways
 import Settings
-import SoftphonePNM
 import StatusCrypto
 
 extension Foundations {

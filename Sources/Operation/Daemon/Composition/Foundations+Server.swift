@@ -1,7 +1,7 @@
 import Delivery
 import Engine
+import HTTPGateways
 import Logging
-import NextcloudOrigin
 import PushProtocol
 import ServerFiles
 import Settings

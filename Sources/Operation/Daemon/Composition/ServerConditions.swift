@@ -1,6 +1,6 @@
 import Delivery
 import Engine
-import NextcloudOrigin
+import HTTPGateways
 import Observation
 import Store
 import Transport
@@ -44,9 +44,12 @@ struct ServerConditions: Sendable {
     var warnings: [Condition] {
         let parts: [[Condition]] = [
             time.warnings.map(Condition.clock), keyFiles.warnings,
-            transport.warnings.map(Condition.network), [engine.lateWarning.map(Condition.network)].compactMap(\.self),
-            engine.warnings.map(Condition.overload), [engine.lockWarning.map(Condition.store)].compactMap(\.self), wal.warnings,
-            statementLog?.warnings ?? [], [engine.versionWarning.map(Condition.clients)].compactMap(\.self),
+            transport.warnings.map(Condition.network),
+            [
+                engine.lateWarning.map(Condition.network), engine.overloadWarning.map(Condition.overload),
+                engine.lockWarning.map(Condition.store),
+            ].compactMap(\.self),
+            wal.warnings, statementLog?.warnings ?? [], [engine.versionWarning.map(Condition.clients)].compactMap(\.self),
             delivery?.warnings.map(Condition.route) ?? [.dryRun], [proxyDelivery?.warning.map(Condition.pushProxy)].compactMap(\.self),
             damagedRows.warnings, (issues.isEmpty ? canary?.warnings ?? [] : []).map(Condition.canary),
             (backup?.warnings ?? []).map(Condition.backup),

@@ -1,6 +1,6 @@
-import GatewayHTTP
 import Glibc
-import Relay
+import HTTPGateways
+import Transport
 
 /// How many files the process may have open (`RLIMIT_NOFILE`, getrlimit(2)). A connection takes a file.
 enum OpenFileLimit {

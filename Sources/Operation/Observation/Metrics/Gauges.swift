@@ -45,7 +45,7 @@ package struct Gauges: Sendable {
         lostLogLines.set(Double(LogOutput.standardError.lostLineCount))
         inFlight.set(Double(engine.inFlightCount))
         replies.set(Double(engine.waitingReplyCount))
-        if let age = engine.lastMessageAge { lastMessageAge.set(age / .seconds(1)) }
+        if let age = engine.intake.lastMessageAge { lastMessageAge.set(age / .seconds(1)) }
     }
 }
 

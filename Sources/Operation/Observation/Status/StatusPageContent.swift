@@ -152,7 +152,7 @@ struct StatusPageContent {
             ])
     }
 
-    /// A push that waits longer is late (OPERATE.md).
+    /// A push that waits longer is late, as for the alert PushserverOutboxOld (RUNBOOK.md).
     private static let lateAge = 300
 
     private static func flow(_ snapshot: StatusSnapshot) -> [FlowRow] {

@@ -46,7 +46,7 @@ enum Remedy {
                 "ProviderToken", "KeyId", "BadCertificate", "Forbidden", "oauth2", "cannot fetch token", "credential", "ermission",
                 "has not been used in project",
             ],
-            "Apple or Google rejects gorush itself: correct its key, key id and team, or its service account."
+            "Apple or Google rejects gorush itself: correct its key, key id and team, its service account, or its machine's clock."
         ),
         (
             ["Auth error from APNS"],

@@ -22,8 +22,8 @@ enum BackupSpace {
         throw .diskFull(path: folder, needed: byteCount, free: space.free)
     }
 
-    private static func disk(of folder: String) -> dev_t? {
-        var status = stat()
-        return unsafe stat(folder, &status) == 0 ? status.st_dev : nil
+    private static func disk(of folder: String) -> UInt? {
+        var space = statvfs()
+        return unsafe statvfs(folder, &space) == 0 ? space.f_fsid : nil
     }
 }

@@ -4,7 +4,6 @@ import PostgreSQLStore
 import SQLiteStore
 package import ServerCrypto
 package import Store
-import StoreSQL
 package import Transport
 
 /// The database as a server's parts use it.

@@ -1,10 +1,7 @@
 import Bytes
-import GatewayHTTP
 package import HTTPClient
-package import NextcloudOrigin
-package import NextcloudProxy
+package import HTTPGateways
 import ServerCrypto
-package import SoftphonePNM
 import StatusCrypto
 import Store
 

@@ -212,6 +212,7 @@ struct Belief: Sendable {
 
     /// Whether so many recent devices are refused that the route may be at fault, and no refusal counts.
     var isInDoubt: Bool {
+        guard refused.count >= Self.minimumDeviceCount else { return false }
         let count = recent.sample.count { refused.contains($0) }
         return count >= Self.minimumDeviceCount && Self.doubtfulShare * count >= recent.sample.count
     }
@@ -276,7 +277,8 @@ struct Belief: Sendable {
                 "\(provider) refuses \(count) of \(recent.sample.count) devices that got a push in the last two days: a wrong project or "
                     + "environment looks like that; none of them is unregistered meanwhile")
         }
-        if troubledCount >= max(Self.troubledCount, recent.count(at: now) / Self.troubledShare) {
+        // Counting the recent devices takes longer than everything else here.
+        if troubledCount >= Self.troubledCount, troubledCount >= recent.count(at: now) / Self.troubledShare {
             warn(
                 .manyInTrouble, "\(troubledCount) devices that worked before have got nothing for a minute or more, although others have")
         }

@@ -4,18 +4,29 @@ import StatusCrypto
 import Store
 import Tasks
 
+/// How a push ended, for a gateway that waits for it.
+package enum FirstAttempt: Sendable, Equatable {
+    case sent
+    /// Apple or Google report the token as dead.
+    case deadToken
+    /// Any other outcome, or none in time.
+    case failed
+
+    fileprivate init(_ outcome: PushOutcome) {
+        self =
+            switch outcome {
+            case .sent: .sent
+            case .deadToken: .deadToken
+            case .expired, .refused, .discarded, .withdrawn: .failed
+            }
+    }
+}
+
 /// The outcomes of pushes, for gateways that wait for them. A waiter identifies a push by its digest,
 /// because it begins to wait before the push has a row.
 package final class FirstAttemptWaiters: Sendable {
-    package enum Result: Sendable, Equatable {
-        case sent
-        case deadToken
-        /// The push finished with another outcome.
-        case failed
-    }
-
     private struct Waiting {
-        var results: [Digest32: Result?] = [:]
+        var results: [Digest32: FirstAttempt?] = [:]
     }
 
     private let waiting = Monitor(Waiting())
@@ -25,13 +36,7 @@ package final class FirstAttemptWaiters: Sendable {
         guard !ended.isEmpty, waiting.read({ !$0.results.isEmpty }) else { return }
         waiting.update { waiting in
             for (push, outcome) in ended where waiting.results[push.push.deduplicationKey] != nil {
-                let result: Result =
-                    switch outcome {
-                    case .sent: .sent
-                    case .deadToken: .deadToken
-                    case .expired, .refused, .discarded, .withdrawn: .failed
-                    }
-                waiting.results[push.push.deduplicationKey] = result
+                waiting.results[push.push.deduplicationKey] = FirstAttempt(outcome)
             }
         }
     }
@@ -42,7 +47,7 @@ package final class FirstAttemptWaiters: Sendable {
     /// - Returns: The outcomes in the same order, or nil for pushes that have not finished.
     package func wait(
         for digests: [Digest32], atMost duration: Duration, clock: any Clock<Duration>, after start: () async throws -> Void
-    ) async throws -> [Result?] {
+    ) async throws -> [FirstAttempt?] {
         waiting.update { waiting in
             for digest in digests { waiting.results[digest] = .some(nil) }
         }

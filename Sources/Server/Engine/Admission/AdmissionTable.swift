@@ -115,7 +115,7 @@ struct AdmissionTable: Sendable {
     /// Queues messages, each in its topic's round. Ignores them once the queue is finished: the next start reads them.
     mutating func enter(_ messages: [RecordedMessage]) {
         guard !isFinished else { return }
-        guard !isPaused else { return wait(messages.map(\.id), .undecided) }
+        guard !isPaused else { return addRows(messages.map(\.id), .undecided) }
         for message in messages {
             add(message.size)
             let topic = message.envelope.message.contentTopic
@@ -154,7 +154,7 @@ struct AdmissionTable: Sendable {
     mutating func pause(_ isPaused: Bool) {
         self.isPaused = isPaused
         while isPaused, let message = nextMessage() {
-            wait([message.id], .undecided)
+            addRows([message.id], .undecided)
             release(message.size)
         }
     }
@@ -163,7 +163,7 @@ struct AdmissionTable: Sendable {
     func count(_ reason: Reason) -> Int { rows[reason]?.count ?? 0 }
 
     /// Adds rows that wait to be read.
-    mutating func wait(_ new: [Int64], _ reason: Reason) {
+    mutating func addRows(_ new: [Int64], _ reason: Reason) {
         for row in new where row.isRowNumber { rows[reason, default: []].insert(Int(row)) }
     }
 
@@ -185,7 +185,7 @@ struct AdmissionTable: Sendable {
     // MARK: Waiting for a topic key
 
     /// - Returns: How many messages were displaced from the topic queue. This message may be among them.
-    mutating func wait(_ row: Int64, for topic: TopicKeyQueue.Topic) -> Int { topicKeys.add(row, waitingFor: topic) }
+    mutating func addRow(_ row: Int64, waitingFor topic: TopicKeyQueue.Topic) -> Int { topicKeys.add(row, waitingFor: topic) }
 
     /// Adds topics whose keys are derived in advance, unless there is more urgent work.
     mutating func deriveInAdvance(_ subscribers: [TopicTable.Subscriber]) {
@@ -199,7 +199,7 @@ struct AdmissionTable: Sendable {
     }
 
     /// Makes the messages readable that waited for a topic's key.
-    mutating func finishTopic(_ topic: TopicKeyQueue.Topic) { wait(topicKeys.take(topic), .undecided) }
+    mutating func finishTopic(_ topic: TopicKeyQueue.Topic) { addRows(topicKeys.take(topic), .undecided) }
 }
 
 extension AdmissionTable.Size {

@@ -1,3 +1,5 @@
+import Tasks
+
 /// Capacity reserved for messages in memory. A single permit covers a call's messages while they are recorded. The table counts them while
 /// they are queued, and each gets a separate permit for opening and decision.
 ///
@@ -23,7 +25,7 @@ struct Permit: ~Copyable, Sendable {
     }
 
     deinit {
-        if size != .zero { admission.release(size) }
+        if size != .zero { admission.update { [size] in $0.release(size) } }
     }
 }
 

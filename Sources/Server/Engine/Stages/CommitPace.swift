@@ -10,17 +10,17 @@ struct CommitPace: Sendable {
 
     private var count = maximumCount
 
-    /// Removes the next transaction's items. An item of more than ``maximumCost`` is alone.
-    func next(of items: inout ArraySlice<CommitStage.Item>) -> ArraySlice<CommitStage.Item> {
-        var end = items.startIndex
+    /// Removes the next transaction's work. A piece of more than ``maximumCost`` is alone.
+    func next(of work: inout ArraySlice<CommitStage.Work>) -> ArraySlice<CommitStage.Work> {
+        var end = work.startIndex
         var cost = Duration.zero
-        while end < items.endIndex, end - items.startIndex < count {
-            cost += items[end].work.cost
-            guard cost <= Self.maximumCost || end == items.startIndex else { break }
+        while end < work.endIndex, end - work.startIndex < count {
+            cost += work[end].cost
+            guard cost <= Self.maximumCost || end == work.startIndex else { break }
             end += 1
         }
-        defer { items = items[end...] }
-        return items[..<end]
+        defer { work = work[end...] }
+        return work[..<end]
     }
 
     /// Records a transaction's end.

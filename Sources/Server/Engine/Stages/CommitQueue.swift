@@ -12,8 +12,8 @@ struct CommitQueue: Sendable {
     /// waits that long.
     private static let maximumPostponedCost = Duration.milliseconds(20)
 
-    private var ordinary: Deque<CommitStage.Item> = []
-    private var postponed: Deque<CommitStage.Item> = []
+    private var ordinary: Deque<CommitStage.Work> = []
+    private var postponed: Deque<CommitStage.Work> = []
     /// The registration bytes in `ordinary`, by key.
     private var byteCounts: [Digest64: Int] = [:]
     private var isFinished = false
@@ -21,7 +21,7 @@ struct CommitQueue: Sendable {
     /// Adds work. Ignored once the queue is finished: the next start reads the messages.
     ///
     /// - Parameter allowedByteCount: The bytes that a key may write now in the order of arrival.
-    mutating func add(_ items: [CommitStage.Item], allowedByteCount: (Digest64) -> Int) {
+    mutating func add(_ items: [CommitStage.Work], allowedByteCount: (Digest64) -> Int) {
         guard !isFinished else { return }
         for item in items {
             guard let (keyHash, byteCount) = item.registration else {
@@ -41,8 +41,8 @@ struct CommitQueue: Sendable {
     /// The next work.
     ///
     /// - Returns: Up to `maximumCount` items, or empty when the queue is finished and empty, or nil when there is nothing to do yet.
-    mutating func next(maximumCount: Int) -> [CommitStage.Item]? {
-        var batch: [CommitStage.Item] = []
+    mutating func next(maximumCount: Int) -> [CommitStage.Work]? {
+        var batch: [CommitStage.Work] = []
         // Items are moved singly, because copying a slice would retain and release all their parts.
         while batch.count < maximumCount, let item = ordinary.popFirst() {
             if let (keyHash, byteCount) = item.registration { release(byteCount, of: keyHash) }
@@ -51,7 +51,7 @@ struct CommitQueue: Sendable {
         guard batch.isEmpty else { return batch }
         var cost = Duration.zero
         while batch.count < maximumCount, cost < Self.maximumPostponedCost, let item = postponed.popFirst() {
-            cost += item.work.cost
+            cost += item.cost
             batch.append(item)
         }
         return batch.isEmpty && !isFinished ? nil : batch
@@ -66,10 +66,10 @@ struct CommitQueue: Sendable {
     mutating func finish() { isFinished = true }
 }
 
-extension CommitStage.Item {
+extension CommitStage.Work {
     /// The key and a registration's bytes, or nil for other work.
     fileprivate var registration: (keyHash: Digest64, byteCount: Int)? {
-        guard case .message(let message, _) = work, case .message(.registration(let registration), _) = message.content else { return nil }
+        guard case .message(.registration(let registration), _)? = undecided?.content else { return nil }
         return (registration.keyHash, registration.byteCount)
     }
 }

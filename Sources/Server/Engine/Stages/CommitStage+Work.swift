@@ -4,52 +4,52 @@ import Wire
 
 extension CommitStage {
     /// A piece of work for the writer. Indirect, so that each move between queues copies a reference instead of a message's parts.
+    ///
+    /// The permit is the message's. It ends with the work.
     indirect enum Work: Sendable {
         /// - Parameter failures: The failures so far, or nil before the first.
-        case message(OpenedEnvelope, failures: StoreState.Failures? = nil)
+        case decide(OpenedEnvelope, SharedPermit, failures: StoreState.Failures? = nil)
+        /// The store fails on a registration. Its INTERNAL_ERROR supersedes older, unpublished replies to the installation, and is published.
+        case refuse(OpenedEnvelope, with: PendingReply, SharedPermit)
+        /// The INTERNAL_ERROR is published already, because its sender waits. It still supersedes older replies.
+        case tidy(OpenedEnvelope, with: PendingReply)
         /// Closes a message's rows without a reply, because the store fails on the message.
-        case close(rows: [Int64])
-        /// The store fails on a registration. Its INTERNAL_ERROR supersedes older, unpublished replies to the installation.
-        case supersede(PendingReply, OpenedEnvelope)
-    }
-
-    struct Item: Sendable {
-        var work: Work
-        /// The message's permit. Nil once its INTERNAL_ERROR is with the reply stage.
-        var permit: SharedPermit?
-    }
-}
-
-extension CommitStage.Item {
-    /// The INTERNAL_ERROR that a `supersede` item still has to publish, or nil for other work. It is published after the write succeeds or
-    /// fails for the first time.
-    var refusal: PendingReply? {
-        if case .supersede(let reply, _) = work, permit != nil { reply } else { nil }
+        case close(rows: [Int64], SharedPermit)
     }
 }
 
 extension CommitStage.Work {
     var message: OpenedEnvelope? {
         switch self {
-        case .message(let message, _), .supersede(_, let message): message
+        case .decide(let message, _, _), .refuse(let message, _, _), .tidy(let message, _): message
         case .close: nil
         }
     }
 
-    /// The message, if it is still to be decided.
-    var undecided: OpenedEnvelope? { if case .message(let message, _) = self { message } else { nil } }
+    var permit: SharedPermit? {
+        switch self {
+        case .decide(_, let permit, _), .refuse(_, _, let permit), .close(_, let permit): permit
+        case .tidy: nil
+        }
+    }
 
-    /// Whether the message was refused.
-    var isRefused: Bool { if case .message = self { false } else { true } }
+    /// The message, if it is still to be decided.
+    var undecided: OpenedEnvelope? { if case .decide(let message, _, _) = self { message } else { nil } }
+
+    /// The INTERNAL_ERROR to publish, or nil for other work.
+    var refusal: PendingReply? { if case .refuse(_, let reply, _) = self { reply } else { nil } }
 
     /// The message's rows, including its other segments.
     var rows: [Int64] {
-        if case .close(let rows) = self { rows } else { message?.rows ?? [] }
+        if case .close(let rows, _) = self { rows } else { message?.rows ?? [] }
     }
 
     /// Whether the work has certainly changed the database. A query with a reply changes nothing before the reply is published.
     func hasWritten(_ outcome: Decider.Outcome?) -> Bool {
-        if case .supersede = self { false } else { outcome?.category != .queryReplied }
+        switch self {
+        case .decide, .close: outcome?.category != .queryReplied
+        case .refuse, .tidy: false
+        }
     }
 
     /// The estimated writer time, as measured on a slow core: lookups and writes.

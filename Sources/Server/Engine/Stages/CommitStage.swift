@@ -49,13 +49,13 @@ final class CommitStage: Sendable {
         self.replies = replies
     }
 
-    func send(_ items: [Item]) {
-        guard !items.isEmpty else { return }
+    func send(_ work: [Work]) {
+        guard !work.isEmpty else { return }
         let now = context.time.now
         queue.update { queue in
             allowances.withLock { allowances in
                 allowances.now = max(allowances.now, now)
-                queue.add(items) { allowances.registrationByteCount(of: $0) }
+                queue.add(work) { allowances.registrationByteCount(of: $0) }
             }
         }
     }
@@ -68,8 +68,8 @@ final class CommitStage: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.runTrials() }
             group.addTask { await self.returnDoubtful() }
-            while let items = await queue.wait(for: { $0.next(maximumCount: CommitPace.maximumCount) }), !items.isEmpty {
-                var waiting = items[...]
+            while let work = await queue.wait(for: { $0.next(maximumCount: CommitPace.maximumCount) }), !work.isEmpty {
+                var waiting = work[...]
                 while !waiting.isEmpty {
                     let batch = pace.withLock { $0.next(of: &waiting) }
                     await commit(batch, retries: &group)
@@ -81,10 +81,10 @@ final class CommitStage: Sendable {
         }
     }
 
-    /// Commits a batch's items that need not wait in a single transaction, except for trials, and handles the failures.
-    private func commit(_ batch: ArraySlice<Item>, retries: inout DiscardingTaskGroup) async {
+    /// Commits a batch's work that need not wait in a single transaction, except for trials, and handles the failures.
+    private func commit(_ batch: ArraySlice<Work>, retries: inout DiscardingTaskGroup) async {
         guard !context.storeHealth.isAway else {
-            for item in batch { giveBack(item, in: &retries) }
+            for work in batch { giveBack(work, in: &retries) }
             return
         }
         let (admitted, trials) = admit(batch)
@@ -92,37 +92,37 @@ final class CommitStage: Sendable {
         for trial in trials { await attempt([trial], retries: &retries) }
     }
 
-    private func attempt(_ batch: [Item], retries: inout DiscardingTaskGroup) async {
+    private func attempt(_ batch: [Work], retries: inout DiscardingTaskGroup) async {
         let reading = context.wallClock.read()
         let (batch, now) = (setAsideDoubtful(batch, at: reading), reading.stamp)
         guard !batch.isEmpty else { return }
         let start = context.time.elapsed()
         allowances.withLock { $0.set(context.time.now, serverCount: context.store.cluster?.memberCount ?? 1) }
-        let committed = await context.commit(batch.map(\.work), at: now) { work in
+        let committed = await context.commit(batch, at: now) { work in
             self.lookups(about: work)
         } deciding: { [decider] work, batch -> Decider.Outcome? in
             switch work {
-            case .message(let message, _): return decider.decide(message, at: now, in: &batch)
-            case .close(let rows): for row in rows { batch.decide(row, as: .silent) }
-            case .supersede(let reply, let message): decider.supersede(message, with: reply, in: &batch)
+            case .decide(let message, _, _): return decider.decide(message, at: now, in: &batch)
+            case .refuse(let message, let reply, _), .tidy(let message, let reply): decider.supersede(message, with: reply, in: &batch)
+            case .close(let rows, _): for row in rows { batch.decide(row, as: .silent) }
             }
             return nil
         } hasWritten: { work, outcome in
             work.hasWritten(outcome)
         }
-        var durable: [Item] = []
+        var durable: [Work] = []
         var outcomes: [Decider.Outcome] = []
-        var failures: [(item: Item, error: any Error)] = []
-        for (item, result) in zip(batch, committed.outcomes) {
+        var failures: [(work: Work, error: any Error)] = []
+        for (work, result) in zip(batch, committed.outcomes) {
             switch result {
             case .success(let outcome):
-                durable.append(item)
+                durable.append(work)
                 if let outcome { outcomes.append(outcome) }
             case .failure(let error):
-                failures.append((item, error))
+                failures.append((work, error))
             }
         }
-        pace.withLock { $0.ended(isAway: failures.contains { $0.error.isOfWholeStore }) }
+        pace.withLock { $0.ended(isAway: failures.contains { StoreFault($0.error) == .wholeStore }) }
         let listening = DurableBatch(
             topicChanges: committed.topicChanges, replies: outcomes.compactMap(\.reply) + durable.compactMap(\.refusal),
             supersededReplies: committed.supersededReplies, permits: durable.compactMap(\.permit)
@@ -131,7 +131,7 @@ final class CommitStage: Sendable {
         listening.reply(replies)
         context.deriveKeys(after: committed.topicChanges)
         unblock(durable)
-        for (item, error) in failures { handle(error, of: item, isAlone: batch.count == 1, triedAt: start, in: &retries) }
+        for (work, error) in failures { handle(error, of: work, isAlone: batch.count == 1, triedAt: start, in: &retries) }
     }
 
     /// Counts decisions, spends their credits, and wakes the delivery if they added pushes to the outbox.
@@ -171,13 +171,14 @@ final class CommitStage: Sendable {
 
 extension CommitStage {
     private func handle(
-        _ error: any Error, of item: Item, isAlone: Bool, triedAt start: Duration, in group: inout DiscardingTaskGroup
+        _ error: any Error, of work: Work, isAlone: Bool, triedAt start: Duration, in group: inout DiscardingTaskGroup
     ) {
-        if error.isTaken {
+        switch (StoreFault(error), work) {
+        case (.taken, _):
             // Another server owns the message, or an earlier attempt decided it although its commit seemed to fail. The journal has the
             // reply then.
-            context.giveBack(item.work.rows)
-        } else if error.isBlocked, let message = item.work.undecided {
+            context.giveBack(work.rows)
+        case (.rowsHeld, .decide(let message, _, _)):
             warn(of: error)
             let cost = context.time.elapsed() - start
             if case .ownersLocked(let owners, _)? = error as? StoreError {
@@ -185,59 +186,60 @@ extension CommitStage {
             } else {
                 block(message, [.message(message.id)], after: isAlone ? cost : .zero)
             }
-        } else if error.isOfWholeStore, isAlone, let message = item.work.undecided {
+        case (.wholeStore, .decide(let message, _, _)) where isAlone:
             // If the store is back and fails on it again, the message is tried alone, and doesn't delay others.
             block(message, [.message(message.id)])
-        } else if error.isOfWholeStore {
-            giveBack(item, in: &group)
-        } else if case .message(let message, let failures) = item.work {
-            let failures = context.storeHealth.failures(failures, triedAt: start)
-            judge(Item(work: .message(message, failures: failures), permit: item.permit), after: Self.retryInterval, in: &group)
-        } else if case .supersede = item.work {
-            // The INTERNAL_ERROR is published although it could not supersede older replies yet: its sender waits.
-            replies.send([item.refusal].compactMap(\.self))
-            judge(Item(work: item.work, permit: nil), after: Self.rowRetryInterval, in: &group)
-        } else {
-            judge(item, after: Self.rowRetryInterval, in: &group)
+        case (.wholeStore, _):
+            giveBack(work, in: &group)
+        case (.ofMessage, .decide(let message, let permit, let failures)):
+            judge(message, permit, context.storeHealth.failures(failures, triedAt: start), in: &group)
+        case (.rowsHeld, .refuse(let message, let reply, _)), (.ofMessage, .refuse(let message, let reply, _)):
+            replies.send([reply])
+            retry(.tidy(message, with: reply), in: &group)
+        case (.rowsHeld, .tidy), (.ofMessage, .tidy), (.rowsHeld, .close), (.ofMessage, .close):
+            retry(work, in: &group)
         }
     }
 
-    /// Decides after a delay what happens to an item that failed.
-    private func judge(_ item: Item, after delay: Duration, in group: inout DiscardingTaskGroup) {
+    /// Tries a message again after a delay, or refuses it once the store has failed on it for long enough.
+    private func judge(
+        _ message: OpenedEnvelope, _ permit: SharedPermit, _ failures: StoreState.Failures, in group: inout DiscardingTaskGroup
+    ) {
         group.addTask {
-            guard (try? await self.context.clock.sleep(for: delay)) != nil else { return }
-            guard case .message(let message, let failures?) = item.work else { return self.send([item]) }
+            guard (try? await self.context.clock.sleep(for: Self.retryInterval)) != nil else { return }
             switch await self.context.storeHealth.verdict(on: failures, clock: self.context.clock) {
             case .wait: self.context.giveBack(message.rows)
-            case .retry: self.send([item])
-            case .refuse: self.refuse(message, item.permit)
+            case .retry: self.send([.decide(message, permit, failures: failures)])
+            case .refuse: self.refuse(message, permit)
             case nil: break
             }
         }
     }
 
+    /// Tries work without a deadline again after a delay.
+    private func retry(_ work: Work, in group: inout DiscardingTaskGroup) {
+        group.addTask {
+            if (try? await self.context.clock.sleep(for: Self.rowRetryInterval)) != nil { self.send([work]) }
+        }
+    }
+
     /// Replies INTERNAL_ERROR to a message on which the store fails, although it works.
-    private func refuse(_ message: OpenedEnvelope, _ permit: SharedPermit?) {
+    private func refuse(_ message: OpenedEnvelope, _ permit: SharedPermit) {
         context.metrics.count(message.internalError)
         if let count = refused.withLock({ $0.add(1, at: context.time.elapsed()) }) {
             context.logger.error("messages were refused, because the store fails on them", metadata: ["messages": "\(count)"])
         }
-        guard let reply = decider.internalError(for: message) else {
-            return send([Item(work: .close(rows: message.rows), permit: permit)])
+        guard let reply = decider.internalError(for: message) else { return send([.close(rows: message.rows, permit)]) }
+        if reply.type == .pushNotificationRegistrationResponse {
+            send([.refuse(message, with: reply, permit)])
+        } else {
+            replies.send([reply])
         }
-        guard reply.type != .pushNotificationRegistrationResponse else {
-            return send([Item(work: .supersede(reply, message), permit: permit)])
-        }
-        replies.send([reply])
     }
 
-    /// Returns an item to the journal, or keeps it until the store is back if its sender has the INTERNAL_ERROR.
-    private func giveBack(_ item: Item, in group: inout DiscardingTaskGroup) {
-        if item.work.isRefused, item.permit == nil {
-            judge(item, after: Self.rowRetryInterval, in: &group)
-        } else {
-            context.giveBack(item.work.rows)
-        }
+    /// Returns work to the journal while the store is away. A message whose sender has the INTERNAL_ERROR must not be decided again.
+    private func giveBack(_ work: Work, in group: inout DiscardingTaskGroup) {
+        if case .tidy = work { retry(work, in: &group) } else { context.giveBack(work.rows) }
     }
 }
 
@@ -255,10 +257,10 @@ extension CommitStage {
     /// Lets messages wait that are too old only if the clock is right.
     ///
     /// - Returns: The others.
-    private func setAsideDoubtful(_ batch: [Item], at reading: ClockReading) -> [Item] {
+    private func setAsideDoubtful(_ batch: [Work], at reading: ClockReading) -> [Work] {
         guard reading.isHeld else { return batch }
-        func isDoubtful(_ item: Item) -> Bool { item.work.undecided?.age(at: reading) == .doubtful }
-        let messages = batch.filter(isDoubtful).compactMap(\.work.undecided)
+        func isDoubtful(_ work: Work) -> Bool { work.undecided?.age(at: reading) == .doubtful }
+        let messages = batch.filter(isDoubtful).compactMap(\.undecided)
         guard !messages.isEmpty else { return batch }
         doubtful.update { doubtful in
             doubtful.rows += messages.flatMap(\.rows)
@@ -289,21 +291,21 @@ extension CommitStage {
 // MARK: - Blocked messages
 
 extension CommitStage {
-    /// Lets items about blocked rows wait.
+    /// Lets messages about blocked rows wait.
     ///
-    /// - Returns: The items to try together, and those whose trial it is.
-    private func admit(_ batch: ArraySlice<Item>) -> (together: [Item], alone: [Item]) {
+    /// - Returns: The work to try together, and the messages whose trial it is.
+    private func admit(_ batch: ArraySlice<Work>) -> (together: [Work], alone: [Work]) {
         guard blocked.read({ !$0.isEmpty }) else { return (Array(batch), []) }
         return blocked.update { blocked in
-            var (together, alone): ([Item], [Item]) = ([], [])
-            for item in batch {
-                guard let message = item.work.undecided else {
-                    together.append(item)
+            var (together, alone): ([Work], [Work]) = ([], [])
+            for work in batch {
+                guard let message = work.undecided else {
+                    together.append(work)
                     continue
                 }
                 switch blocked.admit(message.rows, message.subjects) {
-                case .together: together.append(item)
-                case .alone: alone.append(item)
+                case .together: together.append(work)
+                case .alone: alone.append(work)
                 case .no: break
                 }
             }
@@ -329,9 +331,9 @@ extension CommitStage {
     }
 
     /// Returns the messages to the journal that waited for rows which are no longer blocked.
-    private func unblock(_ stored: [Item]) {
+    private func unblock(_ stored: [Work]) {
         guard blocked.read({ !$0.isEmpty }) else { return }
-        let rows = blocked.update { $0.succeeded(stored.compactMap(\.work.undecided).flatMap(\.subjects)) }
+        let rows = blocked.update { $0.succeeded(stored.compactMap(\.undecided).flatMap(\.subjects)) }
         context.giveBack(rows)
         if blocked.read(\.isEmpty), lockWarning.exchange(false, ordering: .relaxed) {
             context.logger.warning("messages no longer wait for a row that another session of the database holds")

@@ -69,7 +69,7 @@ final class MarkWriter: Sendable {
         var failed: [Mark] = []
         for (mark, outcome) in zip(marks, committed.outcomes) {
             guard let error = outcome.error else { continue }
-            if !error.isTaken {
+            if StoreFault(error) != .taken {
                 failed.append(mark)
             } else if mark.rows.count > 1 {
                 // Another server has decided a query's segment. This server's rows are read again.

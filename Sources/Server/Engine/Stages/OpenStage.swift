@@ -61,21 +61,23 @@ final class OpenStage: Sendable {
     @concurrent
     private func openAdmitted() async {
         while let batch = await admission.next(maximumCount: Self.batchCount) {
-            var opened: [CommitStage.Item] = []
+            var opened: [CommitStage.Work] = []
             var results: [(topic: String, isJunk: Bool)] = []
             for (message, permit) in batch {
                 switch open(message) {
                 case .decide(let envelope):
                     noteArrival(of: envelope, in: message)
-                    opened.append(CommitStage.Item(work: .message(envelope), permit: permit))
+                    opened.append(.decide(envelope, permit))
                     if !message.addressees.isIdentity { results.append((message.envelope.message.contentTopic, envelope.isJunk)) }
-                case .wait(let topic): context.metrics.topicKeyOverflows.increment(by: admission.wait(message.id, for: topic))
+                case .wait(let topic):
+                    let displacedCount = admission.update { $0.addRow(message.id, waitingFor: topic) }
+                    context.metrics.topicKeyOverflows.increment(by: displacedCount)
                 case .pass(let hash): await pass(message.id, ofMessage: hash)
                 case .readAgain: context.giveBack([message.id])
                 case .waitForSegments: break
                 }
             }
-            admission.recordResults(results)
+            admission.update { [results] in $0.recordResults(results) }
             commit.send(opened)
         }
     }
@@ -159,6 +161,6 @@ final class OpenStage: Sendable {
     }
 
     private func drop(_ rows: [Int64]) {
-        commit.send(rows.map { CommitStage.Item(work: .message(.dropped($0)), permit: admission.permitRow()) })
+        commit.send(rows.map { .decide(.dropped($0), admission.permitRow()) })
     }
 }

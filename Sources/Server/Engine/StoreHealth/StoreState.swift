@@ -97,9 +97,13 @@ struct StoreState: Sendable {
     mutating func failed(_ error: any Error) -> Bool {
         failureCount += 1
         newestAtFailure = newest
-        if error.isOfWholeStore { return leave() }
-        if !error.isBlocked { doubt = newest }
-        return false
+        switch StoreFault(error) {
+        case .wholeStore: return leave()
+        case .rowsHeld: return false
+        case .taken, .ofMessage:
+            doubt = newest
+            return false
+        }
     }
 
     mutating func beginProbe(at now: Duration) -> Attempt {
@@ -151,17 +155,4 @@ struct StoreState: Sendable {
 
     /// Whether no write has succeeded since a message failed, and the store is not known to be away either.
     func awaitsProof(of failures: Failures) -> Bool { !isAway && newestSuccess <= failures.attempt }
-}
-
-extension Error {
-    /// Whether the cause concerns every write, and not only the write that failed.
-    var isOfWholeStore: Bool { (self as? StoreError)?.isOfWholeStore ?? false }
-
-    /// Whether another database session holds a row that the write needs.
-    var isBlocked: Bool {
-        switch self as? StoreError {
-        case .rowLocked, .ownersLocked: true
-        default: false
-        }
-    }
 }

@@ -2,7 +2,6 @@ package import Bytes
 package import Envelope
 import StatusCrypto
 package import Store
-import StoreSQL
 import Synchronization
 
 extension PostgreSQLStore: ClusterStore {
@@ -237,7 +236,7 @@ extension WriteTransaction {
             ), moved AS (
                 UPDATE push SET
                     server = $1, state = CASE WHEN push.state = \(leased) THEN \(OpenPushState.unknown.rawValue) ELSE push.state END,
-                    next_attempt_at = CASE WHEN push.state = \(leased) OR next_attempt_at < \(OutboxFairQueue.roundLimit) THEN 0
+                    next_attempt_at = CASE WHEN push.state = \(leased) OR next_attempt_at < \(NextAttempt.firstTime) THEN \(NextAttempt.now)
                         ELSE next_attempt_at END,
                     route = \(Self.assignedRoute)
                 FROM taken WHERE push.id = taken.id

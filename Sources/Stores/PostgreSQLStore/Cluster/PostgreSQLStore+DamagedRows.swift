@@ -14,7 +14,7 @@ extension PostgreSQLStore {
                 SQLArray(rows))
             guard kind == .push else { return }
             database.add(
-                "UPDATE push SET next_attempt_at = \(Int64.max), reason = 'damaged' WHERE id = ANY($1) AND \(OpenPushes.byRow)",
+                "UPDATE push SET next_attempt_at = \(NextAttempt.held), reason = 'damaged' WHERE id = ANY($1) AND \(OpenPushes.byRow)",
                 SQLArray(rows))
         }
         damagedRows.add(rows.count, ordering: .relaxed)

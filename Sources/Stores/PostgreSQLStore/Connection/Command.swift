@@ -1,4 +1,4 @@
-import StoreSQL
+import Store
 
 /// A statement with its values in binary format.
 struct Command: Sendable {

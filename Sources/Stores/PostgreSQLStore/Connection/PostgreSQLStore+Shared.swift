@@ -2,7 +2,6 @@ package import Bytes
 package import Envelope
 package import PushProtocol
 package import Store
-package import StoreSQL
 
 extension PostgreSQLStore: SharedStore, ClockStore {
     package var serverName: String { member.name }
@@ -52,6 +51,7 @@ extension Transaction: SharedTransaction {
 extension RowCursor: SharedRow {
     package static let dialect = SQLDialect(
         user: "user_name", hasPrefixes: false, proxyDeviceRow: "identifier", isUnfinished: "is_unfinished",
-        hasStatusMessageID: "status_message_id IS NOT NULL", liveRegistrations: "registration", topics: "plain_topic, prefixed_topic",
+        hasStatusMessageID: "status_message_id IS NOT NULL", isOpenPushOfDevice: OpenPushes.ofDevice, liveRegistrations: "registration",
+        topics: "plain_topic, prefixed_topic",
         forUpdate: "FOR UPDATE", skippingLocked: "FOR UPDATE SKIP LOCKED", hasOwners: true, versionMask: 1 << 63)
 }

@@ -1,6 +1,5 @@
 import CLibPQ
-import Store
-package import StoreSQL
+package import Store
 import Wire
 
 /// The result of a statement. It is safe: it owns the `PGresult`, and returns only copies.

@@ -110,7 +110,7 @@ extension CopiedTable {
     /// The value of a column. The rounds of different servers are not comparable, so their pushes are due before all others.
     fileprivate func expression(_ column: Column) -> String {
         name == "push" && column.name == "next_attempt_at"
-            ? "CASE WHEN finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit) THEN 0 ELSE next_attempt_at END"
+            ? "CASE WHEN finished_at IS NULL AND next_attempt_at < \(NextAttempt.firstTime) THEN \(NextAttempt.now) ELSE next_attempt_at END"
             : column.name
     }
 }

@@ -3,7 +3,6 @@ import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
-import StoreSQL
 import Wire
 
 /// The facts for a batch, and the rows that they were read from.

@@ -3,7 +3,6 @@ package import Envelope
 import PushProtocol
 import StatusCrypto
 package import Store
-import StoreSQL
 import Wire
 
 extension PostgreSQLStore {

@@ -1,5 +1,4 @@
 package import Store
-import StoreSQL
 
 extension PostgreSQLStore: OriginStore {
     package func waitingProxies() async throws -> [WaitingProxy] {

@@ -1,6 +1,5 @@
 import Envelope
 package import Store
-import StoreSQL
 
 extension PostgreSQLStore: ProxyStore {}
 

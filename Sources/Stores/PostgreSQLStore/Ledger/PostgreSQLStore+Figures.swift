@@ -14,8 +14,8 @@ extension PostgreSQLStore {
                     """),
                 Command(
                     """
-                    SELECT count(*), count(*) FILTER (WHERE next_attempt_at >= \(OutboxFairQueue.roundLimit)),
-                        count(*) FILTER (WHERE next_attempt_at = \(Int64.max)), min(accepted_at)
+                    SELECT count(*), count(*) FILTER (WHERE next_attempt_at >= \(NextAttempt.firstTime)),
+                        count(*) FILTER (WHERE next_attempt_at = \(NextAttempt.held)), min(accepted_at)
                     FROM push WHERE \(OpenPushes.due)
                     """),
                 Command("SELECT count(*) FROM registration WHERE is_live"),

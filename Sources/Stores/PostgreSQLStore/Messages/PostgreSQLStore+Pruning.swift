@@ -1,7 +1,6 @@
 package import Envelope
 import PushProtocol
 package import Store
-import StoreSQL
 
 extension PostgreSQLStore {
     /// How many rows of each table one call of ``prune(at:)`` deletes at most, in some tens of milliseconds.

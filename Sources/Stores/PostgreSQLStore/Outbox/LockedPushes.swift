@@ -1,7 +1,6 @@
 import Bytes
 import Envelope
 import Store
-import StoreSQL
 import Synchronization
 
 /// The pushes whose rows another session of the database holds. An attempt of one is not planned for a while, and an outcome waits in

@@ -3,7 +3,6 @@ package import Envelope
 import PushProtocol
 import StatusCrypto
 package import Store
-import StoreSQL
 import Synchronization
 import Wire
 
@@ -23,26 +22,29 @@ extension PostgreSQLStore {
                 server)
             let leaseCount = try database.run(
                 """
-                UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = 0
+                UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = \(NextAttempt.now)
                 WHERE server = $1 AND \(OpenPushes.due) AND state = \(OpenPushState.leased.rawValue)
                 """,
                 server)
             transaction.count(.uncertain, by: leaseCount)
             database.add(
-                "UPDATE push SET next_attempt_at = 0 WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at > $2", server, latest)
+                "UPDATE push SET next_attempt_at = \(NextAttempt.now) WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at > $2",
+                server, latest)
             try transaction.assign(routes)
             let rounds = try database.all(
                 """
                 SELECT route, trust, min(next_attempt_at) FROM push
-                WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at BETWEEN 1 AND \(OutboxFairQueue.roundLimit)
+                WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at BETWEEN \(NextAttempt.firstRound) AND \(NextAttempt.lastRound)
                 GROUP BY route, trust
                 """,
                 server
-            ) { (route: try $0.next(String.self), trust: try $0.next(PushTrust.self), round: try $0.next(Int64.self)) }
+            ) { (route: try $0.next(String.self), trust: try $0.next(PushTrust.self), next: try $0.next(NextAttempt.self)) }
             // A restart forgets the current rounds, so the server continues with the lowest stored ones.
             outbox.fairQueue.withLock { queue in
                 queue.rereadAll()
-                for row in rounds { queue.reach(row.round, trust: row.trust, in: row.route) }
+                for row in rounds {
+                    if let round = row.next.round { queue.reach(round, trust: row.trust, in: row.route) }
+                }
             }
             return leaseCount
         }
@@ -54,32 +56,40 @@ extension PostgreSQLStore {
         let (read, nameless) = try await read { [outbox] database in
             var read = WaitingPushes()
             var nameless: [Int64] = []
-            var progress = outbox.fairQueue.withLock { queue in limits.map { queue.beginReading(trust: $0.trust, in: route) } }
-            let parts = limits.indices.flatMap { index in
-                [(index, \OutboxFairQueue.Progress.rounds, OutboxFairQueue.roundLimit - 1), (index, \.times, now.nanoseconds)]
-            }
+            let begun = outbox.fairQueue.withLock { queue in limits.map { queue.beginReading(trust: $0.trust, in: route) } }
+            var progress = begun.map(\.progress)
+            var areRoundsRead = limits.map { _ in true }
+            let parts = limits.indices.flatMap { index in begun[index].parts.map { (index: index, part: $0) } }
             let results = try database.fetch(
-                parts.map { index, keyPath, end in
-                    let (queue, place) = (limits[index], progress[index][keyPath: keyPath])
-                    return Command(Self.selectWaiting, server, route, queue.trust, place.next, place.id, end, queue.limit)
-                })
-            for ((index, keyPath, _), rows) in zip(parts, results) {
+                parts.map { index, part in
+                    let (queue, place) = (limits[index], progress[index][part])
+                    return Command(Self.selectWaiting, server, route, queue.trust, place.next, place.id, part.end(at: now), queue.limit)
+                } + [Command(Self.selectNextTime, server, route, SQLArray(limits.map(\.trust)), now)])
+            for ((index, part), rows) in zip(parts, results) {
                 let (trust, limit) = limits[index]
                 let found = try rows.map {
-                    (next: try $0.next(Int64.self), push: (try $0.next(Int64.self), try $0.next(DeviceCode?.self), try $0.next(Bool.self)))
+                    (
+                        next: try $0.next(NextAttempt.self),
+                        push: (try $0.next(Int64.self), try $0.next(DeviceCode?.self), try $0.next(Bool.self))
+                    )
                 }
                 for (next, (id, device, isTried)) in found {
-                    progress[index][keyPath: keyPath] = .init(next: next, id: id)
+                    progress[index][part] = .init(next: next, id: id)
                     if let device {
                         read.pushes.append(WaitingPush(id: id, device: device, trust: trust, isTried: isTried))
                     } else {
                         nameless.append(id)
                     }
                 }
-                if found.count == limit { read.unfinishedQueues.insert(trust) }
+                guard found.count == limit else { continue }
+                read.unfinishedQueues.insert(trust)
+                if part == .rounds { areRoundsRead[index] = false }
             }
-            outbox.fairQueue.withLock { [progress] queue in
-                for (queued, progress) in zip(limits, progress) { queue.endReading(at: progress, trust: queued.trust, in: route) }
+            read.next = try results.last?.map { try $0.next(Timestamp?.self) }.first ?? nil
+            outbox.fairQueue.withLock { [progress, areRoundsRead] queue in
+                for (index, queued) in limits.enumerated() {
+                    queue.endReading(at: progress[index], areRoundsRead: areRoundsRead[index], trust: queued.trust, in: route)
+                }
             }
             return (read, nameless)
         }
@@ -94,6 +104,15 @@ extension PostgreSQLStore {
         WHERE server = $1 AND route = $2 AND trust = $3 AND \(OpenPushes.due) AND (next_attempt_at, id) > ($4, $5)
             AND next_attempt_at <= $6
         ORDER BY next_attempt_at, id LIMIT $7
+        """
+
+    private static let selectNextTime = """
+        SELECT min(first.next_attempt_at) FROM unnest($3::int8[]) AS level (trust), LATERAL (
+            SELECT next_attempt_at FROM push
+            WHERE server = $1 AND route = $2 AND trust = level.trust AND \(OpenPushes.due) AND next_attempt_at > $4
+                AND next_attempt_at < \(NextAttempt.held)
+            ORDER BY next_attempt_at LIMIT 1
+        ) AS first
         """
 
     package func rereadQueues(of route: String) { outbox.fairQueue.withLock { $0.reread(route) } }
@@ -182,7 +201,7 @@ extension PostgreSQLStore {
         )), (
             SELECT min(next_attempt_at) FROM push
             WHERE device = $2 AND \(OpenPushes.ofDevice) AND server = $1 AND route = $3 AND next_attempt_at > $4
-                AND next_attempt_at < \(Int64.max)
+                AND next_attempt_at < \(NextAttempt.held)
         )
         """
 
@@ -192,27 +211,10 @@ extension PostgreSQLStore {
             push.registration, push.secrets, target.token_type, target.apn_topic, target.version, target.secrets, target.delivered_at,
             target.first_delivered_at
         FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number)
-        JOIN push ON push.id = chosen.id AND \(OpenPushes.byRow) AND push.next_attempt_at < \(Int64.max)
+        JOIN push ON push.id = chosen.id AND \(OpenPushes.byRow) AND push.next_attempt_at < \(NextAttempt.held)
         LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live
         ORDER BY chosen.number
         """
-
-    package func nextAttempt(route: String, after now: Timestamp) async throws -> Timestamp? {
-        let server = number
-        return try await read { database in
-            let next = try database.first(
-                """
-                SELECT min(first.next_attempt_at) FROM unnest($3::int8[]) AS level (trust), LATERAL (
-                    SELECT next_attempt_at FROM push
-                    WHERE server = $1 AND route = $2 AND trust = level.trust AND \(OpenPushes.due) AND next_attempt_at > $4
-                        AND next_attempt_at < \(Int64.max)
-                    ORDER BY next_attempt_at LIMIT 1
-                ) AS first
-                """, server, route, SQLArray(PushTrust.allCases), now
-            ) { try $0.next(Timestamp?.self) }
-            return next ?? nil
-        }
-    }
 
     package func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int {
         try await write { transaction in
@@ -222,7 +224,7 @@ extension PostgreSQLStore {
                     state = $1, finished_at = $2, reason = $7, secrets = NULL
                 WHERE id IN (
                     SELECT id FROM push
-                    WHERE \(OpenPushes.due) AND route = $3 AND accepted_at < $4 AND next_attempt_at < \(Int64.max)
+                    WHERE \(OpenPushes.due) AND route = $3 AND accepted_at < $4 AND next_attempt_at < \(NextAttempt.held)
                         AND server = $6
                     ORDER BY id LIMIT $5 FOR UPDATE SKIP LOCKED)
                 """,
@@ -316,7 +318,7 @@ extension WriteTransaction {
             """
             UPDATE push SET next_attempt_at = rounds.round FROM (
                 SELECT id, row_number() OVER (PARTITION BY route, trust, key_hash, installation_id ORDER BY next_attempt_at, id) AS round
-                FROM push WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+                FROM push WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at < \(NextAttempt.firstTime)
             ) AS rounds WHERE push.id = rounds.id
             """,
             server)

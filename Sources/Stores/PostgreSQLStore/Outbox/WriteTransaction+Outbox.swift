@@ -52,18 +52,25 @@ extension WriteTransaction {
             try database.count(
                 "SELECT count(*) FROM push WHERE route = $1 AND trust = ANY($2) AND \(OpenPushes.due)", route,
                 SQLArray(OutboxCapacity.Slots(trust).levels))
+        } makingRoom: {
+            try makeRoom(in: route, outbox, at: now)
         }
     }
 
-    /// Ends the waiting pushes of a device that never worked.
-    package func expirePushes(to device: DeviceCode, route: String, reason: PushReason, at now: Timestamp) throws {
+    package func expirePushes(
+        to device: DeviceCode, route: String, reason: PushReason, limit: Int, at now: Timestamp
+    ) throws -> Int {
         let changedCount = try database.run(
             """
-            UPDATE push SET state = $1, finished_at = $2, reason = $3, secrets = NULL
-            WHERE device = $4 AND \(OpenPushes.ofDevice) AND route = $5 AND server = $6 AND next_attempt_at < \(Int64.max)
+            UPDATE push SET state = $1, finished_at = $2, reason = $3, secrets = NULL WHERE id = ANY(ARRAY(
+                SELECT id FROM push
+                WHERE device = $4 AND \(OpenPushes.ofDevice) AND route = $5 AND server = $6 AND trust <> \(PushTrust.proven.rawValue)
+                    AND next_attempt_at < \(NextAttempt.held)
+                ORDER BY id LIMIT $7 FOR UPDATE SKIP LOCKED))
             """,
-            PushOutcome.expired, now, reason.rawValue, device, route, server)
+            PushOutcome.expired, now, reason.rawValue, device, route, server, limit)
         count(.expired, by: changedCount)
+        return changedCount
     }
 
     /// Withdraws the waiting pushes to an unregistered installation. Leased pushes finish after their attempt.
@@ -157,8 +164,8 @@ extension WriteTransaction {
         let moved = try database.all(
             """
             UPDATE push SET trust = \(trust.rawValue), next_attempt_at = moved.next FROM (
-                SELECT push.id, CASE WHEN push.next_attempt_at < \(OutboxFairQueue.roundLimit)
-                        OR push.reason = '\(PushReason.unprovenBundleID.rawValue)' AND push.next_attempt_at < \(Int64.max)
+                SELECT push.id, CASE WHEN push.next_attempt_at < \(NextAttempt.firstTime)
+                        OR push.reason = '\(PushReason.unprovenBundleID.rawValue)' AND push.next_attempt_at < \(NextAttempt.held)
                     THEN $1 - 1 + row_number() OVER (
                         PARTITION BY push.key_hash, push.installation_id ORDER BY push.next_attempt_at, push.id)
                     ELSE push.next_attempt_at END AS next
@@ -167,9 +174,9 @@ extension WriteTransaction {
             RETURNING push.key_hash, push.installation_id, push.next_attempt_at
             """,
             outbox.currentRound(trust: trust, in: route), route, value, server
-        ) { (target: try $0.nextInstallation(), round: try $0.next(Int64.self)) }
-        for push in moved where push.round < OutboxFairQueue.roundLimit {
-            outbox.record(push.round, of: push.target, trust: trust, in: route)
+        ) { (target: try $0.nextInstallation(), next: try $0.next(NextAttempt.self)) }
+        for (target, next) in moved {
+            if let round = next.round { outbox.record(round, of: target, trust: trust, in: route) }
         }
     }
 }

@@ -66,7 +66,7 @@ extension WriteTransaction {
         guard !pushes.isEmpty else { return }
         database.add(
             """
-            UPDATE push SET state = change.state, next_attempt_at = 0, attempts = attempts - 1
+            UPDATE push SET state = change.state, next_attempt_at = \(NextAttempt.now), attempts = attempts - 1
             FROM unnest($1::int8[], $2::int8[]) AS change (id, state)
             WHERE push.id = change.id AND \(Self.isOpen(of: "$3")) AND push.state = \(OpenPushState.leased.rawValue)
             """,
@@ -90,7 +90,7 @@ extension WriteTransaction {
         let leasedCount = try database.run(
             """
             UPDATE push SET
-                state = \(OpenPushState.leased.rawValue), next_attempt_at = \(Int64.max), attempts = attempts + 1, attempted_at = $1
+                state = \(OpenPushState.leased.rawValue), next_attempt_at = \(NextAttempt.held), attempts = attempts + 1, attempted_at = $1
             FROM unnest($2::int8[]) AS change (id)
             WHERE push.id = change.id AND \(Self.isOpen(of: "$3")) AND push.state <> \(OpenPushState.leased.rawValue)
             """,

@@ -2,7 +2,6 @@ package import Bytes
 package import Envelope
 package import StatusCrypto
 package import Store
-import StoreSQL
 
 extension PostgreSQLStore {
     package func forget(_ key: PublicKey, at now: Timestamp) async throws -> Forgotten {

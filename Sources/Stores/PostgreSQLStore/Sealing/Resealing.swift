@@ -1,5 +1,4 @@
 import Store
-import StoreSQL
 
 /// One transaction of re-sealing. It seals rows that an older key has sealed with the newest key.
 ///

@@ -1,5 +1,5 @@
+import Bytes
 import Store
-import StoreSQL
 
 /// The steps of re-sealing, in their order. The raw value is stored.
 enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
@@ -36,7 +36,7 @@ protocol ResealingPosition: SQLValue, SharedValue, Sendable {
 }
 
 extension Int64: ResealingPosition {
-    init(position: [UInt8]) { self = position.reduce(0) { $0 << 8 | Int64($1) } }
+    init(position: [UInt8]) { self.init(bigEndianBytes: position) }
 }
 
 extension [UInt8]: ResealingPosition {

@@ -3,7 +3,6 @@ import Logging
 import ServerCrypto
 import StatusCrypto
 import Store
-import StoreSQL
 
 /// Prepares a database for its sealing keys at the start, in a transaction that changes no row with secrets.
 struct SealingStart {

@@ -70,6 +70,7 @@ extension SQLValue where Self: StoredInteger {
 extension Int: SQLValue {}
 extension UInt32: SQLValue {}
 extension Timestamp: SQLValue {}
+extension NextAttempt: SQLValue {}
 extension TokenType: SQLValue {}
 extension PushNotificationType: SQLValue {}
 extension MessageType: SQLValue {}

@@ -14,7 +14,7 @@ extension SQLiteStore {
                 try transaction.database.run("INSERT OR IGNORE INTO damaged_row (kind, row) VALUES (?, ?)", kind.rawValue, row)
                 guard kind == .push else { continue }
                 try transaction.database.run(
-                    "UPDATE push SET next_attempt_at = \(Int64.max), reason = 'damaged' WHERE id = ? AND finished_at IS NULL", row)
+                    "UPDATE push SET next_attempt_at = \(NextAttempt.held), reason = 'damaged' WHERE id = ? AND finished_at IS NULL", row)
             }
         }
         damagedRows.add(rows.count, ordering: .relaxed)

@@ -21,7 +21,7 @@ extension SQLiteStore {
             }
             for push in old { try transaction.finish(push, as: .expired, reason: .restored, at: now) }
             let uncertainCount = try database.run(
-                "UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = 0 WHERE finished_at IS NULL")
+                "UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = \(NextAttempt.now) WHERE finished_at IS NULL")
             transaction.count(.uncertain, by: uncertainCount)
             return RestoredPushes(uncertainCount: uncertainCount, expiredCount: old.count)
         }

@@ -2,7 +2,6 @@ package import Bytes
 package import Envelope
 package import GRDB
 package import Store
-package import StoreSQL
 
 extension SQLiteStore: SharedStore, ClockStore {
     package var serverName: String { "" }
@@ -53,6 +52,7 @@ extension RowCursor: SharedRow {
         user: "user", hasPrefixes: true, proxyDeviceRow: "id",
         isUnfinished: "EXISTS (SELECT 1 FROM unfinished_message WHERE unfinished_message.message = message.id)",
         hasStatusMessageID: "status_prefix IS NOT NULL",
+        isOpenPushOfDevice: "finished_at IS NULL",
         liveRegistrations: """
             registration JOIN query_topic ON query_topic.registration = registration.id
             LEFT JOIN registration_lists ON registration_lists.registration = registration.id

@@ -1,7 +1,6 @@
 import GRDB
 import GRDBSQLite
-import Store
-package import StoreSQL
+package import Store
 import Wire
 
 extension Database {

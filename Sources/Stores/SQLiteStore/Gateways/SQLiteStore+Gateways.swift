@@ -5,7 +5,6 @@ import GRDB
 import PushProtocol
 import StatusCrypto
 package import Store
-import StoreSQL
 import Wire
 
 extension SQLiteStore {

@@ -2,7 +2,6 @@ import Bytes
 import Envelope
 import GRDB
 package import Store
-import StoreSQL
 
 extension SQLiteStore: ProxyStore {}
 

@@ -32,8 +32,8 @@ extension SQLiteStore {
     /// Counts the open pushes, those with a time instead of a round, and of those the leased ones, in a single pass over the index. Groups
     /// by an expression would take twice as long.
     private static let countOpenPushes = """
-        SELECT count(*), coalesce(sum(next_attempt_at >= \(OutboxFairQueue.roundLimit)), 0),
-            coalesce(sum(next_attempt_at = \(Int64.max)), 0)
+        SELECT count(*), coalesce(sum(next_attempt_at >= \(NextAttempt.firstTime)), 0),
+            coalesce(sum(next_attempt_at = \(NextAttempt.held)), 0)
         FROM push INDEXED BY push_due WHERE finished_at IS NULL
         """
 }

@@ -2,7 +2,6 @@ package import Envelope
 import GRDB
 import PushProtocol
 package import Store
-import StoreSQL
 
 extension SQLiteStore {
     /// How many rows of each table one call of ``prune(at:)`` deletes at most, in a few milliseconds of the writer.

@@ -3,7 +3,6 @@ import Envelope
 import GRDB
 import StatusCrypto
 import Store
-import StoreSQL
 import Wire
 
 extension WriteTransaction {

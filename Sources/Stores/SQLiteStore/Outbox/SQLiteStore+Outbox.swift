@@ -4,7 +4,6 @@ import GRDB
 import PushProtocol
 import StatusCrypto
 package import Store
-import StoreSQL
 import Synchronization
 import Wire
 
@@ -15,11 +14,12 @@ extension SQLiteStore {
             try database.run("DELETE FROM damaged_row WHERE kind = 'push'")
             let leaseCount = try database.run(
                 """
-                UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = 0
+                UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = \(NextAttempt.now)
                 WHERE finished_at IS NULL AND state = \(OpenPushState.leased.rawValue)
                 """)
             transaction.count(.uncertain, by: leaseCount)
-            try database.run("UPDATE push SET next_attempt_at = 0 WHERE finished_at IS NULL AND next_attempt_at > ?", latest)
+            try database.run(
+                "UPDATE push SET next_attempt_at = \(NextAttempt.now) WHERE finished_at IS NULL AND next_attempt_at > ?", latest)
             let earlier = try database.all("SELECT token_type, apn_topic, name FROM route") { row in
                 RouteAssignment(tokenType: try row.next(), apnTopic: try row.next(), route: try row.next())
             }
@@ -37,27 +37,34 @@ extension SQLiteStore {
             var read = WaitingPushes()
             var nameless: [Int64] = []
             for (trust, limit) in limits {
-                var progress = outbox.fairQueue.withLock { $0.beginReading(trust: trust, in: route) }
-                var isFull = false
-                for keyPath in [\OutboxFairQueue.Progress.rounds, \.times] {
-                    let end = keyPath == \.rounds ? OutboxFairQueue.roundLimit - 1 : now.nanoseconds
+                var (progress, parts) = outbox.fairQueue.withLock { $0.beginReading(trust: trust, in: route) }
+                var areRoundsRead = true
+                for part in parts {
+                    let (place, end) = (progress[part], part.end(at: now))
                     var count = 0
-                    let place = progress[keyPath: keyPath]
-                    try database.forEach(Self.selectWaiting, route, trust, place.next, place.id, end, limit) { row in
-                        progress[keyPath: keyPath] = .init(next: try row.next(), id: try row.next())
+                    try database.step(Self.selectWaiting, route, trust, place.next, place.id, limit) { row in
+                        let (next, id): (NextAttempt, Int64) = (try row.next(), try row.next())
                         let (device, isTried): (DeviceCode?, Bool) = (try row.next(), try row.next())
-                        count += 1
-                        if let device {
-                            read.pushes.append(
-                                WaitingPush(id: progress[keyPath: keyPath].id, device: device, trust: trust, isTried: isTried))
-                        } else {
-                            nameless.append(progress[keyPath: keyPath].id)
+                        guard next <= end else {
+                            if part == .times, let time = next.time { read.next = min(read.next ?? time, time) }
+                            return false
                         }
+                        count += 1
+                        progress[part] = .init(next: next, id: id)
+                        if let device {
+                            read.pushes.append(WaitingPush(id: id, device: device, trust: trust, isTried: isTried))
+                        } else {
+                            nameless.append(id)
+                        }
+                        return true
                     }
-                    isFull = isFull || count == limit
+                    guard count == limit else { continue }
+                    read.unfinishedQueues.insert(trust)
+                    if part == .rounds { areRoundsRead = false }
                 }
-                if isFull { read.unfinishedQueues.insert(trust) }
-                outbox.fairQueue.withLock { [progress] in $0.endReading(at: progress, trust: trust, in: route) }
+                outbox.fairQueue.withLock { [progress, areRoundsRead] in
+                    $0.endReading(at: progress, areRoundsRead: areRoundsRead, trust: trust, in: route)
+                }
             }
             return (read, nameless)
         }
@@ -69,8 +76,8 @@ extension SQLiteStore {
 
     private static let selectWaiting = """
         SELECT next_attempt_at, id, device, attempts > 0 FROM push
-        WHERE route = ?1 AND trust = ?2 AND finished_at IS NULL AND (next_attempt_at, id) > (?3, ?4) AND next_attempt_at <= ?5
-        ORDER BY next_attempt_at, id LIMIT ?6
+        WHERE route = ?1 AND trust = ?2 AND finished_at IS NULL AND (next_attempt_at, id) > (?3, ?4)
+        ORDER BY next_attempt_at, id LIMIT ?5
         """
 
     package func rereadQueues(of route: String) { outbox.fairQueue.withLock { $0.reread(route) } }
@@ -126,27 +133,12 @@ extension SQLiteStore {
 
     private static let selectQueuedPush = """
         SELECT \(RowCursor.queuedPushColumns) FROM push \(RowCursor.queuedPushJoin)
-        WHERE push.id = ? AND push.finished_at IS NULL AND push.next_attempt_at < \(Int64.max)
+        WHERE push.id = ? AND push.finished_at IS NULL AND push.next_attempt_at < \(NextAttempt.held)
         """
     private static let selectNextTime = """
         SELECT min(next_attempt_at) FROM push
-        WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at > ? AND next_attempt_at < \(Int64.max)
+        WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at > ? AND next_attempt_at < \(NextAttempt.held)
         """
-
-    package func nextAttempt(route: String, after now: Timestamp) async throws -> Timestamp? {
-        try await read { database in
-            try PushTrust.allCases.compactMap { trust in
-                try database.first(
-                    """
-                    SELECT next_attempt_at FROM push
-                    WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at > ? AND next_attempt_at < \(Int64.max)
-                    ORDER BY next_attempt_at LIMIT 1
-                    """,
-                    route, trust, now
-                ) { try $0.next(Timestamp.self) }
-            }.min()
-        }
-    }
 
     package func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int {
         let expired = try await read { database in
@@ -154,9 +146,8 @@ extension SQLiteStore {
                 limit: limit, before: oldest, at: now,
                 of: "SELECT id, accepted_at, route, next_attempt_at FROM push WHERE finished_at IS NULL ORDER BY id"
             ) { row in
-                let (queue, next): (String, Int64) = (try row.next(), try row.next())
-                // A push that is leased or set aside has the greatest number.
-                return queue == route && next < .max
+                let (queue, next): (String, NextAttempt) = (try row.next(), try row.next())
+                return queue == route && next < .held
             }
         }
         guard !expired.isEmpty else { return 0 }
@@ -258,7 +249,7 @@ extension WriteTransaction {
             """
             UPDATE push SET next_attempt_at = rounds.round FROM (
                 SELECT id, row_number() OVER (PARTITION BY route, trust, key_hash, installation_id ORDER BY next_attempt_at, id) AS round
-                FROM push WHERE finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+                FROM push WHERE finished_at IS NULL AND next_attempt_at < \(NextAttempt.firstTime)
             ) AS rounds WHERE push.id = rounds.id
             """)
     }
@@ -266,15 +257,15 @@ extension WriteTransaction {
     /// Continues with the lowest stored rounds of a route, because a restart forgets the current ones.
     fileprivate func findRounds(of route: String) throws {
         for trust in PushTrust.allCases {
-            let first: Int64? = try database.first(
+            let first: NextAttempt? = try database.first(
                 """
                 SELECT next_attempt_at FROM push
-                WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at BETWEEN 1 AND \(OutboxFairQueue.roundLimit)
+                WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at BETWEEN \(NextAttempt.firstRound) AND \(NextAttempt.lastRound)
                 ORDER BY next_attempt_at LIMIT 1
                 """,
                 route, trust
             ) { try $0.next() }
-            if let first { outbox.reach(first, trust: trust, in: route) }
+            if let first = first?.round { outbox.reach(first, trust: trust, in: route) }
         }
     }
 }

@@ -34,6 +34,8 @@ extension WriteTransaction {
             let levels = OutboxCapacity.Slots(trust).levels.map { "\($0.rawValue)" }.joined(separator: ", ")
             return try database.count(
                 "SELECT count(*) FROM push WHERE route = ? AND trust IN (\(levels)) AND finished_at IS NULL", route)
+        } makingRoom: {
+            try makeRoom(in: route, outbox, at: now)
         }
     }
 
@@ -64,7 +66,7 @@ extension WriteTransaction {
         for (push, state) in changes.releases {
             try database.run(
                 """
-                UPDATE push SET state = ?, next_attempt_at = 0, attempts = attempts - 1
+                UPDATE push SET state = ?, next_attempt_at = \(NextAttempt.now), attempts = attempts - 1
                 WHERE id = ? AND finished_at IS NULL AND state = \(OpenPushState.leased.rawValue)
                 """,
                 state, push)
@@ -84,7 +86,7 @@ extension WriteTransaction {
         let changedCount = try database.run(
             """
             UPDATE push SET
-                state = \(OpenPushState.leased.rawValue), next_attempt_at = \(Int64.max), attempts = attempts + 1, attempted_at = ?
+                state = \(OpenPushState.leased.rawValue), next_attempt_at = \(NextAttempt.held), attempts = attempts + 1, attempted_at = ?
             WHERE id = ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
             """,
             now, push)
@@ -154,7 +156,7 @@ extension WriteTransaction {
                     of: .unproven, round: "?1",
                     where: "route = ?2 AND trust = \(PushTrust.unknownBundleID.rawValue) AND finished_at IS NULL AND apn_topic = ?3"),
                 outbox.currentRound(trust: .unproven, in: route), route, apnTopic
-            ) { (target: try $0.nextInstallation(), round: try $0.next()) },
+            ) { (target: try $0.nextInstallation(), next: try $0.next()) },
             trust: .unproven, in: route)
     }
 
@@ -182,14 +184,14 @@ extension WriteTransaction {
                     Self.enterRound(
                         of: .proven, round: "?3", where: "\(Self.isOpenPushOfTarget) AND route = ?4 AND registration = ?5"),
                     installation.keyHash, installation.installationID, outbox.currentRound(trust: .proven, in: route), route, target.row
-                ) { (target: try $0.nextInstallation(), round: try $0.next()) },
+                ) { (target: try $0.nextInstallation(), next: try $0.next()) },
                 trust: .proven, in: route)
         }
     }
 
-    private func record(_ moved: [(target: Installation, round: Int64)], trust: PushTrust, in route: String) {
-        for (target, round) in moved where round < OutboxFairQueue.roundLimit {
-            outbox.record(round, of: target, trust: trust, in: route)
+    private func record(_ moved: [(target: Installation, next: NextAttempt)], trust: PushTrust, in route: String) {
+        for (target, next) in moved {
+            if let round = next.round { outbox.record(round, of: target, trust: trust, in: route) }
         }
     }
 
@@ -198,8 +200,8 @@ extension WriteTransaction {
     private static func enterRound(of trust: PushTrust, round: String, where condition: String) -> String {
         """
         UPDATE push SET trust = \(trust.rawValue), next_attempt_at = moved.next FROM (
-            SELECT id, CASE WHEN next_attempt_at < \(OutboxFairQueue.roundLimit)
-                    OR reason = '\(PushReason.unprovenBundleID.rawValue)' AND next_attempt_at < \(Int64.max)
+            SELECT id, CASE WHEN next_attempt_at < \(NextAttempt.firstTime)
+                    OR reason = '\(PushReason.unprovenBundleID.rawValue)' AND next_attempt_at < \(NextAttempt.held)
                 THEN \(round) - 1 + row_number() OVER (PARTITION BY key_hash, installation_id ORDER BY next_attempt_at, id)
                 ELSE next_attempt_at END AS next
             FROM push WHERE \(condition)
@@ -209,15 +211,20 @@ extension WriteTransaction {
 }
 
 extension WriteTransaction {
-    /// Ends the waiting pushes of a device that never worked.
-    package func expirePushes(to device: DeviceCode, route: String, reason: PushReason, at now: Timestamp) throws {
+    package func expirePushes(
+        to device: DeviceCode, route: String, reason: PushReason, limit: Int, at now: Timestamp
+    ) throws -> Int {
         let changedCount = try database.run(
             """
-            UPDATE push SET state = ?, finished_at = ?, reason = ?, secrets = NULL
-            WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at < \(Int64.max)
+            UPDATE push SET state = ?, finished_at = ?, reason = ?, secrets = NULL WHERE id IN (
+                SELECT id FROM push INDEXED BY push_by_device
+                WHERE device = ? AND finished_at IS NULL AND route = ? AND trust <> \(PushTrust.proven.rawValue)
+                    AND next_attempt_at < \(NextAttempt.held)
+                ORDER BY id LIMIT ?)
             """,
-            PushOutcome.expired, now, reason.rawValue, device, route)
+            PushOutcome.expired, now, reason.rawValue, device, route, limit)
         count(.expired, by: changedCount)
+        return changedCount
     }
 
     /// Withdraws the waiting pushes to an unregistered installation. Leased pushes finish after their attempt.

@@ -4,7 +4,6 @@ import GRDB
 import PushProtocol
 package import StatusCrypto
 package import Store
-import StoreSQL
 
 extension SQLiteStore {
     package func forget(_ key: PublicKey, at now: Timestamp) async throws -> Forgotten {

@@ -5,7 +5,6 @@ package import PushProtocol
 import ServerCrypto
 import StatusCrypto
 package import Store
-import StoreSQL
 import Wire
 
 extension WriteTransaction {

@@ -1,6 +1,5 @@
 import GRDB
 import Store
-import StoreSQL
 
 /// One transaction of re-sealing. It seals rows that an older key has sealed with the newest key.
 struct Resealing {

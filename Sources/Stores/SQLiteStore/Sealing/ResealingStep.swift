@@ -1,5 +1,4 @@
 import Store
-import StoreSQL
 
 /// The steps of re-sealing, in their order. The raw value is stored.
 enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {

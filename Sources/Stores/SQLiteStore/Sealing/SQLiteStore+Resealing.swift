@@ -2,7 +2,6 @@ import Bytes
 import GRDB
 import ServerCrypto
 package import Store
-import StoreSQL
 
 extension SQLiteStore {
     package func resealNext() async throws -> SealingProgress {

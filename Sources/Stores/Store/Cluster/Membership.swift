@@ -63,7 +63,7 @@ package struct Membership: Sendable, Equatable {
     /// Chooses a message's owner by rendezvous hashing. All members come to the same result, and when a member joins or leaves, only the
     /// messages that it gains or loses change their owner.
     package func owner(of hash: Digest32) -> Int64 {
-        let seed = hash.bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let seed = UInt64(bigEndianBytes: hash.bytes.prefix(8))
         return owners.max { Self.weight(seed, $0) < Self.weight(seed, $1) } ?? number
     }
 

@@ -3,7 +3,8 @@ package import Envelope
 /// Decides how many pushes may wait for a route.
 ///
 /// A quarter of the slots is reserved for proven targets, so that they get their pushes even if untrusted clients register any number of
-/// devices. Pushes to unknown bundle ids have separate slots.
+/// devices. When the other targets have filled their share, a push to one of them takes the place of the oldest push of the device with
+/// the most (``CrowdedDevices``). Pushes to unknown bundle ids have separate slots.
 package struct OutboxCapacity: Sendable {
     /// How often a full queue is counted again. Counting a million rows takes the writer about 50 ms.
     private static let countInterval = Duration.seconds(10)
@@ -54,10 +55,12 @@ package struct OutboxCapacity: Sendable {
 
     /// Reserves a slot in a route's queue.
     ///
-    /// - Parameter count: Counts the pushes that wait in these slots.
+    /// - Parameters:
+    ///   - count: Counts the pushes that wait in these slots.
+    ///   - makeRoom: Ends some of them, and returns how many. Called if devices that never worked have filled their share.
     /// - Returns: Whether a slot was free.
     package mutating func reserveSlot(
-        in route: String, trust: PushTrust, at now: Timestamp, counting count: () throws -> Int
+        in route: String, trust: PushTrust, at now: Timestamp, counting count: () throws -> Int, makingRoom makeRoom: () throws -> Int
     ) rethrows -> Bool {
         let queue = Queue(route: route, slots: Slots(trust))
         let limit = limit(for: trust)
@@ -68,6 +71,7 @@ package struct OutboxCapacity: Sendable {
             usage.count = try count()
             usage.countedAt = now
         }
+        if usage.count >= limit, trust == .unproven || trust == .call { usage.count -= try makeRoom() }
         guard usage.count < limit else {
             usage.rejectedCount += 1
             return false

@@ -1,3 +1,4 @@
+package import Envelope
 package import PushProtocol
 
 /// The order in which waiting pushes are read, and how far.
@@ -9,20 +10,15 @@ package import PushProtocol
 /// transaction began before, the queue is read again from there. This value is in memory, and the store keeps each push's round. After a
 /// restart, the targets' last rounds are forgotten.
 package struct OutboxFairQueue: Sendable {
-    /// Rounds stay below this limit, and every stored time is above it, because the store keeps both in the same column: the round until
-    /// the first attempt, and then the time of the next attempt.
-    package static let roundLimit: Int64 = 1 << 50
-
     /// A place in a queue, behind a push.
     package struct Position: Sendable, Comparable {
-        /// A round or a time.
-        package var next: Int64
+        package var next: NextAttempt
         package var id: Int64
 
         /// Before all pushes.
-        package static let start = Position(next: -1, id: 0)
+        package static let start = Position(next: NextAttempt(rawValue: -1), id: 0)
 
-        package init(next: Int64, id: Int64) {
+        package init(next: NextAttempt, id: Int64) {
             self.next = next
             self.id = id
         }
@@ -33,9 +29,14 @@ package struct OutboxFairQueue: Sendable {
     /// How far a queue was read.
     package struct Progress: Sendable, Equatable {
         package var rounds = Position.start
-        package var times = Position(next: OutboxFairQueue.roundLimit, id: 0)
+        package var times = Position(next: .firstTime, id: 0)
 
         package init() {}
+
+        package subscript(part: Part) -> Position {
+            get { part == .rounds ? rounds : times }
+            set { if part == .rounds { rounds = newValue } else { times = newValue } }
+        }
 
         fileprivate mutating func goBack(to other: Progress) {
             rounds = min(rounds, other.rounds)
@@ -59,6 +60,8 @@ package struct OutboxFairQueue: Sendable {
         var progress = Progress()
         /// The earliest places at which pushes have arrived since the last read began.
         var arrivals = Progress.end
+        /// Whether rounds may have pushes that were not read.
+        var areRoundsUnread = true
     }
 
     private var rounds: [Queue: Rounds] = [:]
@@ -75,14 +78,14 @@ package struct OutboxFairQueue: Sendable {
 
         fileprivate mutating func add(round: Int64, to queue: Queue) {
             let known = arrivals[queue, default: .end].rounds
-            arrivals[queue, default: .end].rounds = min(known, Position(next: round, id: 0))
+            arrivals[queue, default: .end].rounds = min(known, Position(next: .round(round), id: 0))
         }
 
         /// Records the time of a push that waits for it.
-        package mutating func add(time: Int64, trust: PushTrust, in route: String) {
+        package mutating func add(time: Timestamp, trust: PushTrust, in route: String) {
             let queue = Queue(route: route, trust: trust)
             let known = arrivals[queue, default: .end].times
-            arrivals[queue, default: .end].times = min(known, Position(next: time, id: 0))
+            arrivals[queue, default: .end].times = min(known, Position(next: .time(time), id: 0))
         }
     }
 
@@ -119,6 +122,7 @@ package struct OutboxFairQueue: Sendable {
         for (queue, arrivals) in assignment.arrivals {
             rounds[queue, default: Rounds()].progress.goBack(to: arrivals)
             rounds[queue, default: Rounds()].arrivals.goBack(to: arrivals)
+            if arrivals.rounds < Progress.end.rounds { rounds[queue]?.areRoundsUnread = true }
         }
     }
 
@@ -140,27 +144,41 @@ package struct OutboxFairQueue: Sendable {
 extension OutboxFairQueue.Progress {
     fileprivate static let end = {
         var end = Self()
-        end.rounds = .init(next: .max, id: .max)
+        end.rounds = .init(next: .held, id: .max)
         end.times = end.rounds
         return end
     }()
 }
 
 extension OutboxFairQueue {
-    /// Begins to read a queue, and returns how far it was read before.
-    package mutating func beginReading(trust: PushTrust, in route: String) -> Progress {
+    /// A part of a queue.
+    package enum Part: Sendable, CaseIterable {
+        case rounds, times
+
+        /// Where the part ends at a time.
+        package func end(at now: Timestamp) -> NextAttempt { self == .rounds ? .lastRound : .time(now) }
+    }
+
+    /// Begins to read a queue.
+    ///
+    /// - Returns: How far it was read before, and the parts that may have more.
+    package mutating func beginReading(trust: PushTrust, in route: String) -> (progress: Progress, parts: [Part]) {
         let queue = Queue(route: route, trust: trust)
         rounds[queue, default: Rounds()].arrivals = .end
-        return rounds[queue, default: Rounds()].progress
+        let known = rounds[queue] ?? Rounds()
+        return (known.progress, known.areRoundsUnread ? Part.allCases : [.times])
     }
 
     /// Records that a queue was read up to there. What has arrived meanwhile is read the next time.
-    package mutating func endReading(at progress: Progress, trust: PushTrust, in route: String) {
+    ///
+    /// - Parameter areRoundsRead: Whether no push is left in the rounds.
+    package mutating func endReading(at progress: Progress, areRoundsRead: Bool, trust: PushTrust, in route: String) {
         let queue = Queue(route: route, trust: trust)
         var known = rounds.removeValue(forKey: queue) ?? Rounds()
-        if known.progress.rounds < progress.rounds { known.current = max(known.current, progress.rounds.next + 1) }
+        if known.progress.rounds < progress.rounds { known.current = max(known.current, progress.rounds.next.rawValue + 1) }
         known.progress = progress
         known.progress.goBack(to: known.arrivals)
+        known.areRoundsUnread = !areRoundsRead || known.arrivals.rounds < Progress.end.rounds
         rounds[queue] = known
     }
 
@@ -169,6 +187,7 @@ extension OutboxFairQueue {
         for queue in rounds.keys where queue.route == route {
             rounds[queue]?.progress = Progress()
             rounds[queue]?.arrivals = Progress()
+            rounds[queue]?.areRoundsUnread = true
         }
     }
 

@@ -10,10 +10,13 @@ package final class OutboxMemory: Sendable {
     package let namedBundleIDs: Set<String>
     package let fairQueue = Mutex(OutboxFairQueue())
     package let capacity: Mutex<OutboxCapacity>
+    fileprivate let room: Int
+    fileprivate let crowded = Mutex<[String: CrowdedDevices]>([:])
 
     package init(maximumQueueCount: Int, namedBundleIDs: Set<String>) {
         self.namedBundleIDs = namedBundleIDs
         capacity = Mutex(OutboxCapacity(maximumCount: maximumQueueCount))
+        room = max(1, maximumQueueCount / 100)
     }
 }
 
@@ -34,7 +37,7 @@ package final class OutboxChanges {
     }
 
     /// Records the time of a push that enters a route's queue and waits for it.
-    package func wait(until time: Int64, trust: PushTrust, in route: String) { assignment.add(time: time, trust: trust, in: route) }
+    package func wait(until time: Timestamp, trust: PushTrust, in route: String) { assignment.add(time: time, trust: trust, in: route) }
 
     package func currentRound(trust: PushTrust, in route: String) -> Int64 {
         memory.fairQueue.withLock { $0.currentRound(trust: trust, in: route) }
@@ -45,9 +48,19 @@ package final class OutboxChanges {
         memory.fairQueue.withLock { $0.record(round, of: target, trust: trust, in: route, in: &assignment) }
     }
 
-    package func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp, counting count: () throws -> Int) rethrows -> Bool {
-        try memory.capacity.withLock { try $0.reserveSlot(in: route, trust: trust, at: now, counting: count) }
+    package func reserveSlot(
+        in route: String, trust: PushTrust, at now: Timestamp, counting count: () throws -> Int, makingRoom makeRoom: () throws -> Int
+    ) rethrows -> Bool {
+        try memory.capacity.withLock { try $0.reserveSlot(in: route, trust: trust, at: now, counting: count, makingRoom: makeRoom) }
     }
+
+    /// Uses the devices of a route that make room when the share of devices that never worked is full.
+    package func crowded<Result: Sendable>(in route: String, _ body: (inout CrowdedDevices) -> Result) -> Result {
+        memory.crowded.withLock { body(&$0[route, default: CrowdedDevices()]) }
+    }
+
+    /// How many pushes make room together: a hundredth of the slots.
+    package var room: Int { memory.room }
 
     package func reach(_ round: Int64, trust: PushTrust, in route: String) {
         memory.fairQueue.withLock { $0.reach(round, trust: trust, in: route) }

@@ -29,9 +29,6 @@ package protocol PushOutbox: Sendable {
     /// installation has registered now.
     func pushes(_ choices: [PushChoice], route: String, at now: Timestamp) async throws -> [FoundPush]
 
-    /// Returns when the next push of a route becomes due that waits for a time after `now`, or nil if none does.
-    func nextAttempt(route: String, after now: Timestamp) async throws -> Timestamp?
-
     /// Finishes a route's pushes that were accepted before a time and are not leased, the oldest first.
     ///
     /// - Returns: The number of pushes that expired.

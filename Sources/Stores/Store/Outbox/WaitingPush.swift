@@ -43,6 +43,8 @@ package struct WaitingPushes: Sendable {
     package var pushes: [WaitingPush] = []
     /// The queues that have more.
     package var unfinishedQueues: Set<PushTrust> = []
+    /// When the next push of these queues becomes due that waits for a time, or nil if none does.
+    package var next: Timestamp?
 
     package init() {}
 }

@@ -41,7 +41,7 @@ package struct ListFingerprints: HoldsSecret, Sendable {
         var range = 0..<column.count / byteCount
         while !range.isEmpty {
             let middle = range.lowerBound + range.count / 2
-            let candidate = column[byteCount * middle..<byteCount * (middle + 1)].reduce(0) { $0 << 8 | UInt64($1) }
+            let candidate = UInt64(bigEndianBytes: column[byteCount * middle..<byteCount * (middle + 1)])
             if candidate == fingerprint { return true }
             range = candidate < fingerprint ? middle + 1..<range.upperBound : range.lowerBound..<middle
         }

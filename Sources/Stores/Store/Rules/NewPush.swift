@@ -17,8 +17,8 @@ package struct NewPush: Sendable {
     package let trust: PushTrust
     /// nil while the push waits.
     package let end: End?
-    /// The round (``OutboxFairQueue``) or the time for the first attempt, or 0 if the push has ended.
-    package let next: Int64
+    /// When the first attempt is made. Meaningless if the push has ended.
+    package let next: NextAttempt
     /// The secrets, or nil if the push has ended.
     package let secrets: PushSecrets?
 
@@ -45,14 +45,14 @@ package struct NewPush: Sendable {
             end = nil
         }
         guard end == nil else {
-            (next, secrets) = (0, nil)
+            (next, secrets) = (.now, nil)
             return
         }
-        if let due = accepted.due?.nanoseconds {
+        if let due = accepted.due {
             outbox.wait(until: due, trust: trust, in: route)
-            next = due
+            next = .time(due)
         } else {
-            next = outbox.round(for: push.target, trust: trust, in: route)
+            next = .round(outbox.round(for: push.target, trust: trust, in: route))
         }
         secrets = PushSecrets(
             deviceToken: push.deviceToken, chatID: PushSecrets.sendable(push.chatID), message: PushSecrets.sendable(push.message))
@@ -73,13 +73,14 @@ package struct NewPush: Sendable {
         // Gateways only push to bundle ids from the settings.
         trust = accepted.notification.isCall ? .call : hasWorked ? .proven : .unproven
         guard let content else {
-            (end, next, secrets) = (End(outcome: .discarded, reason: nil), 0, nil)
+            (end, next, secrets) = (End(outcome: .discarded, reason: nil), .now, nil)
             return
         }
         guard try reserveSlot(trust) else { throw StoreError.queueFull }
         let token = accepted.notification.token
         end = nil
-        next = outbox.round(for: Installation(keyHash: accepted.target.keyHash, installationID: token.text), trust: trust, in: route)
+        next = .round(
+            outbox.round(for: Installation(keyHash: accepted.target.keyHash, installationID: token.text), trust: trust, in: route))
         secrets = PushSecrets(deviceToken: token, notification: content)
     }
 }

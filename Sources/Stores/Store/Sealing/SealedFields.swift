@@ -1,3 +1,5 @@
+import Bytes
+
 /// The plaintext that is sealed for several fields: each field with its length in front (4 bytes, big-endian).
 enum SealedFields {
     /// The length that stands for a nil field.
@@ -21,7 +23,7 @@ enum SealedFields {
         var rest = bytes[...]
         for _ in 0..<count {
             guard rest.count >= 4 else { throw .damaged }
-            let length = rest.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            let length = UInt32(bigEndianBytes: rest.prefix(4))
             rest = rest.dropFirst(4)
             guard length != absent else {
                 fields.append(nil)

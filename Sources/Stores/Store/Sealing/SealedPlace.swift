@@ -85,9 +85,3 @@ package struct SealedPlace: Equatable, Sendable {
         SealedPlace("nextcloud_origin_push secrets", owner: user.utf8Span.span, version: UInt64(bitPattern: tokenID))
     }
 }
-
-extension [UInt8] {
-    fileprivate mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
-        for shift in stride(from: Number.bitWidth - 8, through: 0, by: -8) { append(UInt8(truncatingIfNeeded: number >> shift)) }
-    }
-}

@@ -1,6 +1,6 @@
 import Foundation
-package import GatewayHTTP
 package import HTTPClient
+package import HTTPGateways
 package import Logging
 package import TestSupport
 

@@ -1,7 +1,7 @@
 import Bytes
 import Envelope
 import JSON
-import Relay
+import Transport
 import WakuREST
 import Wire
 

@@ -3,7 +3,6 @@ import Foundation
 import Hummingbird
 import JSON
 package import Logging
-package import Relay
 import ServiceLifecycle
 import Synchronization
 import TestSupport

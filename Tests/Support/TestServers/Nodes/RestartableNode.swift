@@ -1,5 +1,4 @@
 package import Envelope
-import Relay
 import ServiceLifecycle
 import TestSupport
 package import Transport

@@ -1,7 +1,6 @@
 package import Envelope
 import Foundation
 package import HTTPClient
-package import Relay
 import ServiceLifecycle
 import Tasks
 import TestSupport

@@ -1,0 +1,65 @@
+/// The words in which the statements of the two databases differ.
+package struct SQLDialect: Sendable {
+    /// The column with the user of a Nextcloud device; `user` is a word of PostgreSQL's.
+    package let user: String
+    /// Whether a column of hashes has its index on the first 8 bytes, in a column next to it.
+    package let hasPrefixes: Bool
+    /// The column by which a device of the Nextcloud proxy is found again in the same statement.
+    package let proxyDeviceRow: String
+    /// Whether a row of `message` is unfinished.
+    package let isUnfinished: String
+    /// The condition for messages with the id of a status message, which an index covers.
+    package let hasStatusMessageID: String
+    /// The condition for open pushes, for statements about devices.
+    package let isOpenPushOfDevice: String
+    /// The live registrations with their topics and lists, after `FROM`.
+    package let liveRegistrations: String
+    /// The columns with the topics of a live registration.
+    package let topics: String
+    /// The end of a query for rows that the transaction changes next. SQLite has a single writer, and locks no rows.
+    package let forUpdate: String
+    /// The same, without rows that another transaction has locked.
+    package let skippingLocked: String
+    /// Whether waiting pushes name the server that owns them.
+    package let hasOwners: Bool
+    /// The bits by which a stored version differs from the version: the highest, where stored versions are compared as signed numbers.
+    package let versionMask: UInt64
+
+    package init(
+        user: String, hasPrefixes: Bool, proxyDeviceRow: String, isUnfinished: String, hasStatusMessageID: String,
+        isOpenPushOfDevice: String, liveRegistrations: String, topics: String, forUpdate: String, skippingLocked: String, hasOwners: Bool,
+        versionMask: UInt64
+    ) {
+        self.user = user
+        self.hasPrefixes = hasPrefixes
+        self.proxyDeviceRow = proxyDeviceRow
+        self.isUnfinished = isUnfinished
+        self.hasStatusMessageID = hasStatusMessageID
+        self.isOpenPushOfDevice = isOpenPushOfDevice
+        self.liveRegistrations = liveRegistrations
+        self.topics = topics
+        self.forUpdate = forUpdate
+        self.skippingLocked = skippingLocked
+        self.hasOwners = hasOwners
+        self.versionMask = versionMask
+    }
+
+    // MARK: Rows by a hash, the parameter `$1`, whose first 8 bytes are `$2`
+
+    /// The condition for pushes by their deduplication key.
+    package var isPush: String { isHash("deduplication_key", prefix: "deduplication_prefix") }
+    /// The condition for rows by the hash of their owner's key.
+    package var isOfKey: String { isHash("key_hash", prefix: "key_prefix") }
+    /// The condition for devices of the Nextcloud proxy by their identifier.
+    package var isProxyDevice: String { isHash("identifier", prefix: "identifier_prefix") }
+
+    private func isHash(_ column: String, prefix: String) -> String {
+        hasPrefixes ? "\(prefix) = $2 AND \(column) = $1" : "\(column) = $1"
+    }
+
+    // MARK: Versions
+
+    package func stored(_ version: UInt64) -> Int64 { Int64(bitPattern: version ^ versionMask) }
+
+    func version(stored: Int64) -> UInt64 { UInt64(bitPattern: stored) ^ versionMask }
+}

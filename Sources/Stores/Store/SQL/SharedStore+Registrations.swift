@@ -1,0 +1,49 @@
+package import Bytes
+package import Envelope
+import Wire
+
+extension SharedStore {
+    package func registrationCounts(since start: Timestamp?) async throws -> RegistrationCounts {
+        try await reading { database in
+            let start = start ?? Timestamp(nanoseconds: .min)
+            var counts = RegistrationCounts()
+            let rows = try database.rows(
+                "SELECT is_live, token_type, count(*) FROM registration WHERE updated_at >= $1 GROUP BY 1, 2", start
+            ) { row in
+                (isLive: try row.value(Bool.self), type: try row.value(TokenType?.self), count: try row.value(Int.self))
+            }
+            for row in rows {
+                if row.isLive { counts.live[row.type ?? .unknown] = row.count } else { counts.tombstones += row.count }
+            }
+            counts.nextcloud = try database.countRows(
+                "SELECT count(*) FROM nextcloud_device WHERE removed_at IS NULL AND updated_at >= $1", start)
+            counts.nextcloudOrigin = try database.countRows("SELECT count(*) FROM nextcloud_origin_device WHERE created_at >= $1", start)
+            return counts
+        }
+    }
+
+    package func registrationSummaries(of keyHash: Digest64) async throws -> [RegistrationSummary] {
+        try await reading { database in
+            try database.rows(
+                """
+                SELECT installation_id, version, is_live, updated_at, coalesce(token_type, 0), coalesce(apn_topic, ''),
+                    coalesce(enabled, false)
+                FROM registration WHERE \(Reading.dialect.isOfKey) ORDER BY installation_id
+                """,
+                keyHash, keyHash.prefix
+            ) { row in
+                RegistrationSummary(
+                    installationID: try row.value(), version: try row.version(), isLive: try row.value(), updatedAt: try row.value(),
+                    tokenType: try row.value(), apnTopic: try row.value(), isEnabled: try row.value())
+            }
+        }
+    }
+
+    package func topicKey(keyHash: Digest64, prefixed: Bool) async throws -> FixedBytes<32>? {
+        try await reading { database in
+            try database.firstRow(
+                "SELECT topic_key FROM topic_key WHERE \(Reading.dialect.isOfKey) AND is_prefixed = $3", keyHash, keyHash.prefix, prefixed
+            ) { try $0.value() }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+package import Bytes
+package import Envelope
+package import PushProtocol
+
+/// A store that runs the shared statements.
+package protocol SharedStore: Sendable {
+    associatedtype Reading
+    associatedtype Writing: SharedWriteTransaction where Writing.Database == Reading
+
+    var sealing: RowSealing { get }
+    var userKeys: UserKeyCache { get }
+    /// The name under which this server's own rows are kept. It is empty in the database of one server.
+    var serverName: String { get }
+
+    /// Reads from one state of the database.
+    func reading<Result: Sendable>(_ body: @escaping @Sendable (Reading) throws -> Result) async throws -> Result
+
+    /// Writes in one transaction, and returns when it is durable.
+    func writing<Result: Sendable>(_ body: @escaping @Sendable (Writing) throws -> Result) async throws -> Result
+
+    /// Returns whether there is no space for new devices of gateways.
+    func isFull(_ database: Reading) throws -> Bool
+}
+
+/// A transaction that writes. It is valid until it ends.
+package protocol SharedWriteTransaction {
+    associatedtype Database: SharedTransaction
+
+    var database: Database { get }
+    var sealing: RowSealing { get }
+    /// The number of this server, which owns the rows that it adds, or nil in the database of one server.
+    var owner: Int64? { get }
+
+    // MARK: What each store does in its own way
+
+    /// Makes other servers wait with a key's registrations until the transaction ends.
+    func lockOwner(_ keyHash: Digest64) throws
+
+    /// Stores a registration in place of an earlier one or of a tombstone.
+    ///
+    /// - Returns: The row, which an installation keeps permanently.
+    func register(
+        _ registration: Registration, replacing stored: StoredInstallation?, topics: QueryTopics, at now: Timestamp
+    ) throws -> Int64
+
+    /// Replaces a registration by a tombstone.
+    func unregister(
+        _ installation: Installation, replacing stored: StoredInstallation?, version: UInt64, plaintextDigest: Digest32, at now: Timestamp
+    ) throws
+
+    /// Records deliveries to registrations.
+    func addDeliveries(to targets: [TargetRegistration], at now: Timestamp) throws
+
+    /// Deletes suspicions.
+    func clear(_ suspicions: [Digest32]) throws
+
+    /// Ends the waiting pushes of a device that never worked, the oldest first.
+    ///
+    /// - Returns: The number of pushes.
+    @discardableResult
+    func expirePushes(to device: DeviceCode, route: String, reason: PushReason, limit: Int, at now: Timestamp) throws -> Int
+
+    /// Withdraws all open pushes to a key's devices because the key is forgotten.
+    func withdrawPushes(toOwner keyHash: Digest64, at now: Timestamp) throws
+
+    /// Erases the replies to a key, and those that are not published yet never will be.
+    ///
+    /// - Returns: The number of replies.
+    func eraseReplies(to recipient: FixedBytes<33>) throws -> Int
+
+    /// Stores a device of the Nextcloud proxy, in place of the one with its identifier.
+    func put(_ device: ProxyDevice, _ columns: ProxyDeviceColumns) throws
+}

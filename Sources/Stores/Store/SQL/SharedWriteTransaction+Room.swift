@@ -1,0 +1,25 @@
+package import Envelope
+
+extension SharedWriteTransaction {
+    /// Ends the oldest waiting pushes of the device that never worked and has the most, because the share of such devices is full.
+    ///
+    /// - Parameter outbox: Remembers the devices of the last search.
+    /// - Returns: The number of pushes. 0 if each device has only one.
+    package func makeRoom(in route: String, _ outbox: OutboxChanges, at now: Timestamp) throws -> Int {
+        if outbox.crowded(in: route, { $0.mustSearch(at: now) }) {
+            let counts = try database.rows(
+                """
+                SELECT device, count(*) AS waiting FROM push
+                WHERE \(Database.dialect.isOpenPushOfDevice) AND device IS NOT NULL GROUP BY device ORDER BY waiting DESC LIMIT $1
+                """, CrowdedDevices.maximumCount
+            ) { (device: try $0.value(DeviceCode.self), count: try $0.value(Int.self)) }
+            outbox.crowded(in: route) { $0.found(counts, room: outbox.room, at: now) }
+        }
+        // Devices that have worked are among those found, and lose nothing.
+        while let (device, count) = outbox.crowded(in: route, { $0.next() }) {
+            let ended = try expirePushes(to: device, route: route, reason: .queueFull, limit: count, at: now)
+            if ended > 0 { return ended }
+        }
+        return 0
+    }
+}
