@@ -84,9 +84,6 @@ import Testing
                 """),
             ios("types: { message: { text: M } }", #"{\#(NotificationTemplateTests.ios),"message":"M"}"#),
             ios("types: { message: { locKey: K } }", #"{\#(NotificationTemplateTests.ios),"alert":{"loc-key":"K"}}"#),
-            // The names of 0.1.0.
-            ios("texts: { message: M }", #"{\#(NotificationTemplateTests.ios),"message":"M"}"#),
-            ios("locKeys: { message: K }", #"{\#(NotificationTemplateTests.ios),"alert":{"loc-key":"K"}}"#),
             // A field of the type adds to those of all types, and wins over them. Those of another type do not count.
             ios(
                 """
@@ -117,7 +114,7 @@ import Testing
                 "android: { dataOnly: true, priority: high }",
                 #"{"platform":2,"priority":"high","android":{"ttl":"86400s"},\#(androidData)}"#),
             android(
-                "locKeys: { message: K }",
+                "types: { message: { locKey: K } }",
                 "{\(NotificationTemplateTests.android)}".replacing(#""tag":"#, with: #""body_loc_key":"K","tag":"#)),
             // A route's template overrides the general one, and the rest is as above.
             ios(
@@ -126,11 +123,6 @@ import Testing
                 types: { mention: { text: X } }
                 routes: { app: { apnTopics: [im.status.ethereum], ios: { sound: b }, types: { message: { text: M } } } }
                 """, #"{\#(NotificationTemplateTests.ios),"message":"M","sound":"b","badge":1}"#),
-            ios(
-                """
-                texts: { mention: X }
-                routes: { app: { apnTopics: [im.status.ethereum], ios: { sound: b }, texts: { message: M } } }
-                """, #"{\#(NotificationTemplateTests.ios),"message":"M","sound":"b"}"#),
             // A route's field of the type wins over the general one, and either over a route's field of all types.
             ios(
                 """
@@ -205,13 +197,6 @@ import Testing
             ),
             ("types: { mention: { ios: { push_type: background, content_available: true } } }", "gorush.types.mention.ios.priority:"),
             ("android: { dataOnly: true }\ntypes: { message: { android: { title: x } } }", "gorush.types.message.android.title:"),
-            ("texts: { message: x }\ntypes: { mention: { text: x } }", "gorush.texts: conflicts with gorush.types;"),
-            ("locKeys: { message: x }\ntypes: { message: { locKey: x } }", "gorush.locKeys: conflicts with gorush.types;"),
-            ("texts: { contactRequest: x }", "gorush.texts.contactRequest:"),
-            (
-                "routes: { a: { apnTopics: [x], texts: { message: x }, types: { message: { text: x } } } }",
-                "gorush.routes.a.texts: conflicts with gorush.routes.a.types;"
-            ),
             (
                 "routes: { a: { apnTopics: [x], types: { message: { android: { title: x } } } } }",
                 "gorush.routes.a.types.message.android.title:"
@@ -232,17 +217,6 @@ import Testing
     func refused(yaml: String, place: String) {
         let error = #expect(throws: SettingsError.self) { try configuration(yaml) }
         #expect(error?.problems.count == 1 && error?.description.contains(place) == true, "\(error?.description ?? "")")
-    }
-
-    @Test func `the former names of texts are warnings that name the new ones, and the new names none`() throws {
-        func deprecations(_ yaml: String) throws -> [String] {
-            let text = "gorush: { url: 'http://gorush', \(yaml) }"
-            return try Settings(SettingsSource(yaml: text, environment: [:], flags: [:]), environment: [:]).deprecations
-        }
-        #expect(try deprecations("types: { message: { text: M, locKey: K } }").isEmpty)
-        #expect(try deprecations("texts: { message: M }, locKeys: { mention: K }").count == 2)
-        let route = try deprecations("routes: { a: { apnTopics: [x], texts: { message: M } } }")
-        #expect(route.map { $0.hasPrefix("gorush.routes.a.texts: gorush.routes.a.types.TYPE.text replaces it") } == [true])
     }
 
     @Test func `another environment of Apple's has a gorush of its own`() throws {

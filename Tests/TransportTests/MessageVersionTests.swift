@@ -65,34 +65,4 @@ import Wire
             }
         }
     }
-
-    @Test func `the first start after a server that ignored version 0 reads the last day again, and the second does not`() async throws {
-        let world = WakuWorld(readBothVersions: false)
-        var envelope = world.envelope(1)
-        envelope.message.version = 0
-        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
-            try await world.peer.publish(envelope)
-            world.advance(by: .seconds(23 * 3_600))
-            let former = world.wallClock.now
-            world.checkpoints.saveCheckpoint(former, of: TestNode.topic)
-            try await world.whileRunning(world.transport(node.url)) { () async throws in
-                #expect(world.receiver.numbers == [1])
-            }
-            let savedCount = world.checkpoints.condition.value[TestNode.topic]?.count ?? 0
-            #expect(world.checkpoints.checkpoint(of: TestNode.topic) == former)
-            try await world.whileRunning(world.transport(node.url)) { () async throws in }
-            let saved = world.checkpoints.condition.value[TestNode.topic]?.dropFirst(savedCount) ?? []
-            #expect(!saved.isEmpty && saved.allSatisfy { $0 >= former })
-        }
-    }
-
-    @Test func `a checkpoint that is older than a day does not move forward at the first start`() async throws {
-        let world = WakuWorld(readBothVersions: false)
-        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
-            world.advance(by: .seconds(30 * 3_600))
-            try await world.whileRunning(world.transport(node.url)) { () async throws in
-                #expect(world.checkpoints.condition.value[TestNode.topic]?.prefix(2) == [TestNode.start, TestNode.start])
-            }
-        }
-    }
 }

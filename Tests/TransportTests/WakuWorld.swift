@@ -76,10 +76,8 @@ final class Receiver: EnvelopeReceiver {
 final class MemoryCheckpoints: CheckpointKeeper {
     let condition = Condition([String: [Timestamp]]())
 
-    /// - Parameter readBothVersions: Whether the server of the checkpoint read messages of version 0.
-    init(_ checkpoint: Timestamp? = nil, of topic: String = TestNode.topic, readBothVersions: Bool = true) {
+    init(_ checkpoint: Timestamp? = nil, of topic: String = TestNode.topic) {
         condition.change { $0[topic] = checkpoint.map { [$0] } }
-        if readBothVersions { condition.change { $0[WakuNodeLink.markOfBothVersions(of: topic)] = checkpoint.map { [$0] } } }
     }
 
     func checkpoint(of pubsubTopic: String) -> Timestamp? { condition.value[pubsubTopic]?.last }
@@ -112,8 +110,8 @@ struct WakuWorld: ManuallyClocked {
     let control = RelayControl()
     let checkpoints: MemoryCheckpoints
 
-    init(checkpoint: Timestamp? = TestNode.start, readBothVersions: Bool = true) {
-        checkpoints = MemoryCheckpoints(checkpoint, readBothVersions: readBothVersions)
+    init(checkpoint: Timestamp? = TestNode.start) {
+        checkpoints = MemoryCheckpoints(checkpoint)
         peer = bus.attach(listener: peers)
     }
 

@@ -231,7 +231,7 @@ extension Failure {
             case .notSetUp where !FileManager.default.fileExists(atPath: path): "there is no database \(path). \(naming)"
             case .notSetUp: "database \(path): the server has not set it up, or not brought it up to date: start it once. \(naming)"
             case .notADatabase: "\(path) is not a database of this program. \(naming)"
-            case .unsealed, .moved, .incompleteCopy, .locked, .sharedSessions: "database \(path): \(error)."
+            case .outdatedSchema, .moved, .incompleteCopy, .locked, .sharedSessions: "database \(path): \(error)."
             case .unknownSchema:
                 "database \(path): another version of this program has written it: use the pushctl of that version. \(naming)"
             case .inaccessible(let errno):

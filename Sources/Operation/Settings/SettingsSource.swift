@@ -184,7 +184,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
         }
         let variables = Set(known.map { Self.variable(for: $0) })
         let inEnvironment = environment.keys.filter { !variables.contains($0) }.sorted().map { name in
-            "\(name): no such setting in the environment" + Self.suggestion(for: name, among: variables)
+            "\(name): no such setting in the environment" + Self.advice(for: name, among: variables)
         }
         return empty + inFile + inEnvironment
             + flags.keys.filter { !known.contains($0) }.sorted().map { unknown($0, in: "the flags", known) }
@@ -199,8 +199,22 @@ package struct SettingsSource: HoldsSecret, Sendable {
         if let setting = known.first(where: { key.hasPrefix($0 + ".") }) {
             return "\(setting): expected a value, found a section (\(place))"
         }
-        return "\(key): no such setting in \(place)" + (Self.removed[key].map { "; \($0)" } ?? Self.suggestion(for: key, among: known))
+        return "\(key): no such setting in \(place)" + Self.advice(for: key, among: known)
     }
+
+    /// What to do about a setting that does not exist, or no longer.
+    private static func advice(for name: String, among known: Set<String>) -> String {
+        for (section, types, text) in formerTexts where name.contains(section) {
+            return "; \(name.replacing(section, with: types))\(text) replaces it"
+        }
+        return removed[name].map { "; \($0)" } ?? suggestion(for: name, among: known)
+    }
+
+    /// The sections that notifications' texts had until 0.2, as settings and in the environment, each with the parts of the new name.
+    private static let formerTexts = [
+        (".texts.", ".types.", ".text"), (".locKeys.", ".types.", ".locKey"), ("_TEXTS_", "_TYPES_", "_TEXT"),
+        ("_LOC_KEYS_", "_TYPES_", "_LOC_KEY"),
+    ]
 
     /// What to do about settings that no longer exist.
     private static let removed = Dictionary(

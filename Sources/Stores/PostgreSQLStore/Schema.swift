@@ -4,25 +4,23 @@ import Store
 
 /// The versions of the tables, and the check that the database belongs to this program and identity.
 enum Schema {
-    /// The version of the tables, which the database stores. A program refuses a database of a newer version. 0.1.0 had
-    /// the versions 1 and 2, and 0.2.0 had 3.
+    /// The version of the tables, which the database stores. A program refuses a database of a newer version.
     private static let version: Int64 = 4
+    /// The version of 0.2.0, which this program changes into its own. It refuses a database of an older version.
+    private static let earlierVersion: Int64 = 3
 
-    /// Creates the tables if there are none, and brings older ones up to date.
+    /// Creates the tables if there are none, and brings those of 0.2.0 up to date.
     ///
-    /// - Throws: `StoreError` if the database belongs to another identity or version, if an operator's command has locked it, or if 0.1.0
-    ///   has not finished sealing it.
+    /// - Throws: `StoreError` if the database belongs to another identity or version, or if an operator's command has locked it.
     static func prepare(_ transaction: Transaction, identity: FixedBytes<33>) throws {
         try OperatorLock.exclude(by: transaction)
         OperatorLock.excludeStarts(by: transaction)
         if try !hasTables(transaction) {
-            createTables(transaction)
+            add(Tables.all, to: transaction)
             insertIdentity(transaction, identity: identity)
         }
         guard try self.identity(transaction) == identity else { throw StoreError.otherIdentity }
-        let stored = try Int64(transaction.count("SELECT schema_version FROM identity"))
-        if stored < 3 { guard try isSealed(transaction) else { throw StoreError.unsealed } }
-        if stored < version { updateTables(transaction, from: stored) }
+        if try transaction.count("SELECT schema_version FROM identity") == earlierVersion { changeTables(transaction) }
     }
 
     /// Creates the tables for the rows of another store, or empties those of a copy that was interrupted. They get no identity, so that no
@@ -30,30 +28,17 @@ enum Schema {
     ///
     /// - Throws: `StoreError.otherIdentity` if the database belongs to an identity.
     static func prepareCopy(_ transaction: Transaction) throws {
-        guard try hasTables(transaction) else { return createTables(transaction) }
+        guard try hasTables(transaction) else { return add(Tables.all, to: transaction) }
         guard try transaction.count("SELECT count(*) FROM identity") == 0 else { throw StoreError.otherIdentity }
-        updateTables(transaction, from: 1)
+        changeTables(transaction)
         let tables = CopiedTable.all.map(\.name) + ["owner", "server", "sealing", "damaged_row", "clock"]
         transaction.add("TRUNCATE \(tables.joined(separator: ", "))")
     }
 
-    private static func createTables(_ transaction: Transaction) {
-        add(Tables.first, to: transaction)
-        add(Tables.third, to: transaction)
-        add(Tables.fourth, to: transaction)
-    }
-
-    /// Brings older tables up to date. Other servers wait meanwhile, and those of 0.2.0 then continue.
-    private static func updateTables(_ transaction: Transaction, from stored: Int64) {
-        if stored < 2 { add(Tables.second, to: transaction) }
-        if stored < 3 { add(Tables.third, to: transaction) }
-        add(Tables.fourth, to: transaction)
+    /// Brings tables of 0.2.0 up to date. Other servers wait meanwhile, and those of 0.2.0 then continue.
+    private static func changeTables(_ transaction: Transaction) {
+        add(Tables.changes, to: transaction)
         transaction.add("UPDATE identity SET schema_version = $1", version)
-    }
-
-    /// Returns whether 0.1.0 has sealed each row of its database with the newest key.
-    private static func isSealed(_ transaction: Transaction) throws -> Bool {
-        try transaction.first("SELECT step FROM sealing") { try $0.next(ResealingStep.self) } == .done
     }
 
     private static func add(_ statements: String, to transaction: Transaction) {
@@ -75,12 +60,13 @@ enum Schema {
         guard let row else { throw StoreError.incompleteCopy }
         if row.version >= movedVersion { throw StoreError.moved(to: try movedPlace(transaction)) }
         guard row.version <= version else { throw StoreError.unknownSchema }
+        guard row.version >= earlierVersion else { throw StoreError.outdatedSchema }
         return row.owner
     }
 
     // MARK: The mark on a database whose rows were copied to another one
 
-    /// A version that no program knows, so 0.1.0 refuses a marked database too. A mark adds it to the version of the tables.
+    /// A version that no program knows, so that earlier programs refuse a marked database too. A mark adds it to the version of the tables.
     private static let movedVersion: Int64 = 1_000_000
 
     /// Marks a database as moved. The place is a comment, because the tables of all versions have that.

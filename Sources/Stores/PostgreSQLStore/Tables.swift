@@ -1,95 +1,12 @@
-/// The tables of the database, by version.
+/// The tables of the database.
 ///
 /// Texts are `bytea`, because a peer's text may contain U+0000. Times are nanoseconds since 1970, as peers and the server's clock give
-/// them. A released version is never edited.
+/// them.
 enum Tables {
-    /// Changes the tables of 0.2.0 into those of 0.3.0.
-    ///
-    /// Servers of 0.2.0 still use the database during a rolling update, so their statements leave alone what is new. An interrupted copy
-    /// may run the statements again.
-    static let fourth = """
-        -- What each server's clock showed last, and a step that it does not believe yet (`StoredClock`).
-        CREATE TABLE IF NOT EXISTS clock (
-            server_name bytea PRIMARY KEY,
-            read_at int8 NOT NULL,
-            expected_at int8,                       -- what it would have shown without the step; NULL without one
-            held_for int8 NOT NULL                  -- how long servers of that name have run since the step, in nanoseconds
-        );
-        -- The days since 1970 on which pushes could be delivered.
-        CREATE TABLE IF NOT EXISTS delivering_day (
-            day int8 PRIMARY KEY,
-            unused_budget int8 NOT NULL             -- how many registrations and devices may still be removed on it as unused
-        );
-        -- 8 bytes that distinguish the device it goes to; NULL in a row that a server of 0.2.0 has written.
-        ALTER TABLE push ADD COLUMN IF NOT EXISTS device bytea;
-        CREATE INDEX IF NOT EXISTS push_open_by_device ON push (device, id) WHERE \(OpenPushes.ofDevice)
-        """
-
-    /// Changes the tables of 0.1.0, of its version 2, into those of 0.2.0.
-    ///
-    /// A column that only servers of 0.1.0 wrote stays, with a default. An interrupted copy may run the statements again.
-    static let third = """
-        ALTER TABLE identity ALTER list_key SET DEFAULT '';
-        ALTER TABLE push ALTER device_token SET DEFAULT '', ALTER chat_id SET DEFAULT '', ALTER ciphertext SET DEFAULT '';
-        ALTER TABLE suspect_token ALTER is_coded SET DEFAULT true;
-        ALTER TABLE proven_token ALTER is_coded SET DEFAULT true;
-        ALTER TABLE dead_registration ALTER content SET DEFAULT '';
-        ALTER TABLE nextcloud_device ALTER user_key SET DEFAULT '', ALTER token SET DEFAULT '';
-        ALTER TABLE nextcloud_origin_key ALTER sealed SET DEFAULT '';
-        ALTER TABLE nextcloud_origin_push ALTER subject SET DEFAULT '', ALTER signature SET DEFAULT '';
-        -- Unfinished rows that a running server could not read (`DamagedRowKind`).
-        CREATE TABLE IF NOT EXISTS damaged_row (
-            kind bytea NOT NULL,
-            row int8 NOT NULL,
-            PRIMARY KEY (kind, row)
-        );
-        -- The first delivery to the token and bundle id; NULL in a row of 0.1.0, which stands for the last.
-        ALTER TABLE registration ADD COLUMN IF NOT EXISTS first_delivered_at int8;
-        ALTER TABLE proven_token ADD COLUMN IF NOT EXISTS first_delivered_at int8;
-        -- `PushRefusals`.
-        ALTER TABLE push ADD COLUMN IF NOT EXISTS refused_at int8,
-            ADD COLUMN IF NOT EXISTS counted_refusals int8 NOT NULL DEFAULT 0,
-            ADD COLUMN IF NOT EXISTS shortening int8 NOT NULL DEFAULT 0;
-        -- What Apple or Google said to the newest attempt that failed.
-        ALTER TABLE push ADD COLUMN IF NOT EXISTS words bytea;
-        -- `Suspicion`; `tried_at` is the time of the newest refusal.
-        ALTER TABLE suspect_token ADD COLUMN IF NOT EXISTS route bytea NOT NULL DEFAULT '',
-            ADD COLUMN IF NOT EXISTS refusals int8 NOT NULL DEFAULT 1,
-            ADD COLUMN IF NOT EXISTS counted_refusals int8 NOT NULL DEFAULT 0,
-            ADD COLUMN IF NOT EXISTS first_counted_at int8,
-            ADD COLUMN IF NOT EXISTS is_proven bool NOT NULL DEFAULT true;
-        DROP INDEX IF EXISTS suspect_token_by_time;
-        CREATE INDEX suspect_token_by_time ON suspect_token (tried_at);
-        CREATE INDEX IF NOT EXISTS suspect_token_by_route ON suspect_token (route, suspected_at) WHERE is_proven;
-        -- Tells two machines with one name apart (`Member.part`); empty for 0.1.0, and for a server without a folder of its own.
-        ALTER TABLE server ADD COLUMN IF NOT EXISTS part bytea NOT NULL DEFAULT ''
-        """
-
-    /// Changes the version 1 of 0.1.0, which had one condition for all indexes of open pushes, into its version 2.
-    static let second = """
-        DROP INDEX IF EXISTS push_due, push_open, push_open_by_target, push_open_by_registration;
-        \(openPushIndexes);
-        ALTER TABLE message SET (\(freshStatistics));
-        ALTER TABLE push SET (\(freshStatistics))
-        """
-
-    /// The storage parameters of the queues. PostgreSQL renews their statistics after 1,000 changes, at most once a minute. By default it
-    /// waits for changes of a tenth of the rows. Beside two days of finished rows it would still expect an empty queue when 100,000
-    /// pushes wait, and read all of them in statements about a few.
-    private static let freshStatistics = "autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000"
-
-    private static let openPushIndexes = """
-        CREATE INDEX push_due ON push (server, route, trust, next_attempt_at, id) WHERE \(OpenPushes.due);
-        CREATE INDEX push_open ON push (id) WHERE \(OpenPushes.inOrder);
-        CREATE INDEX push_open_by_target ON push (key_hash, installation_id, id) WHERE \(OpenPushes.ofTarget);
-        CREATE INDEX push_open_by_registration ON push (registration) WHERE \(OpenPushes.ofTarget) AND registration IS NOT NULL
-        """
-
-    static let first = """
+    static let all = """
         CREATE TABLE identity (
             id int8 PRIMARY KEY CHECK (id = 1),
             public_key bytea NOT NULL,
-            list_key bytea NOT NULL,                -- secret; empty in a sealed database
             schema_version int8 NOT NULL
         );
         -- The sealing keys whose values the database has: each with the secret of the database, sealed with the key.
@@ -97,7 +14,7 @@ enum Tables {
             key_id int8 PRIMARY KEY,
             secret bytea NOT NULL
         );
-        -- The progress of re-sealing (`ResealingState`); no row: the database is not sealed.
+        -- The progress of re-sealing (`ResealingState`).
         CREATE TABLE sealing (
             id int8 PRIMARY KEY CHECK (id = 1),
             key_id int8 NOT NULL,                   -- the key that seals new values
@@ -116,7 +33,8 @@ enum Tables {
             version bytea NOT NULL,
             lease_ends timestamptz NOT NULL,
             is_leaving bool NOT NULL DEFAULT false,
-            is_fenced bool NOT NULL DEFAULT false
+            is_fenced bool NOT NULL DEFAULT false,
+            part bytea NOT NULL DEFAULT ''          -- tells two machines with one name apart (`Member.part`)
         );
         -- A job that one server does for all.
         CREATE TABLE job (
@@ -150,25 +68,21 @@ enum Tables {
             enabled bool,
             allow_from_contacts_only bool,
             block_mentions bool,
-            access_token bytea,
-            device_token bytea,
             apn_topic bytea,
             grant_signature bytea,
-            allowed_keys bytea,                     -- protobuf: the list alone; NULL when it is empty
-            chat_lists bytea,                       -- protobuf: the three chat lists; NULL when all are empty
-            secrets bytea,                          -- access token and device token, sealed; those in plaintext are NULL then
+            secrets bytea,                          -- access token and device token, sealed
             token_code bytea,                       -- an HMAC of the device token
-            sealed_allowed_keys bytea,
-            sealed_chat_lists bytea,
+            sealed_allowed_keys bytea,              -- protobuf: the list alone; NULL when it is empty
+            sealed_chat_lists bytea,                -- protobuf: the three chat lists; NULL when all are empty
             blocked_chats bytea,                    -- this and the two below: sorted fingerprints of the entries; NULL when it is empty
             muted_chats bytea,
             allowed_mentions_chats bytea,
             plain_topic int8,
             prefixed_topic int8,
             delivered_at int8,                      -- the last delivery to the token and bundle id, to the day
+            first_delivered_at int8,                -- the first; NULL in a row of 0.1.0, where the last stands for it
             UNIQUE (key_hash, installation_id)
         );
-        CREATE INDEX registration_by_token ON registration (substr(device_token, 1, 16)) WHERE device_token IS NOT NULL;
         CREATE INDEX registration_by_token_code ON registration (token_code) WHERE token_code IS NOT NULL;
         CREATE INDEX registration_by_plain_topic ON registration (plain_topic) WHERE is_live;
         CREATE INDEX registration_by_prefixed_topic ON registration (prefixed_topic) WHERE is_live;
@@ -196,7 +110,6 @@ enum Tables {
             recipient bytea,
             installation_id bytea,                  -- of the response to a registration, if it names one
             pubsub_topic bytea,                     -- of the envelope; after the decision, of the reply
-            reply bytea,
             sealed_reply bytea,
             envelope bytea                          -- protobuf; NULL after the decision
         ) WITH (\(freshStatistics));
@@ -218,9 +131,12 @@ enum Tables {
             trust int8 NOT NULL,
             accepted_at int8 NOT NULL,
             next_attempt_at int8 NOT NULL,          -- a round (OutboxFairQueue) or a time; the greatest number while it is leased
-            attempted_at int8,                      -- this and the two below: of the newest attempt
-            notification_id bytea,
+            attempted_at int8,                      -- this and the reason: of the newest attempt
             reason bytea,
+            words bytea,                            -- what Apple or Google said to the newest attempt that failed
+            refused_at int8,                        -- this and the two below: `PushRefusals`
+            counted_refusals int8 NOT NULL DEFAULT 0,
+            shortening int8 NOT NULL DEFAULT 0,
             finished_at int8,                       -- NULL while the push is open
             attempts int8 NOT NULL,
             deduplication_key bytea NOT NULL,
@@ -229,15 +145,16 @@ enum Tables {
             token_type int8 NOT NULL,
             type int8 NOT NULL,
             apn_topic bytea NOT NULL,
-            device_token bytea NOT NULL,            -- this and the three below: empty once finished
-            chat_id bytea NOT NULL,
-            ciphertext bytea NOT NULL,
-            notification bytea,                     -- a gateway's notification in JSON
-            secrets bytea,                          -- those four, sealed
-            registration int8
+            secrets bytea,                          -- `PushSecrets`, sealed; NULL once finished
+            registration int8,
+            device bytea                            -- 8 bytes that distinguish the device it goes to; NULL in a row of 0.2.0
         ) WITH (\(freshStatistics));
         CREATE INDEX push_by_deduplication_key ON push (deduplication_key);
-        \(openPushIndexes);
+        CREATE INDEX push_due ON push (server, route, trust, next_attempt_at, id) WHERE \(OpenPushes.due);
+        CREATE INDEX push_open ON push (id) WHERE \(OpenPushes.inOrder);
+        CREATE INDEX push_open_by_target ON push (key_hash, installation_id, id) WHERE \(OpenPushes.ofTarget);
+        CREATE INDEX push_open_by_registration ON push (registration) WHERE \(OpenPushes.ofTarget) AND registration IS NOT NULL;
+        \(deviceIndex);
         CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
         CREATE TABLE route (
             token_type int8 NOT NULL,
@@ -253,14 +170,19 @@ enum Tables {
         CREATE TABLE suspect_token (
             token_digest bytea PRIMARY KEY,
             suspected_at int8 NOT NULL,
-            tried_at int8 NOT NULL,
-            is_coded bool NOT NULL                  -- whether the digest is an HMAC of the digest
+            tried_at int8 NOT NULL,                 -- the newest refusal
+            route bytea NOT NULL DEFAULT '',
+            refusals int8 NOT NULL DEFAULT 1,
+            counted_refusals int8 NOT NULL DEFAULT 0,
+            first_counted_at int8,
+            is_proven bool NOT NULL DEFAULT true
         );
-        CREATE INDEX suspect_token_by_time ON suspect_token (suspected_at);
+        CREATE INDEX suspect_token_by_time ON suspect_token (tried_at);
+        CREATE INDEX suspect_token_by_route ON suspect_token (route, suspected_at) WHERE is_proven;
         CREATE TABLE proven_token (
             token_digest bytea PRIMARY KEY,
             delivered_at int8 NOT NULL,
-            is_coded bool NOT NULL
+            first_delivered_at int8                 -- NULL in a row of 0.1.0, where the last stands for it
         );
         CREATE INDEX proven_token_by_time ON proven_token (delivered_at);
         CREATE TABLE dead_registration (
@@ -272,8 +194,7 @@ enum Tables {
             prefixed_topic int8 NOT NULL,
             key_hash bytea NOT NULL,
             plaintext_digest bytea NOT NULL,
-            content bytea NOT NULL,                 -- protobuf: the registration
-            secrets bytea                           -- the content, sealed
+            secrets bytea                           -- protobuf: the registration, sealed
         );
         CREATE INDEX dead_registration_by_time ON dead_registration (died_at);
         -- Each server counts in rows of its own, so that servers do not wait for each other's commits.
@@ -285,17 +206,22 @@ enum Tables {
             PRIMARY KEY (server_name, milestone)
         );
 
+        -- Unfinished rows that a running server could not read (`DamagedRowKind`).
+        CREATE TABLE damaged_row (
+            kind bytea NOT NULL,
+            row int8 NOT NULL,
+            PRIMARY KEY (kind, row)
+        );
+        \(newTables);
+
         CREATE TABLE nextcloud_device (
             identifier bytea PRIMARY KEY,
-            user_key bytea NOT NULL,                -- SubjectPublicKeyInfo
             push_token_hash bytea NOT NULL,
             platform bytea NOT NULL,
-            token bytea NOT NULL,                   -- this and the one for calls: empty and NULL once removed
-            secrets bytea,                          -- user key and token, sealed
-            token_code bytea,
+            secrets bytea,                          -- user key (SubjectPublicKeyInfo) and token, sealed
+            token_code bytea,                       -- an HMAC of the token; this and the one for calls: NULL once removed
             topic bytea,
-            voip_token bytea,
-            voip_secrets bytea,
+            voip_secrets bytea,                     -- the token for calls, sealed
             voip_token_code bytea,
             voip_topic bytea,
             created_at int8 NOT NULL,
@@ -304,16 +230,13 @@ enum Tables {
             removed_at int8,                        -- NULL while it is registered
             is_dead bool NOT NULL                   -- whether it was removed because its token was dead
         );
-        CREATE INDEX nextcloud_device_by_token ON nextcloud_device (substr(token, 1, 16)) WHERE removed_at IS NULL AND token <> '';
         CREATE INDEX nextcloud_device_by_token_code ON nextcloud_device (token_code) WHERE token_code IS NOT NULL;
         CREATE INDEX nextcloud_device_by_voip_token_code ON nextcloud_device (voip_token_code) WHERE voip_token_code IS NOT NULL;
-        CREATE INDEX nextcloud_device_by_voip_token ON nextcloud_device (substr(voip_token, 1, 16)) WHERE voip_token IS NOT NULL;
         CREATE INDEX nextcloud_device_removed ON nextcloud_device (removed_at) WHERE removed_at IS NOT NULL;
         CREATE INDEX nextcloud_device_by_use ON nextcloud_device (used_at) WHERE removed_at IS NULL;
         CREATE TABLE nextcloud_origin_key (
             user_name bytea PRIMARY KEY,
-            sealed bytea NOT NULL,                  -- PKCS#1, under a key that follows from the server's
-            secrets bytea                           -- this, sealed
+            secrets bytea                           -- PKCS#1, under a key that follows from the server's, sealed
         );
         CREATE TABLE nextcloud_origin_device (
             id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -333,8 +256,6 @@ enum Tables {
             server int8 NOT NULL,                   -- the owner
             device int8 NOT NULL,
             proxy bytea NOT NULL,
-            subject bytea NOT NULL,
-            signature bytea NOT NULL,
             secrets bytea,                          -- subject and signature, sealed
             priority bytea NOT NULL,
             kind bytea NOT NULL,
@@ -343,4 +264,49 @@ enum Tables {
         CREATE INDEX nextcloud_origin_push_by_proxy ON nextcloud_origin_push (proxy, id);
         CREATE INDEX nextcloud_origin_push_by_device ON nextcloud_origin_push (device)
         """
+
+    /// Changes the tables of 0.2.0 into those of 0.3.0.
+    ///
+    /// Servers of 0.2.0 still use the database during a rolling update: none of their statements names what is new or dropped. The
+    /// columns had the plaintext of 0.1.0. An interrupted copy may run the statements again.
+    static let changes = """
+        \(newTables);
+        ALTER TABLE push ADD COLUMN IF NOT EXISTS device bytea, DROP COLUMN IF EXISTS notification_id,
+            DROP COLUMN IF EXISTS device_token, DROP COLUMN IF EXISTS chat_id, DROP COLUMN IF EXISTS ciphertext,
+            DROP COLUMN IF EXISTS notification;
+        \(deviceIndex);
+        ALTER TABLE identity DROP COLUMN IF EXISTS list_key;
+        ALTER TABLE registration DROP COLUMN IF EXISTS access_token, DROP COLUMN IF EXISTS device_token,
+            DROP COLUMN IF EXISTS allowed_keys, DROP COLUMN IF EXISTS chat_lists;
+        ALTER TABLE message DROP COLUMN IF EXISTS reply;
+        ALTER TABLE suspect_token DROP COLUMN IF EXISTS is_coded;
+        ALTER TABLE proven_token DROP COLUMN IF EXISTS is_coded;
+        ALTER TABLE dead_registration DROP COLUMN IF EXISTS content;
+        ALTER TABLE nextcloud_device DROP COLUMN IF EXISTS user_key, DROP COLUMN IF EXISTS token, DROP COLUMN IF EXISTS voip_token;
+        ALTER TABLE nextcloud_origin_key DROP COLUMN IF EXISTS sealed;
+        ALTER TABLE nextcloud_origin_push DROP COLUMN IF EXISTS subject, DROP COLUMN IF EXISTS signature
+        """
+
+    /// The tables that 0.2.0 does not have.
+    private static let newTables = """
+        -- What each server's clock showed last, and a step that it does not believe yet (`StoredClock`).
+        CREATE TABLE IF NOT EXISTS clock (
+            server_name bytea PRIMARY KEY,
+            read_at int8 NOT NULL,
+            expected_at int8,                       -- what it would have shown without the step; NULL without one
+            held_for int8 NOT NULL                  -- how long servers of that name have run since the step, in nanoseconds
+        );
+        -- The days since 1970 on which pushes could be delivered.
+        CREATE TABLE IF NOT EXISTS delivering_day (
+            day int8 PRIMARY KEY,
+            unused_budget int8 NOT NULL             -- how many registrations and devices may still be removed on it as unused
+        )
+        """
+
+    private static let deviceIndex = "CREATE INDEX IF NOT EXISTS push_open_by_device ON push (device, id) WHERE \(OpenPushes.ofDevice)"
+
+    /// The storage parameters of the queues. PostgreSQL renews their statistics after 1,000 changes, at most once a minute. By default it
+    /// waits for changes of a tenth of the rows. Beside two days of finished rows it would still expect an empty queue when 100,000
+    /// pushes wait, and read all of them in statements about a few.
+    private static let freshStatistics = "autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000"
 }

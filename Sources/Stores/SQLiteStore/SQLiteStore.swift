@@ -68,7 +68,9 @@ package final class SQLiteStore: PushStore {
                     try database.execute(sql: Self.writerSettings)
                     try Self.emptyLog(database)
                 }
-                try pool.write { try schema.adoptFirstRelease($0) }
+                if try pool.write({ try schema.createTables($0) }) {
+                    logger.notice("created the database", metadata: ["database": "\(path)"])
+                }
                 try Self.migrate(pool, schema.migrator, path: path, logger: logger)
                 if let sealingKeys {
                     let seals = SealingStart(identity: identity, keys: sealingKeys)
@@ -111,13 +113,9 @@ package final class SQLiteStore: PushStore {
         let pending = migrator.migrations.filter { !applied.contains($0) }
         guard !pending.isEmpty else { return }
         let metadata: Logger.Metadata = ["database": "\(path)", "migrations": "\(pending.joined(separator: ", "))"]
-        if !applied.isEmpty { logger.notice("migrating the database", metadata: metadata) }
+        logger.notice("migrating the database", metadata: metadata)
         try migrator.migrate(pool)
-        if applied.isEmpty {
-            logger.notice("created the database", metadata: ["database": "\(path)"])
-        } else {
-            logger.notice("migrated the database", metadata: metadata)
-        }
+        logger.notice("migrated the database", metadata: metadata)
     }
 
     private static func owner(ofDatabaseAt path: String) throws(StoreError) -> FixedBytes<33> {

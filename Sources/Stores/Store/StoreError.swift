@@ -6,10 +6,10 @@ package enum StoreError: Error, Hashable, Sendable {
     case notADatabase
     /// The database belongs to another identity key.
     case otherIdentity
-    /// The database was written by a newer program version, or before the first release.
+    /// The database was written by a newer program version.
     case unknownSchema
-    /// The database is from before 0.1.0, or 0.1.0 has not sealed all its rows.
-    case unsealed
+    /// The database is from before 0.2.0.
+    case outdatedSchema
     /// The database's rows were copied to another database, which the servers use now: its path or URL.
     case moved(to: String)
     /// Another database's rows were copied into this database only in part.
@@ -61,7 +61,7 @@ package enum StoreError: Error, Hashable, Sendable {
     /// Whether only an operator can correct the cause: the program exits with code 78 (`EX_CONFIG`).
     package var isConfigurationFault: Bool {
         switch self {
-        case .notADatabase, .otherIdentity, .unknownSchema, .unsealed, .moved, .incompleteCopy, .duplicated, .notSetUp, .inaccessible,
+        case .notADatabase, .otherIdentity, .unknownSchema, .outdatedSchema, .moved, .incompleteCopy, .duplicated, .notSetUp, .inaccessible,
             .sharedSessions, .sealingKeyMissing, .sealingKeyUnknown, .sealingKeyWrong:
             true
         case .fileLost, .failed, .unavailable, .unreachable, .locked, .nameTaken, .rowLocked, .ownersLocked, .damaged, .alreadyDecided,
@@ -87,9 +87,7 @@ extension StoreError: CustomStringConvertible {
         case .notADatabase: "the file is not a database of this program"
         case .otherIdentity: "the database belongs to another identity key; a database never changes its identity"
         case .unknownSchema: "the database was written by another version of this program, which this one does not know"
-        case .unsealed:
-            "the database has secrets in plaintext, or is from before 0.1.0: let pushserver 0.1.0 open it with a sealing key file, and "
-                + "finish re-sealing, before you start this version"
+        case .outdatedSchema: "the database is from before 0.2.0: let pushserver 0.2 open it once, then start this version"
         case .moved(let place):
             "pushctl migrate-store has moved it to \(place), where its clients are now. Name that database, or give it up and run "
                 + "pushctl migrate-store --undo"

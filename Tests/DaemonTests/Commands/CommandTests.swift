@@ -133,15 +133,6 @@ struct CommandTests {
         #expect(again.exitCode == 0 && again.output == first.output, "\(again.error)")
     }
 
-    @Test func `check-config names the replacement of a former setting, and its output reads back to the same`() async throws {
-        let folder = try TemporaryFolder()
-        try folder.write("gorush: { texts: { message: M }, locKeys: { mention: K } }\n", to: "a.yaml")
-        let result = try await ChildProcess.run("pushserver", ["check-config", "--config", folder.path("a.yaml")])
-        #expect(result.exitCode == 0 && result.error.contains("deprecated: gorush.texts: gorush.types.TYPE.text replaces it"))
-        try folder.write(result.output, to: "b.yaml")
-        #expect(try await ChildProcess.run("pushserver", ["check-config", "--config", folder.path("b.yaml")]).output == result.output)
-    }
-
     @Test(arguments: [("log.level=info", true), ("registration.apnTopics=org.example.app", false)])
     func `check-config recommends naming the served apps`(setting: String, isRecommended: Bool) async throws {
         let arguments = ["check-config", "--set", "gorush.timeout=5s", "--set", "gorush.url=http://127.0.0.1:8088", "--set", setting]

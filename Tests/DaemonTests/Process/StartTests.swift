@@ -72,7 +72,8 @@ struct StartTests {
     enum Unusable: CaseIterable {
         case otherIdentity
         case otherProgram
-        case otherVersion
+        case laterVersion
+        case earlierVersion
         case noFolder
     }
 
@@ -91,10 +92,14 @@ struct StartTests {
         case .otherProgram:
             try await DatabaseQueue(path: path).write { try $0.execute(sql: "CREATE TABLE theirs (id)") }
             advice = "set storage.path or storage.url to another one"
-        case .otherVersion:
+        case .laterVersion:
             #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
             try ServerDatabase(path: path).execute("INSERT INTO grdb_migrations VALUES ('of-the-future')")
             advice = "Start the version that wrote it"
+        case .earlierVersion:
+            #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+            try ServerDatabase(path: path).execute("DELETE FROM grdb_migrations WHERE identifier <> '0.1.0'")
+            advice = "let pushserver 0.2 open it once, then start this version"
         case .noFolder:
             try folder.write("", to: "file")
             path = folder.path("file/push.sqlite")

@@ -38,6 +38,12 @@ struct SettingsTests {
             problem: "gorush.feedbackSecret: no such setting in FILE, line 2; delete it, and core.feedback_hook_url in gorush's "
                 + "configuration: a gorush in sync mode reports failures in its responses"),
         Case(
+            yaml: "gorush:\n  texts: { message: x }\n",
+            problem: "gorush.texts.message: no such setting in FILE, line 2; gorush.types.message.text replaces it"),
+        Case(
+            yaml: "gorush: { routes: { a: { apnTopics: [b], locKeys: { mention: x } } } }\n",
+            problem: "gorush.routes.a.locKeys.mention: no such setting in FILE, line 1; gorush.routes.a.types.mention.locKey replaces it"),
+        Case(
             yaml: "transport:\n\n  waku: { url: 'http://127.0.0.1:99999' }\n",
             problem: "transport.waku.url: expected an http or https URL without query, such as http://127.0.0.1:8645 (FILE, line 3)"),
         Case(
@@ -204,6 +210,16 @@ struct SettingsTests {
         #expect(result.error.contains("log.lvel: no such setting in the flags; is log.level meant?"))
         // Kubernetes sets a variable of that name to an address.
         #expect(result.error.contains("PUSHSERVER_ADMIN_PORT: no such setting"))
+    }
+
+    @Test(arguments: [
+        ("PUSHSERVER_GORUSH_TEXTS_MESSAGE", "PUSHSERVER_GORUSH_TYPES_MESSAGE_TEXT"),
+        ("PUSHSERVER_GORUSH_LOC_KEYS_MENTION", "PUSHSERVER_GORUSH_TYPES_MENTION_LOC_KEY"),
+    ])
+    func `a variable that is gone names its replacement`(former: String, replacement: String) async throws {
+        let result = try await checkConfig(environment: [former: "x"])
+        #expect(result.exitCode == 78 && result.error.contains("environment; \(replacement) replaces it"), "\(result.error)")
+        #expect(try await checkConfig(environment: [replacement: "x"]).exitCode == 0)
     }
 
     @Test func `the variables of Kubernetes for services called pushserver are not settings`() async throws {

@@ -15,33 +15,36 @@ import Testing
 struct EarlierRelease: Sendable, CustomTestStringConvertible {
     let testDescription: String
     private let file: String
+    private let keyFile: String
     private let isPostgreSQL: Bool
     /// A time after the last event in the database, when its pushes have not expired.
     let later: Timestamp
 
-    private init(_ version: String, _ commit: String, isPostgreSQL: Bool = false, later: Timestamp) {
-        testDescription = "\(version), \(isPostgreSQL ? "PostgreSQL" : "SQLite"), \(commit)"
-        file = isPostgreSQL ? commit + ".postgresql" : commit
+    /// - Parameters:
+    ///   - commit: The program that created the database.
+    ///   - updatedBy: The program that brought it up to date.
+    private init(_ commit: String, updatedBy: String? = nil, isPostgreSQL: Bool = false) {
+        let name = [commit, updatedBy].compactMap(\.self).joined(separator: "-")
+        testDescription = "\(isPostgreSQL ? "PostgreSQL" : "SQLite"), \(name)"
+        file = isPostgreSQL ? name + ".postgresql" : name
+        keyFile = isPostgreSQL ? commit + ".postgresql" : commit
         self.isPostgreSQL = isPostgreSQL
-        self.later = later
+        later = Timestamp(nanoseconds: commit == Self.first ? 1_795_630_000_000_000_000 : 1_795_752_000_000_000_000)
     }
 
-    static let firstSQLite = ["9f15cd8", "010774d"].map { EarlierRelease("0.1.0", $0, later: firstTime) }
-    static let firstPostgreSQL = EarlierRelease("0.1.0", "010774d", isPostgreSQL: true, later: firstTime)
-    static let first = firstSQLite + [firstPostgreSQL]
-    static let secondSQLite = EarlierRelease("0.2.0", "6d75d3fc", later: secondTime)
-    static let secondPostgreSQL = EarlierRelease("0.2.0", "6d75d3fc", isPostgreSQL: true, later: secondTime)
-    static let sqlite = firstSQLite + [secondSQLite]
-    static let all = first + [secondSQLite, secondPostgreSQL]
-
-    private static let firstTime = Timestamp(nanoseconds: 1_795_630_000_000_000_000)
-    private static let secondTime = Timestamp(nanoseconds: 1_795_752_000_000_000_000)
+    private static let (first, second) = ("010774d", "6d75d3fc")
+    /// Databases of 0.1.0.
+    static let outdated = [EarlierRelease(first), EarlierRelease(first, isPostgreSQL: true)]
+    static let sqlite = [EarlierRelease(second), EarlierRelease(first, updatedBy: second)]
+    static let postgreSQL = [EarlierRelease(second, isPostgreSQL: true), EarlierRelease(first, updatedBy: second, isPostgreSQL: true)]
+    /// Databases of 0.2.0. Rows that 0.1.0 wrote have its form in two of them.
+    static let all = sqlite + postgreSQL
 
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Databases")
 
     /// The key that sealed the database, and before it one with which a rotation starts.
     func sealingKeys(rotatingTo newest: UInt8? = nil) throws -> SealingKeys? {
-        let line = try String(contentsOf: Self.folder.appending(path: file + ".sealing.key"), encoding: .utf8)
+        let line = try String(contentsOf: Self.folder.appending(path: keyFile + ".sealing.key"), encoding: .utf8)
         let digits = line.split(whereSeparator: \.isWhitespace).last.map(String.init) ?? ""
         guard let key = FixedBytes<32>(Hex.decode(digits) ?? []) else { return nil }
         let first = (UInt8(1), SecretBytes(key))
@@ -56,6 +59,12 @@ struct EarlierRelease: Sendable, CustomTestStringConvertible {
         let connection = try Connection(folder.newPostgreSQL())
         let dump = try String(contentsOf: Self.folder.appending(path: file + ".sql"), encoding: .utf8)
         _ = try connection.run(dump.components(separatedBy: ";\n").filter { !$0.isEmpty }.map { Command($0) })
+    }
+
+    /// Reads the statements that a server of the release has sent.
+    func statements() throws -> [String] {
+        try String(contentsOf: Self.folder.appending(path: file + ".statements.sql"), encoding: .utf8).components(separatedBy: ";\n")
+            .filter { !$0.isEmpty }
     }
 
     func open(_ folder: TemporaryFolder, _ keys: SealingKeys?) throws -> any PushStore & SealedStore {

@@ -64,35 +64,13 @@ extension WakuNodeLink {
             """
     }
 
-    /// Returns the node's own checkpoint or, until it exists, the checkpoint that a transport with a single node saved.
-    ///
-    /// If the server ignored messages with version 0 until now, the checkpoint moves back by a day, once and durably, because they lie
-    /// before it.
-    private func checkpoint(of topic: String) async throws -> Timestamp? {
-        let (checkpoints, name) = (base.checkpoints, checkpointName(of: topic))
-        let own = try await checkpoints.checkpoint(of: name)
-        let source = own == nil ? topic : name
-        var checkpoint = own
-        if own == nil { checkpoint = try await checkpoints.checkpoint(of: topic) }
-        let now = base.wallClock.now()
-        if let former = checkpoint, try await checkpoints.checkpoint(of: Self.markOfBothVersions(of: source)) == nil {
-            let start = min(former, now.advanced(by: .zero - HistorySync.initialBackfill))
-            try await checkpoints.saveCheckpoint(start, of: name)
-            checkpoint = start
-        }
-        let mark = Self.markOfBothVersions(of: name)
-        if try await checkpoints.checkpoint(of: mark) == nil { try await checkpoints.saveCheckpoint(now, of: mark) }
-        return checkpoint
-    }
-
-    /// Returns the name under which the server keeps, among the checkpoints, when it first started with support for version 0.
-    static func markOfBothVersions(of checkpointName: String) -> String { "\(checkpointName), versions 0 and 1" }
-
     private func carryOut(_ work: HistorySync.Work, _ receiver: any EnvelopeReceiver, _ topic: String) async -> HistorySync.Event {
         do {
             switch work {
             case .load:
-                return .loaded(try await checkpoint(of: topic))
+                if let own = try await base.checkpoints.checkpoint(of: checkpointName(of: topic)) { return .loaded(own) }
+                // A new node starts from the checkpoint that a transport with a single node saved.
+                return .loaded(try await base.checkpoints.checkpoint(of: topic))
             case .wait:
                 return .waited
             case .ask(let query):

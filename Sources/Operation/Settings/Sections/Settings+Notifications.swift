@@ -14,10 +14,7 @@ struct NotificationSettings {
     ///   - section: The section `gorush` or a route's. Settings that it leaves out keep their values.
     ///   - platforms: The platforms that its pushes go to.
     mutating func read(below section: String, for platforms: [GorushPlatform], _ reader: inout SettingsReader) {
-        let hasFormerNames = readFormerNames(below: section, &reader)
-        if !hasFormerNames || reader.has(section: "\(section).types") {
-            for kind in PushKind.allCases { read(kind, below: "\(section).types.\(kind.rawValue)", for: platforms, &reader) }
-        }
+        for kind in PushKind.allCases { read(kind, below: "\(section).types.\(kind.rawValue)", for: platforms, &reader) }
         for platform in platforms {
             let inherited = fields[platform] ?? NotificationFields()
             let own = NotificationFields(platform, below: "\(section).\(platform.name)", overriding: inherited, &reader)
@@ -44,30 +41,6 @@ struct NotificationSettings {
             let own = NotificationFields(platform, below: "\(section).\(platform.name)", overriding: nil, &reader)
             fieldsByKind[platform, default: [:]][kind] = (fieldsByKind[platform]?[kind] ?? NotificationFields()).overridden(by: own)
         }
-    }
-
-    /// Reads `texts` and `locKeys`, which `types` has replaced. They are removed in 0.3.
-    ///
-    /// - Returns: Whether the section has them.
-    private mutating func readFormerNames(below section: String, _ reader: inout SettingsReader) -> Bool {
-        let former = ["texts", "locKeys"].filter { reader.has(section: "\(section).\($0)") }
-        guard !former.isEmpty else { return false }
-        for kind in PushKind.allCases where kind != .contactRequest {
-            texts[kind] = reader.value("\(section).texts.\(kind.rawValue)", .text, default: texts[kind] ?? kind.defaultText)
-        }
-        for kind in PushKind.allCases where kind != .contactRequest {
-            localizationKeys[kind] = reader.optional("\(section).locKeys.\(kind.rawValue)", .text) ?? localizationKeys[kind]
-        }
-        for (name, replacement) in [("texts", "text"), ("locKeys", "locKey")] where former.contains(name) {
-            if reader.has(section: "\(section).types") {
-                reader.report(
-                    "\(section).\(name)",
-                    "conflicts with \(section).types; move its values to \(section).types.TYPE.\(replacement)")
-            } else {
-                reader.warn("\(section).\(name): \(section).types.TYPE.\(replacement) replaces it, and version 0.3 no longer reads it")
-            }
-        }
-        return true
     }
 
     /// Reports fields that gorush, Apple or Google cannot use together, for all types, and for types with their own fields.

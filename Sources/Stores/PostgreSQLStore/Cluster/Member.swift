@@ -5,7 +5,7 @@ struct Member: Sendable {
     /// The name among the servers.
     let name: String
     /// A random text that a machine keeps. Under the same name, it tells this server's predecessor from a server of another machine. It is
-    /// empty without a folder to keep it in, and for servers of 0.1.0. Such a server counts as predecessor.
+    /// empty without a folder to keep it in. Such a server counts as predecessor.
     let part: String
     /// The version of the program.
     let version: String

@@ -4,9 +4,8 @@ package import Store
 /// The lock of an operator's command that copies or changes a database: while the command holds it, no server joins and no other such
 /// command starts.
 ///
-/// It is the lock of a table, which only the owner of the tables can take. Every role may take an advisory lock, so the lock of 0.1.0
-/// counts only if a session of this role or of a superuser has it. PostgreSQL releases both when the connection ends, so a killed command
-/// leaves no lock.
+/// It is the lock of a table, which only the owner of the tables can take. PostgreSQL releases it when the connection ends, so a killed
+/// command leaves no lock.
 package final class OperatorLock {
     private let connection: Connection
 
@@ -36,10 +35,6 @@ package final class OperatorLock {
             _ = try connection.run([Command("ROLLBACK")])
             throw StoreError.locked(by: try first(of: connection.run([holder])[0]))
         }
-        let takesEarlierLock = Command("SELECT pg_try_advisory_xact_lock(\(earlierKey))")
-        let isLocked = try connection.run([takesEarlierLock])[0].map { try $0.next(Bool.self) }
-        guard isLocked != [true], let holder = try first(of: connection.run([earlierHolder])[0]) else { return }
-        throw StoreError.locked(by: holder)
     }
 
     deinit { _ = try? connection.run([Command("ROLLBACK")]) }
@@ -71,9 +66,6 @@ package final class OperatorLock {
         } catch {
             throw error == .failed(state: PostgreSQLError.lockNotAvailable) ? StoreError.locked(by: nil) : StoreError(error)
         }
-        let takesEarlierLock = "SELECT pg_try_advisory_xact_lock_shared(\(earlierKey))"
-        guard try transaction.first(takesEarlierLock, read: { try $0.next(Bool.self) }) != true else { return }
-        if let holder = try first(of: transaction.fetch([earlierHolder])[0]) { throw StoreError.locked(by: holder) }
     }
 
     /// Lets only one of two servers that start at the same time create the tables, until the end of the transaction.
@@ -88,27 +80,14 @@ package final class OperatorLock {
     /// Longer than PostgreSQL takes to interrupt a vacuum of the table.
     private static let limit = Command("SET LOCAL lock_timeout = '2s'")
 
-    /// The number of the advisory lock of 0.1.0: `copy` in ASCII.
-    private static let earlierKey = 0x636f_7079
-
-    private static let holder = holder("relation = to_regclass('operator_lock') AND mode = 'ExclusiveLock'")
-    /// The session that holds the lock of 0.1.0, if it has this role or a superuser's.
-    private static let earlierHolder = holder(
+    /// The session that holds the lock. PostgreSQL shows the address to sessions of the same role.
+    private static let holder = Command(
         """
-        locktype = 'advisory' AND objid = \(earlierKey) AND objsubid = 1
-            AND usesysid IN (SELECT oid FROM pg_roles WHERE rolname = session_user OR rolsuper)
+        SELECT convert_to(concat(
+            application_name, ' (process ', pid, ' of PostgreSQL, from ', coalesce(host(client_addr), 'its own machine'),
+            ', connected since ', to_char(backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'), ' UTC)'), 'UTF8')
+        FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE relation = to_regclass('operator_lock') AND mode = 'ExclusiveLock' AND granted AND pid <> pg_backend_pid()
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
         """)
-
-    /// The query of the session that holds a lock. PostgreSQL shows the address to sessions of the same role.
-    private static func holder(_ condition: String) -> Command {
-        Command(
-            """
-            SELECT convert_to(concat(
-                application_name, ' (process ', pid, ' of PostgreSQL, from ', coalesce(host(client_addr), 'its own machine'),
-                ', connected since ', to_char(backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'), ' UTC)'), 'UTF8')
-            FROM pg_locks JOIN pg_stat_activity USING (pid)
-            WHERE \(condition) AND granted AND pid <> pg_backend_pid()
-                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            """)
-    }
 }

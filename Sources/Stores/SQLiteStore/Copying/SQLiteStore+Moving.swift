@@ -1,8 +1,8 @@
 import GRDB
 package import Store
 
-/// The mark on a database whose rows were copied to another one. It is a migration that no version knows, so 0.1.0 refuses the database
-/// too.
+/// The mark on a database whose rows were copied to another one. It is a migration that no version knows, so that earlier programs refuse
+/// the database too.
 enum MoveMark {
     private static let prefix = "moved to "
 

@@ -1,100 +1,26 @@
-/// The tables of the database, by version.
+/// The tables of the database.
 ///
 /// An index on the first 8 bytes (`…_prefix`) finds keys and hashes of 32 and 64 bytes; statements then compare all bytes. An index on the
-/// complete blob would take five times the bytes of a registration. Times are nanoseconds since 1970. A released version is never edited.
+/// complete blob would take five times the bytes of a registration. Times are nanoseconds since 1970.
 enum Tables {
-    /// Changes the tables of 0.2.0 into those of 0.3.0.
-    static let third = """
-        -- What the server's clock showed last, and a step that it does not believe yet (`StoredClock`).
-        CREATE TABLE clock (
-            server_name TEXT PRIMARY KEY,           -- always the empty text: no other server uses the file
-            read_at INTEGER NOT NULL,
-            expected_at INTEGER,                    -- what it would have shown without the step; NULL without one
-            held_for INTEGER NOT NULL               -- how long servers have run since the step, in nanoseconds
-        ) STRICT, WITHOUT ROWID;
-        -- The days since 1970 on which pushes could be delivered.
-        CREATE TABLE delivering_day (
-            day INTEGER PRIMARY KEY,
-            unused_budget INTEGER NOT NULL          -- how many registrations and devices may still be removed on it as unused
-        ) STRICT;
-        -- 8 bytes that distinguish the device it goes to; NULL in a row of 0.2.0.
-        ALTER TABLE push ADD COLUMN device BLOB;
-        CREATE INDEX push_by_device ON push (device) WHERE finished_at IS NULL;
-        """
-
-    /// Changes the tables of 0.1.0 into those of 0.2.0.
-    static let second = """
-        -- No statement looks an attempt up by its notification id.
-        ALTER TABLE push DROP COLUMN notification_id;
-        -- 0.1.0 has sealed each row, so the columns in plaintext are empty, and so is the secret in plaintext.
-        ALTER TABLE identity DROP COLUMN list_key;
-        ALTER TABLE registration DROP COLUMN access_token;
-        ALTER TABLE registration DROP COLUMN device_token;
-        ALTER TABLE registration_lists DROP COLUMN allowed_keys;
-        ALTER TABLE registration_lists DROP COLUMN chat_lists;
-        ALTER TABLE dead_registration DROP COLUMN content;
-        ALTER TABLE message DROP COLUMN reply;
-        ALTER TABLE push DROP COLUMN device_token;
-        ALTER TABLE push DROP COLUMN chat_id;
-        ALTER TABLE push DROP COLUMN ciphertext;
-        ALTER TABLE push DROP COLUMN notification;
-        ALTER TABLE suspect_token DROP COLUMN is_coded;
-        ALTER TABLE proven_token DROP COLUMN is_coded;
-        ALTER TABLE nextcloud_device DROP COLUMN user_key;
-        ALTER TABLE nextcloud_device DROP COLUMN token;
-        ALTER TABLE nextcloud_device DROP COLUMN voip_token;
-        ALTER TABLE nextcloud_origin_key DROP COLUMN sealed;
-        ALTER TABLE nextcloud_origin_push DROP COLUMN subject;
-        ALTER TABLE nextcloud_origin_push DROP COLUMN signature;
-        ALTER TABLE sealing DROP COLUMN has_clear_rows;
-        -- Unfinished rows that the running server could not read (`DamagedRowKind`).
-        CREATE TABLE damaged_row (
-            kind TEXT NOT NULL,
-            row INTEGER NOT NULL,
-            PRIMARY KEY (kind, row)
-        ) STRICT, WITHOUT ROWID;
-        -- These steps of re-sealing were about digests and indexes in plaintext.
-        UPDATE sealing SET step = \(ResealingStep.takingFreePages.rawValue) WHERE step BETWEEN 9 AND 11;
-        -- The first delivery to the token and bundle id; NULL in a row of 0.1.0, which stands for the last.
-        ALTER TABLE registration ADD COLUMN first_delivered_at INTEGER;
-        ALTER TABLE proven_token ADD COLUMN first_delivered_at INTEGER;
-        -- `PushRefusals`.
-        ALTER TABLE push ADD COLUMN refused_at INTEGER;
-        ALTER TABLE push ADD COLUMN counted_refusals INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE push ADD COLUMN shortening INTEGER NOT NULL DEFAULT 0;
-        -- What Apple or Google said to the newest attempt that failed.
-        ALTER TABLE push ADD COLUMN words TEXT;
-        -- `Suspicion`; `tried_at` is the time of the newest refusal.
-        ALTER TABLE suspect_token ADD COLUMN route TEXT NOT NULL DEFAULT '';
-        ALTER TABLE suspect_token ADD COLUMN refusals INTEGER NOT NULL DEFAULT 1;
-        ALTER TABLE suspect_token ADD COLUMN counted_refusals INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE suspect_token ADD COLUMN first_counted_at INTEGER;
-        ALTER TABLE suspect_token ADD COLUMN is_proven INTEGER NOT NULL DEFAULT 1;
-        DROP INDEX suspect_token_by_time;
-        CREATE INDEX suspect_token_by_time ON suspect_token (tried_at);
-        CREATE INDEX suspect_token_by_route ON suspect_token (route, suspected_at) WHERE is_proven = 1;
-        """
-
-    static let first = """
+    static let all = """
         PRAGMA application_id = \(Schema.applicationID);
 
         CREATE TABLE identity (
             id INTEGER PRIMARY KEY CHECK (id = 1),
-            public_key BLOB NOT NULL,
-            list_key BLOB NOT NULL                  -- secret; empty in a sealed database
+            public_key BLOB NOT NULL
         ) STRICT;
         -- The sealing keys whose values the database has: each with the secret of the database, sealed with the key.
         CREATE TABLE sealing_key (
             key_id INTEGER PRIMARY KEY,
             secret BLOB NOT NULL
         ) STRICT;
-        -- The progress of re-sealing (`ResealingState`); no row: the database is not sealed.
+        -- The progress of re-sealing (`ResealingState`).
         CREATE TABLE sealing (
             id INTEGER PRIMARY KEY CHECK (id = 1),
             key_id INTEGER NOT NULL,                -- the key that seals new values
             step INTEGER NOT NULL,                  -- `ResealingStep`
             position INTEGER NOT NULL,              -- the last row of the step's table that was re-sealed
-            has_clear_rows INTEGER NOT NULL,        -- whether values in plaintext may remain
             needs_compaction INTEGER NOT NULL       -- whether the next start compacts the file
         ) STRICT;
         -- Takes the free pages of the file, so that they are overwritten.
@@ -124,15 +50,14 @@ enum Tables {
             enabled INTEGER,
             allow_from_contacts_only INTEGER,
             block_mentions INTEGER,
-            access_token TEXT,
-            device_token TEXT,
             apn_topic TEXT,
             grant_signature BLOB,
             blocked_chats BLOB,                     -- this and the two below: sorted fingerprints of the entries; NULL when it is empty
             muted_chats BLOB,
             allowed_mentions_chats BLOB,
             delivered_at INTEGER,                   -- the last delivery to the token and bundle id, to the day
-            secrets BLOB,                           -- access token and device token, sealed; those in plaintext are NULL then
+            first_delivered_at INTEGER,             -- the first; NULL in a row of 0.1.0, where the last stands for it
+            secrets BLOB,                           -- access token and device token, sealed
             token_code BLOB                         -- an HMAC of the device token
         ) STRICT;
         CREATE INDEX registration_by_key ON registration (key_prefix, is_live, installation_prefix);
@@ -140,10 +65,8 @@ enum Tables {
         -- Separate, because a push request must not have to read it.
         CREATE TABLE registration_lists (
             registration INTEGER PRIMARY KEY,
-            allowed_keys BLOB,                      -- protobuf: the list alone; NULL when it is empty
-            chat_lists BLOB,                        -- protobuf: the three chat lists; NULL when all are empty
-            sealed_allowed_keys BLOB,
-            sealed_chat_lists BLOB
+            sealed_allowed_keys BLOB,               -- protobuf: the list alone; NULL when it is empty
+            sealed_chat_lists BLOB                  -- protobuf: the three chat lists; NULL when all are empty
         ) STRICT;
         -- Topics of live registrations. Narrow, because each start reads the whole table.
         CREATE TABLE query_topic (
@@ -173,7 +96,6 @@ enum Tables {
             status_message_id BLOB,
             recipient BLOB,
             pubsub_topic TEXT,                      -- of the envelope; after the decision, of the reply
-            reply BLOB,
             sealed_reply BLOB,
             envelope BLOB                           -- protobuf; NULL after the decision
         ) STRICT;
@@ -202,9 +124,12 @@ enum Tables {
             trust INTEGER NOT NULL,                 -- `PushTrust`
             accepted_at INTEGER NOT NULL,
             next_attempt_at INTEGER NOT NULL,       -- a round (OutboxFairQueue) or a time; the greatest number while it is leased
-            attempted_at INTEGER,                   -- this and the two below: of the newest attempt
-            notification_id BLOB,
+            attempted_at INTEGER,                   -- this and the reason: of the newest attempt
             reason TEXT,
+            words TEXT,                             -- what Apple or Google said to the newest attempt that failed
+            refused_at INTEGER,                     -- this and the two below: `PushRefusals`
+            counted_refusals INTEGER NOT NULL DEFAULT 0,
+            shortening INTEGER NOT NULL DEFAULT 0,
             finished_at INTEGER,                    -- NULL while the push is open
             attempts INTEGER NOT NULL,
             deduplication_prefix INTEGER NOT NULL,
@@ -214,12 +139,9 @@ enum Tables {
             token_type INTEGER NOT NULL,
             type INTEGER NOT NULL,
             apn_topic TEXT NOT NULL,
-            device_token TEXT NOT NULL,             -- this and the three below: empty once finished
-            chat_id BLOB NOT NULL,
-            ciphertext BLOB NOT NULL,
-            notification BLOB,                      -- a gateway's notification in JSON
-            secrets BLOB,                           -- those four, sealed
-            registration INTEGER                    -- the row it goes to; NULL for a push of a gateway
+            secrets BLOB,                           -- `PushSecrets`, sealed; NULL once finished
+            registration INTEGER,                   -- the row it goes to; NULL for a push of a gateway
+            device BLOB                             -- 8 bytes that distinguish the device it goes to; NULL in a row of 0.2.0
         ) STRICT;
         CREATE INDEX push_by_deduplication_key ON push (deduplication_prefix);
         -- Open pushes: by route, trust and time, in the order of acceptance, which is that of the rows, and by installation. SQLite counts
@@ -227,6 +149,7 @@ enum Tables {
         CREATE INDEX push_due ON push (route, trust, next_attempt_at, id, finished_at) WHERE finished_at IS NULL;
         CREATE INDEX push_open ON push (finished_at) WHERE finished_at IS NULL;
         CREATE INDEX push_by_target ON push (substr(key_hash, 1, 8), installation_id) WHERE finished_at IS NULL;
+        CREATE INDEX push_by_device ON push (device) WHERE finished_at IS NULL;
         CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
         -- The queue of a push: that of its type and bundle id, else that of its type ('').
         CREATE TABLE route (
@@ -241,19 +164,24 @@ enum Tables {
             apn_topic TEXT NOT NULL,
             PRIMARY KEY (route, apn_topic)
         ) STRICT, WITHOUT ROWID;
-        -- Device tokens that may be dead, by SHA-256, until a second verdict.
+        -- Device tokens that may be dead, by an HMAC of their SHA-256 (`Suspicion`).
         CREATE TABLE suspect_token (
             token_digest BLOB PRIMARY KEY,
             suspected_at INTEGER NOT NULL,
-            tried_at INTEGER NOT NULL,              -- the time at which a push was last posted to the token
-            is_coded INTEGER NOT NULL               -- whether the digest is an HMAC of the digest
+            tried_at INTEGER NOT NULL,              -- the newest refusal
+            route TEXT NOT NULL DEFAULT '',
+            refusals INTEGER NOT NULL DEFAULT 1,
+            counted_refusals INTEGER NOT NULL DEFAULT 0,
+            first_counted_at INTEGER,
+            is_proven INTEGER NOT NULL DEFAULT 1
         ) STRICT, WITHOUT ROWID;
-        CREATE INDEX suspect_token_by_time ON suspect_token (suspected_at);
-        -- Device tokens without registration, such as gateways', that have taken a push: by SHA-256, with the last time, to the day.
+        CREATE INDEX suspect_token_by_time ON suspect_token (tried_at);
+        CREATE INDEX suspect_token_by_route ON suspect_token (route, suspected_at) WHERE is_proven = 1;
+        -- Device tokens without registration, such as gateways', that have taken a push: by an HMAC of their SHA-256.
         CREATE TABLE proven_token (
             token_digest BLOB PRIMARY KEY,
-            delivered_at INTEGER NOT NULL,
-            is_coded INTEGER NOT NULL
+            delivered_at INTEGER NOT NULL,          -- the last time, to the day
+            first_delivered_at INTEGER              -- NULL in a row of 0.1.0, where the last stands for it
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX proven_token_by_time ON proven_token (delivered_at);
         -- Registrations that were removed because their device token was dead, to be restored if that was a mistake.
@@ -266,8 +194,7 @@ enum Tables {
             prefixed_topic INTEGER NOT NULL,
             key_hash BLOB NOT NULL,
             plaintext_digest BLOB NOT NULL,
-            content BLOB NOT NULL,                  -- protobuf: the registration
-            secrets BLOB                            -- the content, sealed
+            secrets BLOB                            -- protobuf: the registration, sealed
         ) STRICT;
         CREATE INDEX dead_registration_by_time ON dead_registration (died_at);
         -- How often each milestone was reached, and how many of the rows that stood for it were pruned.
@@ -282,19 +209,24 @@ enum Tables {
             count INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
 
+        -- Unfinished rows that the running server could not read (`DamagedRowKind`).
+        CREATE TABLE damaged_row (
+            kind TEXT NOT NULL,
+            row INTEGER NOT NULL,
+            PRIMARY KEY (kind, row)
+        ) STRICT, WITHOUT ROWID;
+        \(newTables)
+
         CREATE TABLE nextcloud_device (
             id INTEGER PRIMARY KEY,
             identifier_prefix INTEGER NOT NULL,
             identifier BLOB NOT NULL,
-            user_key BLOB NOT NULL,                 -- SubjectPublicKeyInfo
             push_token_hash BLOB NOT NULL,
             platform TEXT NOT NULL,
-            token TEXT NOT NULL,                    -- this and the one for calls: empty and NULL once removed
-            secrets BLOB,                           -- user key and token, sealed
-            token_code BLOB,
+            secrets BLOB,                           -- user key (SubjectPublicKeyInfo) and token, sealed
+            token_code BLOB,                        -- an HMAC of the token; this and the one for calls: NULL once removed
             topic TEXT,
-            voip_token TEXT,
-            voip_secrets BLOB,
+            voip_secrets BLOB,                      -- the token for calls, sealed
             voip_token_code BLOB,
             voip_topic TEXT,
             created_at INTEGER NOT NULL,
@@ -311,8 +243,7 @@ enum Tables {
         -- Users of the Nextcloud origin: the key that signs for each.
         CREATE TABLE nextcloud_origin_key (
             user TEXT PRIMARY KEY,
-            sealed BLOB NOT NULL,                   -- PKCS#1, under a key that follows from the server's
-            secrets BLOB                            -- this, sealed
+            secrets BLOB                            -- PKCS#1, under a key that follows from the server's, sealed
         ) STRICT, WITHOUT ROWID;
         -- Their devices. No number is given twice, here and below: a late response must find no other.
         CREATE TABLE nextcloud_origin_device (
@@ -333,8 +264,6 @@ enum Tables {
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             device INTEGER NOT NULL,
             proxy TEXT NOT NULL,                    -- the device's, in whose queue it waits
-            subject TEXT NOT NULL,
-            signature TEXT NOT NULL,
             secrets BLOB,                           -- subject and signature, sealed
             priority TEXT NOT NULL,
             kind TEXT NOT NULL,
@@ -343,5 +272,28 @@ enum Tables {
         CREATE INDEX nextcloud_origin_push_by_proxy ON nextcloud_origin_push (proxy);
         CREATE INDEX nextcloud_origin_push_by_device ON nextcloud_origin_push (device);
         CREATE INDEX nextcloud_origin_push_calls ON nextcloud_origin_push (proxy) WHERE kind = 'voip';
+        """
+
+    /// Changes the tables of 0.2.0 into those of 0.3.0.
+    static let changes = """
+        \(newTables)
+        ALTER TABLE push ADD COLUMN device BLOB;
+        CREATE INDEX push_by_device ON push (device) WHERE finished_at IS NULL;
+        """
+
+    /// The tables that 0.2.0 does not have.
+    private static let newTables = """
+        -- What the server's clock showed last, and a step that it does not believe yet (`StoredClock`).
+        CREATE TABLE clock (
+            server_name TEXT PRIMARY KEY,           -- always the empty text: no other server uses the file
+            read_at INTEGER NOT NULL,
+            expected_at INTEGER,                    -- what it would have shown without the step; NULL without one
+            held_for INTEGER NOT NULL               -- how long servers have run since the step, in nanoseconds
+        ) STRICT, WITHOUT ROWID;
+        -- The days since 1970 on which pushes could be delivered.
+        CREATE TABLE delivering_day (
+            day INTEGER PRIMARY KEY,
+            unused_budget INTEGER NOT NULL          -- how many registrations and devices may still be removed on it as unused
+        ) STRICT;
         """
 }
