@@ -66,6 +66,15 @@ extension Mutant {
             $0.tokenType == .firebase && $0.deviceToken.text.utf8.count > 255
         },
         refusing("expects APNs tokens of 64 digits", "size.apn-token") { $0.tokenType == .apn && $0.deviceToken.text.utf8.count != 64 },
+        Mutant("keeps 256 chats of each list", .fails, "size.chat-lists") {
+            $0.keeps = { _, new in
+                var kept = new
+                kept.blockedChatList = Array(new.blockedChatList.prefix(256))
+                kept.mutedChatList = Array(new.mutedChatList.prefix(256))
+                kept.allowedMentionsChatList = Array(new.allowedMentionsChatList.prefix(256))
+                return kept
+            }
+        },
         Mutant("cuts installation ids to 36 characters", .fails, "size.installation-id") {
             $0.receives = { message, _ in message.installationID = String(message.installationID.prefix(36)) }
         },
@@ -79,6 +88,9 @@ extension Mutant {
         },
         Mutant("writes installation ids in small letters", .fails, "spelling.installation-id") {
             $0.receives = { message, _ in message.installationID = message.installationID.lowercased() }
+        },
+        Mutant("writes bundle ids in small letters", .fails, "spelling.bundle-id") {
+            $0.receives = { message, _ in message.apnTopic = message.apnTopic.lowercased() }
         },
         refusing("refuses APNs tokens in capitals", "spelling.apn-token") {
             $0.tokenType == .apn && $0.deviceToken.text.contains { $0.isUppercase }
@@ -100,6 +112,9 @@ extension Mutant {
         Mutant("forgets registrations at a restart", .fails, "restart.registration") { $0.keepsAtRestart = { $0.registrations = [:] } },
         Mutant("forgets query topics at a restart", .fails, "restart.registration") { $0.keepsAtRestart = { $0.queryTopics = [:] } },
         Mutant("forgets versions at a restart", .fails, "restart.version") { $0.keepsAtRestart = { $0.versions = [:] } },
+        Mutant("forgets at a restart what it posted", .fails, "restart.push") {
+            $0.keepsAtRestart = { ($0.pushed, $0.responses) = ([], [:]) }
+        },
     ]
 
     private static func refusing(
