@@ -2,6 +2,7 @@ import Bytes
 import Envelope
 import PushProtocol
 import StatusCrypto
+import TestServers
 import Wire
 
 extension Mutant {
@@ -115,6 +116,13 @@ extension Mutant {
         Mutant("forgets at a restart what it posted", .fails, "restart.push") {
             $0.keepsAtRestart = { ($0.pushed, $0.responses) = ([], [:]) }
         },
+    ]
+
+    /// Servers on two shards.
+    static let shards: [Mutant] = [
+        Mutant("reads queries on the first shard alone", .fails, "shard.second", "shard.across") { $0.readsQueriesOnEachShard = false },
+        Mutant("replies on the first shard", .fails, "shard.second") { $0.repliesOn = { _ in TestNode.topic } },
+        Mutant("reads the first shard alone", .fails, "shard.second") { $0.takes = { $0.pubsubTopic == TestNode.topic } },
     ]
 
     private static func refusing(
