@@ -2,6 +2,7 @@ import Bytes
 import Foundation
 import ServerFiles
 import StatusCrypto
+import TestServers
 import TestSupport
 import Testing
 import Wire
@@ -30,7 +31,8 @@ struct CommandTests {
                 skipped  delivery.ios  must    Handle Notification Request  A push to an iOS device is posted to gorush once, with platform 1, \
                 the device token, the apn_topic and a text.
 
-                2 rules: 1 pass, 0 fail, 0 depart as the reference does. 1 skipped: they need --gorush-stub or --restart.
+                2 rules: 1 pass, 0 fail, 0 depart as the reference does. 1 skipped: they need --gorush-stub, \
+                --restart or a second --pubsub-topic.
                 The seed of this run is 7.
                 """)
         let xml = try String(contentsOfFile: folder.path("junit.xml"), encoding: .utf8)
@@ -65,6 +67,19 @@ struct CommandTests {
         }
         #expect(ended.exitCode == 69)
         #expect(ended.error.contains("Heard: the reply to the registration on the server's personal topic: it does not read the other one"))
+    }
+
+    @Test func `a second shard has rules of its own, and a third is one too many`() async throws {
+        var behaviour = Behaviour()
+        // The model has no gorush here.
+        behaviour.posts = { pushes, _ in pushes = [] }
+        let ended = try await withModel(behaviour) { key, url, _ in
+            let arguments = ["--server", key, "--node", url, "--timeout", "60m", "--only", "shard"]
+            return try await pushctl(arguments + [TestNode.topic, TestNode.secondTopic].flatMap { ["--pubsub-topic", $0] })
+        }
+        #expect(ended.exitCode == 0 && ended.output.contains("2 rules: 2 pass"), "\(ended.output) \(ended.error)")
+        let third = try await pushctl(["--server", Self.someKey] + (1...3).flatMap { ["--pubsub-topic", "/waku/2/rs/16/\($0)"] })
+        #expect(third.exitCode == 64 && third.error.contains("two shards at most"), "\(third.error)")
     }
 
     @Test func `a departure is a failure if it should be`() async throws {

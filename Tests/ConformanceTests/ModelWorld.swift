@@ -16,7 +16,8 @@ func withModel<Result: Sendable>(
     let membership = bus.attach(listener: server)
     return try await withListeningService {
         RelayServer(
-            configuration: .init(pubsubTopics: [TestNode.topic]), bus: bus, clock: wallClock, logger: quietLogger, onListening: $0)
+            configuration: .init(pubsubTopics: [TestNode.topic, TestNode.secondTopic]), bus: bus, clock: wallClock, logger: quietLogger,
+            onListening: $0)
     } _: { url in
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run(on: membership) }
@@ -40,8 +41,9 @@ func play(
         try await withModel(behaviour, gorushURL: "http://\(address)", clock: clock, wallClock: wallClock) { key, url, server in
             try await ConformanceRun(
                 of: PublicKey(compressed: Hex.decode(key) ?? []),
-                through: ConformanceNode(url: url, pubsubTopic: TestNode.topic, reception: reception), rules: rules, gorush: gorush,
-                restart: { server.restart() },
+                through: ConformanceNode(
+                    url: url, pubsubTopic: TestNode.topic, secondPubsubTopic: TestNode.secondTopic, reception: reception),
+                rules: rules, gorush: gorush, restart: { server.restart() },
                 limits: .init(timeout: timeout, gracePeriod: gracePeriod, clock: clock), apnTopic: "im.status.ethereum", seed: 1,
                 wallClock: wallClock
             ).run()

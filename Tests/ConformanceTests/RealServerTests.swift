@@ -42,13 +42,18 @@ struct RealServerTests {
     ) async throws -> [RuleResult] {
         try await GorushStub.serving(host: "127.0.0.1", port: 0) { gorush, address in
             let folder = try TemporaryFolder()
-            let settings = ["gorush.url": "http://\(address)", "gorush.dataFormat": dataFormat, "transport.replyEcho": "true"]
+            let settings = [
+                "gorush.url": "http://\(address)", "gorush.dataFormat": dataFormat, "transport.replyEcho": "true",
+                "transport.pubsubTopics": "\(TestNode.topic),\(TestNode.secondTopic)",
+            ]
             let first = try await ServerProcess.start(in: folder, on: database, settings: settings)
             let running = Mutex(first)
             // The kit reads the server's own node, which has the same address again.
             let again = settings.merging(["transport.embedded.listen": first.addresses.relays.joined(separator: ",")]) { $1 }
             let key = try #require(Hex.decode(first.addresses.publicKey.dropFirst(2)))
-            let node = ConformanceNode(url: "http://\(first.addresses.relays[0])", pubsubTopic: TestNode.topic, reception: .store)
+            let node = ConformanceNode(
+                url: "http://\(first.addresses.relays[0])", pubsubTopic: TestNode.topic, secondPubsubTopic: TestNode.secondTopic,
+                reception: .store)
             let results = try await ConformanceRun(
                 of: PublicKey(uncompressed: key), through: node, rules: rules, gorush: gorush,
                 restart: {

@@ -167,6 +167,7 @@ package struct ConformanceRun: Sendable {
         var outcome = Outcome(rule: rule)
         if rule.needsGorush, gorush == nil { outcome.skipReason = "the kit is no gorush of the server" }
         if rule.needsRestart, restart == nil { outcome.skipReason = "the kit cannot restart the server" }
+        if rule.needsSecondShard, node.secondPubsubTopic == nil { outcome.skipReason = "the kit uses one shard" }
         guard outcome.skipReason == nil else { return outcome }
         let start = ContinuousClock.now
         outcome.ends = try await withThrowingTaskGroup(of: (Past, (any Error, [SentRequest]))?.self) { group in

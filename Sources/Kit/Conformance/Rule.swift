@@ -37,13 +37,16 @@ package struct Rule: Sendable {
     package let needsGorush: Bool
     /// Whether the scenario restarts the tested server.
     package let needsRestart: Bool
+    /// Whether the scenario needs a second shard.
+    package let needsSecondShard: Bool
     /// What the scenario's owners have registered before it. The scenario runs once for each past.
     let pasts: [Past]
     let scenario: @Sendable (Play) async throws -> Void
 
     init(
         _ id: String, _ level: Level, _ place: Place?, _ reference: String, _ title: String, needsGorush: Bool = false,
-        needsRestart: Bool = false, pasts: [Past] = [.first], scenario: @escaping @Sendable (Play) async throws -> Void
+        needsRestart: Bool = false, needsSecondShard: Bool = false, pasts: [Past] = [.first],
+        scenario: @escaping @Sendable (Play) async throws -> Void
     ) {
         self.id = id
         self.level = level
@@ -52,6 +55,7 @@ package struct Rule: Sendable {
         self.title = title
         self.needsGorush = needsGorush
         self.needsRestart = needsRestart
+        self.needsSecondShard = needsSecondShard
         self.pasts = pasts
         self.scenario = scenario
     }

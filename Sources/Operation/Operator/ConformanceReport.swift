@@ -66,7 +66,8 @@ package struct ConformanceReport: Report {
     private static func heading(_ rule: Line) -> String { rule.paragraph ?? "beyond 71" }
 
     private var summary: String {
-        let skipped = count("skipped") > 0 ? " \(count("skipped")) skipped: they need --gorush-stub or --restart." : ""
+        let skipped =
+            count("skipped") > 0 ? " \(count("skipped")) skipped: they need --gorush-stub, --restart or a second --pubsub-topic." : ""
         let late = count("late") > 0 ? " \(count("late")) not judged: answers were late." : ""
         return
             "\(rules.count) rules: \(count("pass")) pass, \(count("fail")) fail, "

@@ -20,6 +20,8 @@ struct Request: Sendable {
     var payload: [UInt8]
     var messageID: [UInt8]
     var source: Source
+    /// The key that gets the reply, or nil if it is the sender.
+    var recipient: PublicKey?
 }
 
 /// A decrypted frame of RFC 26.
@@ -42,6 +44,8 @@ struct Behaviour: Sendable {
     var handlesCopies = false
     var takes: @Sendable (WakuEnvelope) -> Bool = { $0.message.version <= 1 }
     var listens: @Sendable (Source) -> Bool = { _ in true }
+    /// Whether query topics are read on the second shard, too.
+    var readsQueriesOnEachShard = true
     var opens: @Sendable ([UInt8], PrivateKey) -> OpenFrame? = { payload, key in
         (try? RFC26.openAsymmetric(payload, with: key)).map { OpenFrame(data: $0.data, signer: $0.signer()) }
     }
@@ -66,6 +70,8 @@ struct Behaviour: Sendable {
     var readsPlaintext: @Sendable ([UInt8]) -> PushNotificationRegistration? = { try? PushNotificationRegistration.decode($0) }
     var receives: @Sendable (inout PushNotificationRegistration, Source) -> Void = { _, _ in }
     var judgesFacts: @Sendable (inout RegistrationInput) -> Void = { _ in }
+    /// The token that a grant must be about, from the message and the registration that it replaces.
+    var grantedToken: @Sendable (PushNotificationRegistration, PushNotificationRegistration?) -> AccessToken = { new, _ in new.accessToken }
     /// The name under which the version of an installation is kept.
     var versionKey: @Sendable (Installation) -> Installation = { $0 }
     var findsVersion: @Sendable (StoredVersion?, PushNotificationRegistration) -> StoredVersion? = { stored, _ in stored }
@@ -76,6 +82,8 @@ struct Behaviour: Sendable {
         decision == .register || decision == .unregister
     }
     var keeps: @Sendable (PushNotificationRegistration?, PushNotificationRegistration) -> PushNotificationRegistration = { $1 }
+    /// Changes the stored registration when a later one is rejected.
+    var keepsOfRejected: @Sendable (inout PushNotificationRegistration, PushNotificationRegistration) -> Void = { _, _ in }
     /// The installations of the key that an unregistration removes.
     var removes: @Sendable (Installation, [Installation]) -> [Installation] = { installation, _ in [installation] }
     /// Whether an unregistration also removes other keys' installations of its id.
@@ -84,6 +92,8 @@ struct Behaviour: Sendable {
     var servesOneOwnerPerTopic = false
     /// Whether the query topics of a client are read again when it returns after an unregistration.
     var listensAfterReturn = true
+    /// Whether the query topics of a client are read after one of its devices is unregistered.
+    var listensAfterUnregistration = true
     /// Whether two keys may register a device token.
     var sharesDeviceTokens = true
     var answersRegistration: @Sendable (inout PushNotificationRegistrationResponse) -> Void = { _ in }
@@ -95,6 +105,8 @@ struct Behaviour: Sendable {
     /// Whether a query with an unknown key gets a reply about the others.
     var answersPartly = true
     var answersRepeatedQueries = true
+    /// The name under which a query is known as a repetition.
+    var queryName: @Sendable (Request) -> [UInt8] = { $0.messageID }
     var findsRegistrations: @Sendable ([PushNotificationRegistration]) -> [PushNotificationRegistration] = { $0 }
     var tells: @Sendable (inout PushNotificationQueryInfo, PushNotificationRegistration) -> Void = { _, _ in }
     var answersQuery: @Sendable (inout PushNotificationQueryResponse) -> Void = { _ in }
@@ -107,8 +119,8 @@ struct Behaviour: Sendable {
     var judgesNotification: @Sendable (inout PushNotification, PushTarget?) -> Void = { _, _ in }
     /// Changes what is known about a target, with its registration and the chats and authors of the request.
     var aims: @Sendable (inout PushTarget, PushNotificationRegistration, Set<[UInt8]>) -> Void = { _, _, _ in }
-    /// Whether the token of any registration opens all of them.
-    var acceptsTokensOfOthers = false
+    /// Whether the token of one installation opens another one.
+    var acceptsToken: @Sendable (_ of: Installation, _ for: Installation) -> Bool = { _, _ in false }
     /// The key under which the server stores a push for deduplication, or nil to store none.
     var deduplicates: @Sendable (AcceptedPush, Request) -> [UInt8]? = { push, _ in push.deduplicationKey.bytes }
     var deduplicatesRefused = false
@@ -140,6 +152,11 @@ struct Behaviour: Sendable {
     /// The signer of a reply's message: the server, unless it returns another key.
     var signer: @Sendable (MessageType) -> PrivateKey? = { _ in nil }
     var signsFrames = true
+    var segmentsReplies = true
+    /// The time of a reply's envelope, from the present time and that of the request.
+    var stamps: @Sendable (_ now: Int64, _ request: Int64?) -> Int64 = { now, _ in now }
+    /// The shard on which a reply is published, from that of the request.
+    var repliesOn: @Sendable (String) -> String = { $0 }
     var envelops: @Sendable (inout WakuMessage) -> Void = { _ in }
 }
 
@@ -156,6 +173,7 @@ enum Assembly: Sendable {
         case needsOrder
         case ignoresParity
         case breaksOnDuplicates
+        case keepsOneMessage
         case forgetsBetween
         case ignoresHash
         case mixesSigners

@@ -34,7 +34,9 @@ extension ModelServer {
         if let content = behaviour.readsPlaintext(plaintext) {
             message = content
             behaviour.receives(&message, request.source)
-            let digest = Grant.digest(client: request.sender, server: key.publicKey, accessToken: message.accessToken)
+            let replaced = state.registrations[Installation(keyHash: request.sender.hash, installationID: message.installationID)]
+            let digest = Grant.digest(
+                client: request.sender, server: key.publicKey, accessToken: behaviour.grantedToken(message, replaced))
             facts.content = .message(message)
             facts.grantIsValid = Signature(message.grant)?.isBy(request.sender, digest) == true
             behaviour.judgesFacts(&facts)
@@ -65,8 +67,14 @@ extension ModelServer {
         case .unregister:
             let others = state.registrations.keys.filter { $0.keyHash == installation.keyHash }
             for removed in behaviour.removes(installation, Array(others)) { state.registrations[removed] = nil }
+            if !behaviour.listensAfterUnregistration { state.unheard.insert(installation.keyHash) }
             if behaviour.removesOfAllKeys {
                 state.registrations = state.registrations.filter { $0.key.installationID != installation.installationID }
+            }
+        case .refuse:
+            if var kept = state.registrations[installation] {
+                behaviour.keepsOfRejected(&kept, message)
+                state.registrations[installation] = kept
             }
         default: break
         }
@@ -93,7 +101,7 @@ extension ModelServer {
         guard var query = try? PushNotificationQuery.decode(request.payload) else { return .nothing }
         if behaviour.isStunned == .manyEntries, query.publicKeys.count > 1_000 { state.isStunned = true }
         guard !state.isStunned else { return .nothing }
-        let isNew = state.answeredQueries.insert(request.messageID).inserted
+        let isNew = state.answeredQueries.insert(behaviour.queryName(request)).inserted
         guard isNew || behaviour.answersRepeatedQueries else { return .nothing }
         behaviour.readsQuery(&query)
         let keys = QueryRules.keys(of: query)
@@ -140,14 +148,13 @@ extension ModelServer {
             behaviour.aims(&target, registration, entries)
             return target
         }
-        if behaviour.acceptsTokensOfOthers {
-            for index in push.requests.indices where targets.values.contains(where: { $0.accessToken == push.requests[index].accessToken })
+        for index in push.requests.indices {
+            let (token, installation) = (push.requests[index].accessToken, push.requests[index].installation)
+            if let installation, let target = targets[installation],
+                targets.contains(where: { $0.value.accessToken == token && behaviour.acceptsToken($0.key, installation) })
             {
-                guard let target = push.requests[index].installation.flatMap({ targets[$0] }) else { continue }
                 push.requests[index].accessToken = target.accessToken
             }
-        }
-        for index in push.requests.indices {
             behaviour.judgesNotification(&push.requests[index], push.requests[index].installation.flatMap { targets[$0] })
         }
         guard let decision = PushRules.decide(push, earlier: earlier, targets: targets, recentDeduplicationKeys: []) else {
@@ -208,7 +215,7 @@ extension ModelServer {
     private func notification(_ push: AcceptedPush) -> [String: JSON] {
         var members: [String: JSON] = [
             "tokens": .list([.text(push.deviceToken.text)]), "platform": .number(Int64(push.tokenType.rawValue)),
-            "message": "You have a new message",
+            "message": push.type == .mention ? "Someone mentioned you" : "You have a new message",
             "data": .object([
                 "chat_id": .text(Hex.encode(push.chatID, prefix: "0x")), "message": .text(Hex.encode(push.message, prefix: "0x")),
                 "installation_ids": .list([.text(push.target.installationID)]),

@@ -73,21 +73,23 @@ final class ModelServer: BusListener {
                 for reply in outcome.replies {
                     guard let delay = behaviour.delays(reply) else { continue }
                     guard delay > .zero else {
-                        try await publish(reply, to: request.sender, envelope.pubsubTopic, on: membership)
+                        try await publish(reply, to: request, in: envelope, on: membership)
                         continue
                     }
                     group.addTask { [self] in
                         try await clock.sleep(for: delay)
-                        try await publish(reply, to: request.sender, envelope.pubsubTopic, on: membership)
+                        try await publish(reply, to: request, in: envelope, on: membership)
                     }
                 }
             }
         }
     }
 
-    private func publish(_ reply: Reply, to recipient: PublicKey, _ pubsubTopic: String, on membership: BusMembership) async throws {
-        guard let message = seal(reply, to: recipient) else { return }
-        try await membership.publish(WakuEnvelope(pubsubTopic: pubsubTopic, message: message))
+    private func publish(_ reply: Reply, to request: Request, in envelope: WakuEnvelope, on membership: BusMembership) async throws {
+        for var message in try seal(reply, to: request.recipient ?? request.sender) {
+            message.timestamp = message.timestamp.map { behaviour.stamps($0, envelope.message.timestamp) }
+            try await membership.publish(WakuEnvelope(pubsubTopic: behaviour.repliesOn(envelope.pubsubTopic), message: message))
+        }
     }
 
     // MARK: Envelopes
@@ -96,13 +98,18 @@ final class ModelServer: BusListener {
         state.withLock { state in
             guard state.seen.insert(envelope.hash).inserted || behaviour.handlesCopies, behaviour.takes(envelope),
                 let topic = Topic(contentTopic: envelope.message.contentTopic),
-                let (frame, source) = decrypt(envelope.message.payload, on: topic, &state), behaviour.listens(source),
+                let (frame, source) = decrypt(envelope.message.payload, on: topic, &state), reads(source, on: envelope.pubsubTopic),
                 let data = assemble(frame, from: source, &state),
                 var request = behaviour.identifies(OpenFrame(data: data, signer: frame.signer), source)
             else { return nil }
             behaviour.changes(&request)
             return behaviour.handles(request, key) ? request : nil
         }
+    }
+
+    private func reads(_ source: Source, on pubsubTopic: String) -> Bool {
+        if case .query = source, pubsubTopic != TestNode.topic, !behaviour.readsQueriesOnEachShard { return false }
+        return behaviour.listens(source)
     }
 
     private func decrypt(_ payload: [UInt8], on topic: Topic, _ state: inout State) -> (OpenFrame, Source)? {
@@ -139,19 +146,20 @@ final class ModelServer: BusListener {
 
     // MARK: Replies
 
-    private func seal(_ reply: Reply, to recipient: PublicKey) -> WakuMessage? {
+    /// Returns a message, or several if the reply is long.
+    private func seal(_ reply: Reply, to recipient: PublicKey) throws -> [WakuMessage] {
         var random = SecureRandom()
         let data = ApplicationMetadata.seal(reply.payload, type: reply.type, signer: behaviour.signer(reply.type) ?? key)
-        guard
-            let payload = try? RFC26.sealAsymmetric(data, to: recipient, signer: behaviour.signsFrames ? key : nil, using: &random)
-        else { return nil }
-        var message = WakuMessage()
-        message.payload = payload
-        message.contentTopic = TopicName.partitioned(recipient).topic.contentTopic
-        message.version = RFC26.messageVersion
-        message.timestamp = wallClock.now().nanoseconds
-        behaviour.envelops(&message)
-        return message
+        return try (behaviour.segmentsReplies ? Segmenter().segment(data) : [data]).map { segment in
+            var message = WakuMessage()
+            message.payload = try RFC26.sealAsymmetric(
+                segment, to: recipient, signer: behaviour.signsFrames ? key : nil, using: &random)
+            message.contentTopic = TopicName.partitioned(recipient).topic.contentTopic
+            message.version = RFC26.messageVersion
+            message.timestamp = wallClock.now().nanoseconds
+            behaviour.envelops(&message)
+            return message
+        }
     }
 
     /// Posts a batch in gorush's format.

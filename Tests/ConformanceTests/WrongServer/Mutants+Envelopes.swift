@@ -72,6 +72,9 @@ extension Mutant {
         Mutant("ignores parity", .fails, "segment.parity") { $0.assembly = .wrong(.ignoresParity) },
         Mutant("drops a message whose segment comes twice", .fails, "segment.duplicates") { $0.assembly = .wrong(.breaksOnDuplicates) },
         Mutant("forgets segments when another message arrives", .fails, "segment.incomplete") { $0.assembly = .wrong(.forgetsBetween) },
+        Mutant("keeps the segments of one message at a time", .fails, "segment.two-at-once") {
+            $0.assembly = .wrong(.keepsOneMessage)
+        },
         Mutant("checks no hash of segments", .fails, "segment.hash") { $0.assembly = .wrong(.ignoresHash) },
         Mutant("mixes segments of signers", .fails, "segment.signers-apart") { $0.assembly = .wrong(.mixesSigners) },
         Mutant("replies to invalid segments", .fails, "segment.invalid") {

@@ -17,6 +17,15 @@ extension Mutant {
         Mutant("keeps the first list of contacts", .fails, "query.allowed-keys", "query.access-token") {
             $0.keepsFirst { $0.allowedKeyList = $1.allowedKeyList }
         },
+        Mutant("adds new contacts to the earlier ones", .fails, "query.allowed-keys", "query.access-token") {
+            $0.keepsFirst { $0.allowedKeyList = $1.allowedKeyList + $0.allowedKeyList }
+        },
+        Mutant("takes the device token of a rejected registration", .fails, "delivery.rejected-registration") {
+            $0.keepsOfRejected = { kept, rejected in kept.deviceToken = rejected.deviceToken }
+        },
+        Mutant("verifies a grant for the earlier access token", .fails, "register.ios", "register.replaces") {
+            $0.grantedToken = { new, earlier in earlier?.accessToken ?? new.accessToken }
+        },
         Mutant("keeps the first platform", .fails, "delivery.ios", "delivery.android") { $0.keepsFirst { $0.tokenType = $1.tokenType } },
         Mutant("keeps the first enabled", .fails, "filter.disabled", "delivery.ios") { $0.keepsFirst { $0.enabled = $1.enabled } },
         Mutant("keeps the first grant", .fails, "query.info") { $0.keepsFirst { $0.grant = $1.grant } },
@@ -82,6 +91,11 @@ extension Mutant {
                 members.set(.text(Hex.encode(Array(push.message.prefix(100)), prefix: "0x")), at: "data", "message")
             }
         },
+        Mutant("posts 1,024 bytes of a message", .fails, "delivery.data") {
+            $0.writes = { members, push in
+                members.set(.text(Hex.encode(Array(push.message.prefix(1_024)), prefix: "0x")), at: "data", "message")
+            }
+        },
         Mutant("compares the last 12 characters of access tokens", .fails, "push.wrong-token") {
             $0.judgesNotification = { notification, target in
                 if let target, notification.accessToken.text.suffix(12) == target.accessToken.text.suffix(12) {
@@ -111,6 +125,11 @@ extension Mutant {
                 for index in pushes.indices { pushes[index].tokenType = pushes[0].tokenType }
             }
         },
+        Mutant("posts the text of a request's first notification", .fails, "delivery.two-types") {
+            $0.posts = { pushes, _ in
+                for index in pushes.indices { pushes[index].type = pushes[0].type }
+            }
+        },
         Mutant("posts the first chat id of a request", .fails, "delivery.two-chats") {
             $0.posts = { pushes, _ in
                 for index in pushes.indices { pushes[index].chatID = pushes[0].chatID }
@@ -120,6 +139,18 @@ extension Mutant {
             $0.answersPush = { response, _ in
                 guard response.reports.contains(where: { !$0.success }) else { return }
                 for index in response.reports.indices { response.reports[index].success = false }
+            }
+        },
+        Mutant("stops at the first notification that it rejects", .fails, "push.reports", "push.report-names") {
+            $0.answersPush = { response, _ in
+                let count = response.reports.firstIndex { !$0.success }.map { $0 + 1 } ?? response.reports.count
+                response.reports = Array(response.reports.prefix(count))
+            }
+        },
+        Mutant("reports once on a device that is named twice", .fails, "delivery.named-twice") {
+            $0.answersPush = { response, _ in
+                var seen: Set<[UInt8]> = []
+                response.reports = response.reports.filter { seen.insert($0.publicKey + Array($0.installationID.utf8)).inserted }
             }
         },
         Mutant("sends no message id if nothing was accepted", .fails, "reply.push-id") {
@@ -132,7 +163,10 @@ extension Mutant {
                 }
             }
         },
-        Mutant("accepts the token of any owner", .fails, "push.reports") { $0.acceptsTokensOfOthers = true },
+        Mutant("accepts the token of any owner", .fails, "push.reports") { $0.acceptsToken = { _, _ in true } },
+        Mutant("accepts the token of any device of an owner", .fails, "push.foreign-installation") {
+            $0.acceptsToken = { $0.keyHash == $1.keyHash }
+        },
         Mutant("posts to all installations of a key", .fails, "delivery.ios") { $0.postsToSiblings = true },
         Mutant("allows all mentions if the list is empty", .fails, "filter.mention-no-list") {
             $0.aims = { target, registration, entries in

@@ -170,6 +170,9 @@ extension Mutant {
         ) {
             $0.judgesNotification = { notification, _ in notification.author = [] }
         },
+        Mutant("ignores blocked authors of mentions", .fails, "filter.mention-author") {
+            $0.judgesNotification = { notification, _ in if notification.type == .mention { notification.author = [] } }
+        },
         Mutant("ignores muted chats", .fails, "filter.muted-chat") { $0.aims = { target, _, _ in target.mutedChatList = [] } },
         Mutant("notifies devices that are not enabled", .departs, "filter.disabled") {
             $0.aims = { target, _, _ in target.enabled = true }

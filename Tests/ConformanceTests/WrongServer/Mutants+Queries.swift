@@ -1,4 +1,5 @@
 import Bytes
+import Conformance
 import Envelope
 import PushProtocol
 import StatusCrypto
@@ -27,6 +28,18 @@ extension Mutant {
             $0.signer = { $0 == .pushNotificationResponse ? strangersKey : nil }
         },
         Mutant("leaves frames unsigned", .fails, "reply.frame-signature") { $0.signsFrames = false },
+        Mutant("replies to the signer of the frame", .fails, "envelope.foreign-frame") {
+            $0.identifies = { frame, source in
+                var request = Behaviour().identifies(frame, source)
+                request?.recipient = frame.signer
+                return request
+            }
+        },
+        // A store refuses such replies.
+        Mutant("stamps replies with the time of their requests", .fails, "time.wrong-clock", through: .relayCache) {
+            $0.stamps = { now, request in request ?? now }
+        },
+        Mutant("sends long replies in one piece", .fails, "size.long-response") { $0.segmentsReplies = false },
         Mutant("envelops replies in version 2", .fails, "reply.envelope") { $0.envelops = { $0.version = 2 } },
     ]
 
@@ -80,6 +93,21 @@ extension Mutant {
         },
         Mutant("drops queries with a malformed key", .fails, "query.malformed-keys") {
             $0.readsQuery = { if $0.publicKeys.contains(where: { $0.count != 64 }) { $0.publicKeys = [] } }
+        },
+        Mutant("replies to each sender of queries once", .fails, "query.repeated") {
+            $0.answersRepeatedQueries = false
+            $0.queryName = { $0.sender.compressed.bytes }
+        },
+        Mutant("hides the token of all devices if the newest one has a list", .fails, "query.one-filtered") {
+            $0.findsRegistrations = { registrations in
+                guard let newest = registrations.max(by: { $0.version < $1.version }) else { return [] }
+                return registrations.map { registration in
+                    var changed = registration
+                    changed.allowFromContactsOnly = newest.allowFromContactsOnly
+                    if !newest.allowFromContactsOnly { changed.allowedKeyList = [] }
+                    return changed
+                }
+            }
         },
         Mutant("replies to each query once", .fails, "query.repeated") { $0.answersRepeatedQueries = false },
         Mutant("hides devices that are not enabled", .fails, "query.disabled") { $0.findsRegistrations = { $0.filter(\.enabled) } },

@@ -195,6 +195,9 @@ extension Mutant {
             $0.findsVersion = { stored, message in message.unregister ? nil : stored }
         },
         Mutant("unregisters all installations of a key", .fails, "unregister.one-of-two") { $0.removes = { _, all in all } },
+        Mutant("is deaf to queries for a client of which a device unregistered", .fails, "unregister.one-of-two") {
+            $0.listensAfterUnregistration = false
+        },
         Mutant("keeps no tombstone of an unknown installation", .departs, "unregister.unknown") {
             $0.keepsVersion = { decision, _, stored in decision == .register || decision == .unregister && stored != nil }
         },

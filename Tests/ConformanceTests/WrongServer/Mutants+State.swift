@@ -2,6 +2,7 @@ import Bytes
 import Envelope
 import PushProtocol
 import StatusCrypto
+import TestServers
 import Wire
 
 extension Mutant {
@@ -66,6 +67,15 @@ extension Mutant {
             $0.tokenType == .firebase && $0.deviceToken.text.utf8.count > 255
         },
         refusing("expects APNs tokens of 64 digits", "size.apn-token") { $0.tokenType == .apn && $0.deviceToken.text.utf8.count != 64 },
+        Mutant("keeps 256 chats of each list", .fails, "size.chat-lists") {
+            $0.keeps = { _, new in
+                var kept = new
+                kept.blockedChatList = Array(new.blockedChatList.prefix(256))
+                kept.mutedChatList = Array(new.mutedChatList.prefix(256))
+                kept.allowedMentionsChatList = Array(new.allowedMentionsChatList.prefix(256))
+                return kept
+            }
+        },
         Mutant("cuts installation ids to 36 characters", .fails, "size.installation-id") {
             $0.receives = { message, _ in message.installationID = String(message.installationID.prefix(36)) }
         },
@@ -79,6 +89,9 @@ extension Mutant {
         },
         Mutant("writes installation ids in small letters", .fails, "spelling.installation-id") {
             $0.receives = { message, _ in message.installationID = message.installationID.lowercased() }
+        },
+        Mutant("writes bundle ids in small letters", .fails, "spelling.bundle-id") {
+            $0.receives = { message, _ in message.apnTopic = message.apnTopic.lowercased() }
         },
         refusing("refuses APNs tokens in capitals", "spelling.apn-token") {
             $0.tokenType == .apn && $0.deviceToken.text.contains { $0.isUppercase }
@@ -100,6 +113,16 @@ extension Mutant {
         Mutant("forgets registrations at a restart", .fails, "restart.registration") { $0.keepsAtRestart = { $0.registrations = [:] } },
         Mutant("forgets query topics at a restart", .fails, "restart.registration") { $0.keepsAtRestart = { $0.queryTopics = [:] } },
         Mutant("forgets versions at a restart", .fails, "restart.version") { $0.keepsAtRestart = { $0.versions = [:] } },
+        Mutant("forgets at a restart what it posted", .fails, "restart.push") {
+            $0.keepsAtRestart = { ($0.pushed, $0.responses) = ([], [:]) }
+        },
+    ]
+
+    /// Servers on two shards.
+    static let shards: [Mutant] = [
+        Mutant("reads queries on the first shard alone", .fails, "shard.second", "shard.across") { $0.readsQueriesOnEachShard = false },
+        Mutant("replies on the first shard", .fails, "shard.second") { $0.repliesOn = { _ in TestNode.topic } },
+        Mutant("reads the first shard alone", .fails, "shard.second") { $0.takes = { $0.pubsubTopic == TestNode.topic } },
     ]
 
     private static func refusing(

@@ -24,6 +24,7 @@ struct WrongAssembler: Sendable {
         if fault == .ignoresQueries, case .query = source { return nil }
         guard segment.segmentsCount > 0, segment.index < segment.segmentsCount, segment.segmentsCount < 1_000 else { return nil }
         let key = Key(signer: fault == .mixesSigners ? nil : frame.signer, hash: segment.entireMessageHash)
+        if fault == .keepsOneMessage, sets[key] == nil { sets = [:] }
         var set = sets[key, default: [:]]
         if fault == .needsOrder, segment.index != UInt32(set.count) { return nil }
         if set[segment.index] != nil {

@@ -15,15 +15,23 @@ package struct ConformanceNode: Sendable {
     /// The node's REST API, without a path.
     package let url: String
     let api: WakuNode
+    /// The shard that all rules use, except those about a second one.
     let pubsubTopic: String
+    /// Nil skips the rules about a second shard.
+    let secondPubsubTopic: String?
     package let reception: Reception
 
-    package init(url: String, pubsubTopic: String, reception: Reception, client: HTTPClient = HTTPClient()) {
+    package init(
+        url: String, pubsubTopic: String, secondPubsubTopic: String? = nil, reception: Reception, client: HTTPClient = HTTPClient()
+    ) {
         self.url = url
         api = WakuNode(url: url, client: client)
         self.pubsubTopic = pubsubTopic
+        self.secondPubsubTopic = secondPubsubTopic
         self.reception = reception
     }
+
+    var pubsubTopics: [String] { [pubsubTopic] + (secondPubsubTopic.map { [$0] } ?? []) }
 
     /// The back-off of requests to a node that responds with 5xx or not at all, which either recovers within seconds or is down.
     private static let backOff = BackOff(first: .milliseconds(250), longest: .seconds(2), minimumShare: 1)

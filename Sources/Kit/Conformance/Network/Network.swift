@@ -53,13 +53,16 @@ final class Network: Sendable {
 
     /// Marks the messages that the node already has as read: an earlier run with the same seed had the same keys.
     func skipEarlierMessages() async throws {
+        for pubsubTopic in node.pubsubTopics { try await skipEarlierMessages(on: pubsubTopic) }
+    }
+
+    private func skipEarlierMessages(on pubsubTopic: String) async throws {
         guard node.reception == .store else {
-            _ = try await node.retrying(clock) { [node] () async throws(NodeError) in try await node.api.takeMessages(on: node.pubsubTopic)
-            }
+            _ = try await node.retrying(clock) { [node] () async throws(NodeError) in try await node.api.takeMessages(on: pubsubTopic) }
             return
         }
         var query = StoreQuery()
-        query.pubsubTopic = node.pubsubTopic
+        query.pubsubTopic = pubsubTopic
         query.startTime = start
         query.includesData = false
         do throws(NodeError) {
@@ -75,6 +78,7 @@ final class Network: Sendable {
     }
 
     var now: Timestamp { wallClock.now() }
+    var secondPubsubTopic: String? { node.secondPubsubTopic }
 
     /// Creates a mailbox, which gets all later messages for the key.
     ///
@@ -86,7 +90,9 @@ final class Network: Sendable {
     }
 
     /// Puts a payload into an envelope with a unique time, so that no two envelopes have the same hash.
-    func envelope(_ payload: [UInt8], on topic: Topic) -> WakuEnvelope {
+    ///
+    /// - Parameter pubsubTopic: The shard. Nil means the first.
+    func envelope(_ payload: [UInt8], on topic: Topic, of pubsubTopic: String? = nil) -> WakuEnvelope {
         var message = WakuMessage()
         message.payload = payload
         message.contentTopic = topic.contentTopic
@@ -95,7 +101,7 @@ final class Network: Sendable {
             state.lastTimestamp = max(wallClock.now().nanoseconds, state.lastTimestamp + 1)
             return state.lastTimestamp
         }
-        return WakuEnvelope(pubsubTopic: node.pubsubTopic, message: message)
+        return WakuEnvelope(pubsubTopic: pubsubTopic ?? node.pubsubTopic, message: message)
     }
 
     /// Publishes an envelope. Returns when the node has accepted it.
@@ -108,7 +114,7 @@ final class Network: Sendable {
             } catch .refused(400, let text) where text.contains("not subscribed") {
                 // No other program reads this topic at the node, so the subscription does not take messages from anyone (WAKU_REST.md
                 // §1.2).
-                try await node.api.subscribe(to: [node.pubsubTopic])
+                try await node.api.subscribe(to: [envelope.pubsubTopic])
                 try await node.api.publish(envelope)
             }
         }
@@ -181,10 +187,16 @@ final class Network: Sendable {
         switch node.reception {
         case .store: return try await stored(topics)
         case .relayCache:
-            if let envelopes = try await node.api.takeMessages(on: node.pubsubTopic) { return envelopes }
-            // At go-waku a second subscription would create another cache (WAKU_REST.md §1.2).
-            try await node.api.subscribe(to: [node.pubsubTopic])
-            return []
+            var envelopes: [WakuEnvelope] = []
+            for pubsubTopic in node.pubsubTopics {
+                if let taken = try await node.api.takeMessages(on: pubsubTopic) {
+                    envelopes += taken
+                } else {
+                    // At go-waku a second subscription would create another cache (WAKU_REST.md §1.2).
+                    try await node.api.subscribe(to: [pubsubTopic])
+                }
+            }
+            return envelopes
         }
     }
 
@@ -199,14 +211,16 @@ final class Network: Sendable {
 
     private func allStored(_ topics: [Topic]) async throws(NodeError) -> [WakuEnvelope] {
         var query = StoreQuery()
-        query.pubsubTopic = node.pubsubTopic
         query.startTime = start
         var remaining = topics.map(\.contentTopic)[...]
         var envelopes: [WakuEnvelope] = []
         while !remaining.isEmpty {
             query.contentTopics = Array(remaining.prefix(Self.maximumTopicCountPerQuery))
             remaining = remaining.dropFirst(Self.maximumTopicCountPerQuery)
-            try await node.api.storeMessages(query) { page in envelopes += page.rows.compactMap(\.envelope) }
+            for pubsubTopic in node.pubsubTopics {
+                query.pubsubTopic = pubsubTopic
+                try await node.api.storeMessages(query) { page in envelopes += page.rows.compactMap(\.envelope) }
+            }
         }
         return envelopes
     }

@@ -133,6 +133,22 @@ extension Rule {
             }
         },
         delivery(
+            "delivery.two-types", .ours, nil, "PROTOCOL.md §10",
+            "The text for a MESSAGE or a MENTION is the same, whatever else its request contains."
+        ) { play in
+            let (carol, bob, chat) = (try await play.registeredClient(), play.client(), play.bytes(64))
+            let alice = try await play.registeredClient { $0.allowedMentionsChatList = [chat] }
+            for mentionIsFirst in [true, false] {
+                let mention = bob.notification(to: alice) { ($0.type, $0.chatID) = (.mention, chat) }
+                let message = bob.notification(to: carol)
+                try await bob.push(mentionIsFirst ? [mention, message] : [message, mention]).expectReports(nil, nil)
+            }
+            for owner in [alice, carol] {
+                let texts = try await play.expectNotifications(2, to: owner.deviceToken).map(\.message)
+                try expect(Set(texts).count == 1, "the text depends on the other notification of the request")
+            }
+        },
+        delivery(
             "delivery.two-chats", .must, .notification, "PROTOCOL.md §10",
             "A request with notifications about two chats notifies each device about its own."
         ) { play in
@@ -202,6 +218,25 @@ extension Rule {
             }.expectSuccess()
             try await play.client().push(to: alice).expectReports(nil)
             try await play.expectNotifications([device: 1, alice.deviceToken: 0, alice.former.deviceToken: 0])
+        },
+        delivery(
+            "delivery.rejected-registration", .must, .success, "PROTOCOL.md §7",
+            "After registrations that are rejected, a push goes to the device token from before, and there alone."
+        ) { play in
+            let alice = try await play.registeredClient { $0.version = 5 }
+            var counts = [alice.deviceToken: 1]
+            let mistakes: [@Sendable (inout PushNotificationRegistration) -> Void] = [
+                { $0.version = 0 }, { $0.version = 4 }, { $0.version = 5 }, { $0.accessToken = "no UUID" }, { $0.grant = [] },
+            ]
+            for mistake in mistakes {
+                let device = Hex.encode(play.bytes(32))
+                counts[device] = 0
+                var rejected = alice.registration { ($0.version, $0.enabled, $0.deviceToken) = (6, false, DeviceToken(device)) }
+                mistake(&rejected)
+                try expect(try await !alice.register(rejected).payload.success, "expected a rejection, received success")
+            }
+            try await play.client().push(to: alice).expectReports(nil)
+            try await play.expectNotifications(counts)
         },
         delivery(
             "delivery.new-bundle-id", .must,

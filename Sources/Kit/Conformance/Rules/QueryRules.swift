@@ -174,6 +174,33 @@ extension Rule {
             }
         },
         Rule(
+            "query.one-filtered", .must, .hiddenToken, "PROTOCOL.md §8",
+            "If one of a key's two devices has an allowed_key_list, the response has its list and the token of the other."
+        ) { play in
+            for filtered in [0, 1] {
+                let (alice, list) = (play.client(), [play.bytes(64)])
+                let devices = [(id: alice.installationID, token: alice.accessToken), (id: play.uuid(), token: play.uuid())]
+                for (index, device) in devices.enumerated() {
+                    try await alice.register {
+                        ($0.installationID, $0.accessToken, $0.version) = (device.id, AccessToken(device.token), UInt64(index + 1))
+                        guard index == filtered else { return }
+                        // The reference shows a list only with this flag.
+                        $0.allowFromContactsOnly = true
+                        $0.allowedKeyList = list
+                    }.expectSuccess()
+                }
+                let infos = try await play.client().query(alice).payload.info
+                try expect(infos.count == 2, "expected 2 infos, received \(infos.count)")
+                for (index, device) in devices.enumerated() {
+                    let info = infos.first { $0.installationID == device.id }
+                    let (token, shown) = index == filtered ? ("", list) : (device.token, [])
+                    try expect(
+                        info?.accessToken.text == token && info?.allowedKeyList == shown,
+                        "the \(index == filtered ? "list" : "token") of a device is shown as another device wants it")
+                }
+            }
+        },
+        Rule(
             "query.malformed-keys", .ours, .knownClient, "PROTOCOL.md §8",
             "Entries of a query that are no hash of 64 bytes are ignored, and the response is about the others."
         ) { play in

@@ -80,13 +80,7 @@ extension Rule {
             "reply.time", .ours, nil, "PROTOCOL.md §4",
             "The envelopes of replies have the time at which they were made, in nanoseconds."
         ) { play in
-            for reply in try await replies(play) {
-                // However long the server took, the reply was made after the request, apart from the clocks' difference.
-                let time = Timestamp(nanoseconds: reply.received.envelope.message.timestamp ?? 0)
-                let times =
-                    reply.sentAt.advanced(by: .zero - Network.clockTolerance)...play.network.now.advanced(by: Network.clockTolerance)
-                try expect(times.contains(time), "the time of \(reply.received.name) is \(time.nanoseconds) ns since 1970")
-            }
+            for reply in try await replies(play) { try reply.received.expectTime(from: reply.sentAt, to: play.network.now) }
         },
     ]
 
@@ -104,6 +98,17 @@ extension Rule {
             Reply(try await alice.register()), Reply(try await bob.query(alice)), Reply(try await bob.push(to: alice)),
             Reply(try await alice.unregister(version: 2)),
         ]
+    }
+}
+
+extension Mailbox.Received {
+    /// Expects that a reply has the time at which it was made.
+    ///
+    /// - Parameter start: The time of the request: however long the server took, the reply was made later, apart from the clocks' difference.
+    func expectTime(from start: Timestamp, to end: Timestamp) throws {
+        let time = Timestamp(nanoseconds: envelope.message.timestamp ?? 0)
+        let times = start.advanced(by: .zero - Network.clockTolerance)...end.advanced(by: Network.clockTolerance)
+        try expect(times.contains(time), "the time of \(name) is \(time.nanoseconds) ns since 1970")
     }
 }
 

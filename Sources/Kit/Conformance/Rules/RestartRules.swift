@@ -22,9 +22,23 @@ extension Rule {
             try await play.restartServer()
             for owner in [alice, carol] { try await owner.register { $0.version = 6 }.expectRefusal(.versionMismatch) }
         },
+        restarting(
+            "restart.push", "A push request from before a restart, sent again, notifies the device once.", needsGorush: true
+        ) { play in
+            let (alice, bob, messageID) = (try await play.registeredClient(), play.client(), play.bytes(32))
+            let data = bob.signed(bob.request([bob.notification(to: alice)], messageID), .pushNotificationRequest)
+            try await bob.pushResponse(to: messageID) { try await bob.send(data: data) }.expectReports(nil)
+            // A server that is killed right after gorush's response may post again.
+            try await play.expectNotifications(1, to: alice)
+            try await play.restartServer()
+            try await bob.send(data: data)
+            try await play.expectNotifications(1, to: alice)
+        },
     ]
 
-    private static func restarting(_ id: String, _ title: String, scenario: @escaping @Sendable (Play) async throws -> Void) -> Rule {
-        Rule(id, .ours, nil, "RELIABILITY.md I2", title, needsRestart: true, scenario: scenario)
+    private static func restarting(
+        _ id: String, _ title: String, needsGorush: Bool = false, scenario: @escaping @Sendable (Play) async throws -> Void
+    ) -> Rule {
+        Rule(id, .ours, nil, "RELIABILITY.md I2", title, needsGorush: needsGorush, needsRestart: true, scenario: scenario)
     }
 }

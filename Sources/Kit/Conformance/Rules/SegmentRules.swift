@@ -60,6 +60,22 @@ extension Rule {
             }.expectSuccess()
         },
         Rule(
+            "segment.two-at-once", .ours, nil, "PROTOCOL.md §5.1",
+            "The messages of two senders are read although their segments arrive by turns."
+        ) { play in
+            let (alice, bob) = (play.client(), play.client())
+            let (first, second) = (alice.longRegistration(entryCount: 4), bob.longRegistration(entryCount: 4))
+            let segmenter = Segmenter(segmentByteCount: Client.segmentByteCount)
+            try await alice.registrationResponse(to: first.payload) {
+                try await bob.registrationResponse(to: second.payload) {
+                    for (one, other) in zip(segmenter.segment(first.data), segmenter.segment(second.data)) {
+                        try await alice.send(data: one)
+                        try await bob.send(data: other)
+                    }
+                }.expectSuccess()
+            }.expectSuccess()
+        },
+        Rule(
             "segment.invalid", .ours, nil, "PROTOCOL.md §5.1",
             "Segments with an index beyond their count or a hash of another length are discarded, and the server goes on."
         ) { play in

@@ -15,6 +15,42 @@ extension Rule {
         },
         contacts(1_001), contacts(3_900),
         Rule(
+            "size.long-response", .ours, .knownClient, "PROTOCOL.md §5.1",
+            "A query about five owners with 3,900 contacts each gets a response that nodes take: in segments, or about fewer owners."
+        ) { play in
+            var owners: [(client: Client, list: [[UInt8]])] = []
+            for _ in 0..<5 {
+                let alice = play.client()
+                owners.append((alice, try await alice.registerContacts(3_900)))
+            }
+            let (first, bob) = (owners[0].client, play.client())
+            let data = bob.signedQuery(owners.map { $0.client.hash.bytes })
+            let reply = try await bob.queryResponse(to: data) { try await bob.send(query: data, about: first) }
+            try expect(!reply.payload.info.isEmpty, "the response is empty")
+            for info in reply.payload.info {
+                let owner = owners.first { $0.client.hash.bytes == info.publicKey }
+                try expect(info.allowedKeyList == owner?.list, "the list of an owner is not the registered one")
+            }
+            try expect(
+                reply.received.envelope.message.payload.count <= Segmenter.usualMaximumMessageByteCount,
+                "the response is in one piece, which nodes refuse")
+        },
+        delivery(
+            "size.chat-lists", .ours, .blockedChats, "PROTOCOL.md §7 row 9a",
+            "Lists of 1,300 blocked, muted and allowed chats are accepted, and their last entries count."
+        ) { play in
+            let (alice, blocked, muted, allowed) = (play.client(), play.bytes(64), play.bytes(64), play.bytes(64))
+            let lists = [blocked, muted, allowed].map { last in (1..<1_300).map { _ in play.bytes(64) } + [last] }
+            let registration = alice.registration {
+                ($0.blockedChatList, $0.mutedChatList, $0.allowedMentionsChatList) = (lists[0], lists[1], lists[2])
+            }
+            try await alice.registerInSegments(registration).expectSuccess()
+            for (type, chat) in [(.message, blocked), (.message, muted), (.mention, allowed)] as [(PushNotificationType, [UInt8])] {
+                try await play.client().push(to: alice) { ($0.type, $0.chatID) = (type, chat) }.expectReports(nil)
+            }
+            try await play.expectNotifications(1, to: alice)
+        },
+        Rule(
             "size.firebase-token", .ours, nil, "PROTOCOL.md §7 row 9",
             "Firebase tokens of 256 and of 1,000 characters are accepted: Google sets no limit."
         ) { play in
@@ -84,6 +120,18 @@ extension Rule {
             try await play.client().push(to: alice).expectReports(nil)
             try await play.expectNotification(to: token)
         },
+        delivery(
+            "spelling.bundle-id", .ours,
+            .field("PushNotificationRegistration", "`apn_topic`: the APN topic for the push notification."), "PROTOCOL.md §10",
+            "An apn_topic with capitals is posted as it is: Apple tells capitals from small letters."
+        ) { play in
+            let (alice, topic) = (play.client(), play.apnTopic + ".Kit")
+            // A server for certain apps rejects another topic, so there is nothing to see here.
+            guard try await alice.register({ $0.apnTopic = topic }).payload.success else { return }
+            try await play.client().push(to: alice).expectReports(nil)
+            try expect(
+                try await play.expectNotification(to: alice.deviceToken).topic == topic, "the topic is not the registered apn_topic")
+        },
         Rule(
             "spelling.content-topic", .ours, nil, "PROTOCOL.md §2",
             "A content topic with capital hex digits is the same topic."
@@ -118,15 +166,7 @@ extension Rule {
             "A list of \(count) contacts is accepted, and returned whole."
         ) { play in
             let alice = play.client()
-            let list = (0..<count).map { _ in play.bytes(64) }
-            let payload = alice.encrypted(
-                alice.registration {
-                    // The reference shows a list only with this flag.
-                    $0.allowFromContactsOnly = true
-                    $0.allowedKeyList = list
-                }.encoded())
-            let data = alice.signed(payload, .pushNotificationRegistration)
-            try await alice.registrationResponse(to: payload) { try await alice.sendInSegments(data) }.expectSuccess()
+            let list = try await alice.registerContacts(count)
             let found = try await play.client().query(alice).info(of: alice).allowedKeyList
             try expect(found == list, "expected the list of \(count) contacts as registered, received \(found.count)")
         }
@@ -134,6 +174,27 @@ extension Rule {
 }
 
 extension Client {
+    /// Registers a list of contacts, and returns it.
+    fileprivate func registerContacts(_ count: Int) async throws -> [[UInt8]] {
+        let list = (0..<count).map { _ in play.bytes(64) }
+        try await registerInSegments(
+            registration {
+                // The reference shows a list only with this flag.
+                $0.allowFromContactsOnly = true
+                $0.allowedKeyList = list
+            }
+        ).expectSuccess()
+        return list
+    }
+
+    /// Registers in segments, and waits for the response.
+    fileprivate func registerInSegments(
+        _ registration: PushNotificationRegistration
+    ) async throws -> ServerReply<PushNotificationRegistrationResponse> {
+        let payload = encrypted(registration.encoded())
+        return try await registrationResponse(to: payload) { try await sendInSegments(signed(payload, .pushNotificationRegistration)) }
+    }
+
     /// Sends a long message in segments, which fit into nodes' messages of any permitted size.
     fileprivate func sendInSegments(_ data: [UInt8]) async throws {
         for segment in Segmenter(segmentByteCount: 100_000).segment(data) { try await send(data: segment) }

@@ -8,7 +8,7 @@ extension Rule {
     static let times: [Rule] = [
         Rule(
             "time.wrong-clock", .ours, nil, "PROTOCOL.md §4",
-            "Requests whose time is a minute or 20 minutes off, in either direction, are read."
+            "Requests whose time is a minute or 20 minutes off, in either direction, are read, and their replies have the right time."
         ) { play in
             // Stores refuse such messages, so only the relay brings them. A server may warn of many.
             for offset in [Duration.seconds(-20 * 60), .seconds(-60), .seconds(60), .seconds(20 * 60)] {
@@ -19,7 +19,9 @@ extension Rule {
                     try play.sealed(data, signer: alice.key), on: TopicName.partitioned(play.server).topic)
                 envelope.message.timestamp = play.network.now.advanced(by: offset).nanoseconds
                 let stamped = envelope
-                try await alice.registrationResponse(to: payload) { try await play.network.publish(stamped) }.expectSuccess()
+                let reply = try await alice.registrationResponse(to: payload) { try await play.network.publish(stamped) }
+                try reply.expectSuccess()
+                try reply.received.expectTime(from: reply.sentAt, to: play.network.now)
             }
         }
     ]

@@ -20,7 +20,9 @@ struct Play: Sendable {
     /// The rule's id.
     let rule: String
     /// What the scenario's owners have registered before.
-    let past: Past
+    private(set) var past: Past
+    /// The shard on which the scenario's clients send. Nil means the first.
+    private(set) var pubsubTopic: String?
     let observations: Observations
     let random: SeededRandom
 
@@ -66,9 +68,19 @@ struct Play: Sendable {
 
     /// The same scenario for clients without a past.
     var fresh: Play {
-        Play(
-            server: server, network: network, gorush: gorush, limits: limits, patience: patience, journal: journal, restart: restart,
-            apnTopic: apnTopic, rule: rule, past: .first, observations: observations, random: random)
+        var copy = self
+        copy.past = .first
+        return copy
+    }
+
+    /// The same scenario for clients on the second shard.
+    var onSecondShard: Play {
+        get throws {
+            guard let topic = network.secondPubsubTopic else { throw Finding.fails("the kit uses one shard") }
+            var copy = self
+            copy.pubsubTopic = topic
+            return copy
+        }
     }
 
     /// Returns random bytes.
@@ -121,7 +133,7 @@ struct Play: Sendable {
     }
 
     func publish(_ payload: [UInt8], on topic: TopicName) async throws {
-        try await network.publish(network.envelope(payload, on: topic.topic))
+        try await network.publish(network.envelope(payload, on: topic.topic, of: pubsubTopic))
     }
 
     // MARK: Restarts

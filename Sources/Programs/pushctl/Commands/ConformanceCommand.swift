@@ -74,6 +74,7 @@ struct ConformanceServerCommand: AsyncParsableCommand {
         for name in only where !Rule.all.contains(where: { $0.isNamed(name) }) {
             throw ValidationError("There is no rule and no group “\(name)”; pushctl conformance --list prints them.")
         }
+        guard server.node.pubsubTopics.count <= 2 else { throw ValidationError("The kit uses two shards at most.") }
     }
 
     func run() async throws {
@@ -83,9 +84,10 @@ struct ConformanceServerCommand: AsyncParsableCommand {
             return
         }
         let key = try server.serverKey()
-        let access = try server.node.access()
+        let access = try server.node.accessOnFirstShard()
         let node = ConformanceNode(
-            url: access.url, pubsubTopic: access.pubsubTopic, reception: access.reception == .store ? .store : .relayCache)
+            url: access.url, pubsubTopic: access.pubsubTopic, secondPubsubTopic: server.node.pubsubTopics.dropFirst().first,
+            reception: access.reception == .store ? .store : .relayCache)
         let seed = seed ?? UInt64(UInt32.random(in: .min ... .max))
         let restarting = restart.map { command in { @Sendable () async throws in try await Self.restartServer(command) } }
         let results = try await withGorushStub { gorush in

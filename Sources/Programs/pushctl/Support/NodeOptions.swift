@@ -10,8 +10,12 @@ struct NodeOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The node's REST API (else PUSHCTL_NODE, else \(defaultURL)).", valueName: "url"))
     var node: String?
 
-    @Option(help: ArgumentHelp("The pubsub topic of the shard that servers and clients use.", valueName: "topic"))
-    var pubsubTopic = Node.defaultPubsubTopic
+    @Option(
+        name: .customLong("pubsub-topic"),
+        help: ArgumentHelp(
+            "The pubsub topic of the shard that servers and clients use; default: \(Node.defaultPubsubTopic). conformance takes two.",
+            valueName: "topic"))
+    var pubsubTopics: [String] = []
 
     @Flag(help: "Read replies from the node's relay cache, which empties it, instead of its store: for a node without other readers.")
     var ownNode = false
@@ -29,11 +33,17 @@ struct NodeOptions: ParsableArguments {
     }
 
     func access() throws(Failure) -> NodeAccess {
+        guard pubsubTopics.count <= 1 else { throw .usage("This command uses a single shard; name one with --pubsub-topic.") }
+        return try accessOnFirstShard()
+    }
+
+    /// For a command that uses further shards by itself.
+    func accessOnFirstShard() throws(Failure) -> NodeAccess {
         let setting = Setting(node, option: "--node", variable: "PUSHCTL_NODE")
         let url = setting?.text ?? Self.defaultURL
         if let setting, !["http://", "https://"].contains(where: url.hasPrefix) {
             throw setting.failure("A node's address looks like \(Self.defaultURL).")
         }
-        return NodeAccess(url: url, pubsubTopic: pubsubTopic, reception: ownNode ? .relayCache : .store)
+        return NodeAccess(url: url, pubsubTopic: pubsubTopics.first ?? Node.defaultPubsubTopic, reception: ownNode ? .relayCache : .store)
     }
 }

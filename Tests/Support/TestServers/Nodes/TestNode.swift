@@ -14,6 +14,8 @@ package import WakuREST
 package struct TestNode: Sendable {
     /// The shard that a node under test is subscribed to from its start. A real node gets it by `--shard=32 --cluster-id=16`.
     package static let topic = "/waku/2/rs/16/32"
+    /// A second shard, for tests of several.
+    package static let secondTopic = "/waku/2/rs/16/33"
     package static let path = "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F16%2F32"
     /// The time-out of requests, as a safety net. No machine is slow enough to reach it.
     package static let patience = Duration.seconds(600)
