@@ -93,9 +93,8 @@ actor MemoryOutbox: PushOutbox {
         try check()
         var read = WaitingPushes()
         for (trust, limit) in limits {
-            var (progress, parts) = queue.beginReading(trust: trust, in: route)
-            var areRoundsRead = true
-            for part in parts {
+            var progress = queue.beginReading(trust: trust, in: route)
+            for part in OutboxFairQueue.Part.allCases {
                 let place = progress[part]
                 let found = queues[trust]?.first(limit, after: (place.next.rawValue, place.id), upTo: part.end(at: now).rawValue) ?? []
                 for entry in found {
@@ -103,14 +102,12 @@ actor MemoryOutbox: PushOutbox {
                     guard let row = rows[entry.id] else { continue }
                     read.pushes.append(WaitingPush(id: entry.id, device: row.device, trust: trust, isTried: row.push.attempts > 0))
                 }
-                guard found.count == limit else { continue }
-                read.unfinishedQueues.insert(trust)
-                if part == .rounds { areRoundsRead = false }
+                if found.count == limit { read.unfinishedQueues.insert(trust) }
             }
-            queue.endReading(at: progress, areRoundsRead: areRoundsRead, trust: trust, in: route)
+            queue.endReading(at: progress, trust: trust, in: route)
         }
-        read.next = limits.keys.compactMap { trust in
-            queues[trust]?.first(1, after: (now.nanoseconds, .max), upTo: NextAttempt.held.rawValue - 1).first?.next
+        read.next = queues.values.compactMap {
+            $0.first(1, after: (now.nanoseconds, .max), upTo: NextAttempt.held.rawValue - 1).first?.next
         }.min().map(Timestamp.init(nanoseconds:))
         return read
     }

@@ -38,5 +38,10 @@ struct CrowdedDevicesTests {
         #expect(!crowded.mustSearch(at: start))
         #expect(crowded.next()?.count == 10)
         #expect(crowded.mustSearch(at: start))
+        crowded.foundNone(at: start)
+        #expect(!crowded.mustSearch(at: start))
+        // Devices that were found a while ago may have few by now.
+        crowded.found([(device(1), 100)], room: 10, at: start)
+        #expect(crowded.mustSearch(at: start.advanced(by: .seconds(10))))
     }
 }

@@ -45,12 +45,11 @@ struct OutboxFairQueueTests {
 
     /// Reads the next rows of a queue whose rows are these.
     private mutating func read(_ limit: Int, of rows: [Row]) -> [Row] {
-        var (progress, parts) = queue.beginReading(trust: .unproven, in: "a")
-        guard parts.contains(.rounds) else { return [] }
+        var progress = queue.beginReading(trust: .unproven, in: "a")
         let rest = rows.sorted { ($0.next, $0.id) < ($1.next, $1.id) }
             .filter { OutboxFairQueue.Position(next: .round($0.next), id: $0.id) > progress.rounds }.prefix(limit)
         if let last = rest.last { progress.rounds = .init(next: .round(last.next), id: last.id) }
-        queue.endReading(at: progress, areRoundsRead: rest.count < limit, trust: .unproven, in: "a")
+        queue.endReading(at: progress, trust: .unproven, in: "a")
         return Array(rest)
     }
 
@@ -94,10 +93,10 @@ struct OutboxFairQueueTests {
         let round = queue.round(for: installation(1), trust: .unproven, in: "a", after: &late)
         let known: Row = (enter(2), 7, 2)
         if commitsWhileReading {
-            var progress = queue.beginReading(trust: .unproven, in: "a").progress
+            var progress = queue.beginReading(trust: .unproven, in: "a")
             progress.rounds = .init(next: .round(known.next), id: known.id)
             queue.commit(late)
-            queue.endReading(at: progress, areRoundsRead: true, trust: .unproven, in: "a")
+            queue.endReading(at: progress, trust: .unproven, in: "a")
         } else {
             #expect(read(9, of: [known]).map(\.id) == [7])
             queue.commit(late)
@@ -109,13 +108,13 @@ struct OutboxFairQueueTests {
 
     @Test mutating func `a push that waits for a time that was read is read the next time`() {
         let time = Timestamp(nanoseconds: NextAttempt.firstTime.rawValue + 50)
-        var progress = queue.beginReading(trust: .unproven, in: "a").progress
+        var progress = queue.beginReading(trust: .unproven, in: "a")
         progress.times = .init(next: .time(time.advanced(by: .nanoseconds(50))), id: 9)
-        queue.endReading(at: progress, areRoundsRead: true, trust: .unproven, in: "a")
+        queue.endReading(at: progress, trust: .unproven, in: "a")
         var assignment = OutboxFairQueue.Assignment()
         assignment.add(time: time, trust: .unproven, in: "a")
         queue.commit(assignment)
-        #expect(queue.beginReading(trust: .unproven, in: "a").progress.times == .init(next: .time(time), id: 0))
+        #expect(queue.beginReading(trust: .unproven, in: "a").times == .init(next: .time(time), id: 0))
     }
 
     @Test mutating func `queues are read again from their starts on demand`() {

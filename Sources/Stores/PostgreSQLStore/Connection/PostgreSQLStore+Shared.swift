@@ -51,7 +51,8 @@ extension Transaction: SharedTransaction {
 extension RowCursor: SharedRow {
     package static let dialect = SQLDialect(
         user: "user_name", hasPrefixes: false, proxyDeviceRow: "identifier", isUnfinished: "is_unfinished",
-        hasStatusMessageID: "status_message_id IS NOT NULL", isOpenPushOfDevice: OpenPushes.ofDevice, liveRegistrations: "registration",
+        hasStatusMessageID: "status_message_id IS NOT NULL", openPushesByDevice: "push WHERE \(OpenPushes.ofDevice)",
+        liveRegistrations: "registration",
         topics: "plain_topic, prefixed_topic",
         forUpdate: "FOR UPDATE", skippingLocked: "FOR UPDATE SKIP LOCKED", hasOwners: true, versionMask: 1 << 63)
 }

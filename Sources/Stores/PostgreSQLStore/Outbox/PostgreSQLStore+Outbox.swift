@@ -56,15 +56,13 @@ extension PostgreSQLStore {
         let (read, nameless) = try await read { [outbox] database in
             var read = WaitingPushes()
             var nameless: [Int64] = []
-            let begun = outbox.fairQueue.withLock { queue in limits.map { queue.beginReading(trust: $0.trust, in: route) } }
-            var progress = begun.map(\.progress)
-            var areRoundsRead = limits.map { _ in true }
-            let parts = limits.indices.flatMap { index in begun[index].parts.map { (index: index, part: $0) } }
+            var progress = outbox.fairQueue.withLock { queue in limits.map { queue.beginReading(trust: $0.trust, in: route) } }
+            let parts = limits.indices.flatMap { index in OutboxFairQueue.Part.allCases.map { (index: index, part: $0) } }
             let results = try database.fetch(
                 parts.map { index, part in
                     let (queue, place) = (limits[index], progress[index][part])
                     return Command(Self.selectWaiting, server, route, queue.trust, place.next, place.id, part.end(at: now), queue.limit)
-                } + [Command(Self.selectNextTime, server, route, SQLArray(limits.map(\.trust)), now)])
+                } + [Command(Self.selectNextTime, server, route, SQLArray(PushTrust.allCases), now)])
             for ((index, part), rows) in zip(parts, results) {
                 let (trust, limit) = limits[index]
                 let found = try rows.map {
@@ -81,15 +79,11 @@ extension PostgreSQLStore {
                         nameless.append(id)
                     }
                 }
-                guard found.count == limit else { continue }
-                read.unfinishedQueues.insert(trust)
-                if part == .rounds { areRoundsRead[index] = false }
+                if found.count == limit { read.unfinishedQueues.insert(trust) }
             }
             read.next = try results.last?.map { try $0.next(Timestamp?.self) }.first ?? nil
-            outbox.fairQueue.withLock { [progress, areRoundsRead] queue in
-                for (index, queued) in limits.enumerated() {
-                    queue.endReading(at: progress[index], areRoundsRead: areRoundsRead[index], trust: queued.trust, in: route)
-                }
+            outbox.fairQueue.withLock { [progress] queue in
+                for (queued, progress) in zip(limits, progress) { queue.endReading(at: progress, trust: queued.trust, in: route) }
             }
             return (read, nameless)
         }

@@ -57,18 +57,28 @@ extension WriteTransaction {
         }
     }
 
-    package func expirePushes(
-        to device: DeviceCode, route: String, reason: PushReason, limit: Int, at now: Timestamp
+    package func expirePushes(to device: DeviceCode, route: String, reason: PushReason, at now: Timestamp) throws {
+        let changedCount = try database.run(
+            """
+            UPDATE push SET state = $1, finished_at = $2, reason = $3, secrets = NULL
+            WHERE device = $4 AND \(OpenPushes.ofDevice) AND route = $5 AND server = $6 AND next_attempt_at < \(NextAttempt.held)
+            """,
+            PushOutcome.expired, now, reason.rawValue, device, route, server)
+        count(.expired, by: changedCount)
+    }
+
+    package func expireOldestPushes(
+        to device: DeviceCode, route: String, reason: PushReason, count limit: Int, at now: Timestamp
     ) throws -> Int {
         let changedCount = try database.run(
             """
             UPDATE push SET state = $1, finished_at = $2, reason = $3, secrets = NULL WHERE id = ANY(ARRAY(
                 SELECT id FROM push
-                WHERE device = $4 AND \(OpenPushes.ofDevice) AND route = $5 AND server = $6 AND trust <> \(PushTrust.proven.rawValue)
+                WHERE device = $4 AND \(OpenPushes.ofDevice) AND route = $5 AND server = $6 AND trust = $7
                     AND next_attempt_at < \(NextAttempt.held)
-                ORDER BY id LIMIT $7 FOR UPDATE SKIP LOCKED))
+                ORDER BY id LIMIT $8 FOR UPDATE SKIP LOCKED))
             """,
-            PushOutcome.expired, now, reason.rawValue, device, route, server, limit)
+            PushOutcome.expired, now, reason.rawValue, device, route, server, PushTrust.unproven, limit)
         count(.expired, by: changedCount)
         return changedCount
     }

@@ -52,7 +52,7 @@ extension RowCursor: SharedRow {
         user: "user", hasPrefixes: true, proxyDeviceRow: "id",
         isUnfinished: "EXISTS (SELECT 1 FROM unfinished_message WHERE unfinished_message.message = message.id)",
         hasStatusMessageID: "status_prefix IS NOT NULL",
-        isOpenPushOfDevice: "finished_at IS NULL",
+        openPushesByDevice: "push INDEXED BY push_by_device WHERE finished_at IS NULL",
         liveRegistrations: """
             registration JOIN query_topic ON query_topic.registration = registration.id
             LEFT JOIN registration_lists ON registration_lists.registration = registration.id

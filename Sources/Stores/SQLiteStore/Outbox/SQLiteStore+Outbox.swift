@@ -37,18 +37,17 @@ extension SQLiteStore {
             var read = WaitingPushes()
             var nameless: [Int64] = []
             for (trust, limit) in limits {
-                var (progress, parts) = outbox.fairQueue.withLock { $0.beginReading(trust: trust, in: route) }
-                var areRoundsRead = true
-                for part in parts {
+                var progress = outbox.fairQueue.withLock { $0.beginReading(trust: trust, in: route) }
+                for part in OutboxFairQueue.Part.allCases {
                     let (place, end) = (progress[part], part.end(at: now))
                     var count = 0
                     try database.step(Self.selectWaiting, route, trust, place.next, place.id, limit) { row in
-                        let (next, id): (NextAttempt, Int64) = (try row.next(), try row.next())
-                        let (device, isTried): (DeviceCode?, Bool) = (try row.next(), try row.next())
+                        let next: NextAttempt = try row.next()
                         guard next <= end else {
-                            if part == .times, let time = next.time { read.next = min(read.next ?? time, time) }
+                            row.skipRest()
                             return false
                         }
+                        let (id, device, isTried): (Int64, DeviceCode?, Bool) = (try row.next(), try row.next(), try row.next())
                         count += 1
                         progress[part] = .init(next: next, id: id)
                         if let device {
@@ -58,14 +57,13 @@ extension SQLiteStore {
                         }
                         return true
                     }
-                    guard count == limit else { continue }
-                    read.unfinishedQueues.insert(trust)
-                    if part == .rounds { areRoundsRead = false }
+                    if count == limit { read.unfinishedQueues.insert(trust) }
                 }
-                outbox.fairQueue.withLock { [progress, areRoundsRead] in
-                    $0.endReading(at: progress, areRoundsRead: areRoundsRead, trust: trust, in: route)
-                }
+                outbox.fairQueue.withLock { [progress] in $0.endReading(at: progress, trust: trust, in: route) }
             }
+            read.next = try PushTrust.allCases.compactMap { trust in
+                try database.first(Self.selectNextDue, route, trust, now) { try $0.next(Timestamp.self) }
+            }.min()
             return (read, nameless)
         }
         guard !nameless.isEmpty else { return read }
@@ -78,6 +76,12 @@ extension SQLiteStore {
         SELECT next_attempt_at, id, device, attempts > 0 FROM push
         WHERE route = ?1 AND trust = ?2 AND finished_at IS NULL AND (next_attempt_at, id) > (?3, ?4)
         ORDER BY next_attempt_at, id LIMIT ?5
+        """
+
+    private static let selectNextDue = """
+        SELECT next_attempt_at FROM push
+        WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at > ? AND next_attempt_at < \(NextAttempt.held)
+        ORDER BY next_attempt_at LIMIT 1
         """
 
     package func rereadQueues(of route: String) { outbox.fairQueue.withLock { $0.reread(route) } }

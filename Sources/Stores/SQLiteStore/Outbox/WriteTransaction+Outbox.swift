@@ -211,18 +211,27 @@ extension WriteTransaction {
 }
 
 extension WriteTransaction {
-    package func expirePushes(
-        to device: DeviceCode, route: String, reason: PushReason, limit: Int, at now: Timestamp
+    package func expirePushes(to device: DeviceCode, route: String, reason: PushReason, at now: Timestamp) throws {
+        let changedCount = try database.run(
+            """
+            UPDATE push SET state = ?, finished_at = ?, reason = ?, secrets = NULL
+            WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at < \(NextAttempt.held)
+            """,
+            PushOutcome.expired, now, reason.rawValue, device, route)
+        count(.expired, by: changedCount)
+    }
+
+    package func expireOldestPushes(
+        to device: DeviceCode, route: String, reason: PushReason, count limit: Int, at now: Timestamp
     ) throws -> Int {
         let changedCount = try database.run(
             """
             UPDATE push SET state = ?, finished_at = ?, reason = ?, secrets = NULL WHERE id IN (
                 SELECT id FROM push INDEXED BY push_by_device
-                WHERE device = ? AND finished_at IS NULL AND route = ? AND trust <> \(PushTrust.proven.rawValue)
-                    AND next_attempt_at < \(NextAttempt.held)
+                WHERE device = ? AND finished_at IS NULL AND route = ? AND trust = ? AND next_attempt_at < \(NextAttempt.held)
                 ORDER BY id LIMIT ?)
             """,
-            PushOutcome.expired, now, reason.rawValue, device, route, limit)
+            PushOutcome.expired, now, reason.rawValue, device, route, PushTrust.unproven, limit)
         count(.expired, by: changedCount)
         return changedCount
     }

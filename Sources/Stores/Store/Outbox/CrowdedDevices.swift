@@ -13,12 +13,15 @@ package struct CrowdedDevices: Sendable {
 
     /// What is left to end, the device with the most last.
     private var excesses: [(device: DeviceCode, count: Int)] = []
+    private var foundAt = Timestamp(nanoseconds: 0)
     private var nextSearch = Timestamp(nanoseconds: 0)
 
     package init() {}
 
+    /// Whether the devices are to be searched: none is left, or they were found some time ago.
     package func mustSearch(at now: Timestamp) -> Bool {
-        excesses.isEmpty && (nextSearch <= now || nextSearch > now.advanced(by: Self.searchInterval))
+        let isOld = foundAt > now || foundAt.advanced(by: Self.searchInterval) <= now
+        return isOld || excesses.isEmpty && nextSearch <= now
     }
 
     /// Records the devices with the most waiting pushes, and lowers them to one level, so that about `room` pushes end.
@@ -34,8 +37,12 @@ package struct CrowdedDevices: Sendable {
             if total >= room { break }
         }
         excesses = counts.map { ($0.device, $0.count - level) }.filter { $0.count > 0 }.reversed()
+        foundAt = now
         nextSearch = now.advanced(by: 2 * total < room ? Self.searchInterval : .zero)
     }
+
+    /// Records that the devices that were found have worked, or are another route's.
+    package mutating func foundNone(at now: Timestamp) { nextSearch = now.advanced(by: Self.searchInterval) }
 
     /// Takes the device with the most, and how many of its oldest pushes are to end now.
     package mutating func next() -> (device: DeviceCode, count: Int)? {

@@ -60,8 +60,6 @@ package struct OutboxFairQueue: Sendable {
         var progress = Progress()
         /// The earliest places at which pushes have arrived since the last read began.
         var arrivals = Progress.end
-        /// Whether rounds may have pushes that were not read.
-        var areRoundsUnread = true
     }
 
     private var rounds: [Queue: Rounds] = [:]
@@ -122,7 +120,6 @@ package struct OutboxFairQueue: Sendable {
         for (queue, arrivals) in assignment.arrivals {
             rounds[queue, default: Rounds()].progress.goBack(to: arrivals)
             rounds[queue, default: Rounds()].arrivals.goBack(to: arrivals)
-            if arrivals.rounds < Progress.end.rounds { rounds[queue]?.areRoundsUnread = true }
         }
     }
 
@@ -161,24 +158,20 @@ extension OutboxFairQueue {
 
     /// Begins to read a queue.
     ///
-    /// - Returns: How far it was read before, and the parts that may have more.
-    package mutating func beginReading(trust: PushTrust, in route: String) -> (progress: Progress, parts: [Part]) {
+    /// - Returns: How far it was read before.
+    package mutating func beginReading(trust: PushTrust, in route: String) -> Progress {
         let queue = Queue(route: route, trust: trust)
         rounds[queue, default: Rounds()].arrivals = .end
-        let known = rounds[queue] ?? Rounds()
-        return (known.progress, known.areRoundsUnread ? Part.allCases : [.times])
+        return rounds[queue, default: Rounds()].progress
     }
 
     /// Records that a queue was read up to there. What has arrived meanwhile is read the next time.
-    ///
-    /// - Parameter areRoundsRead: Whether no push is left in the rounds.
-    package mutating func endReading(at progress: Progress, areRoundsRead: Bool, trust: PushTrust, in route: String) {
+    package mutating func endReading(at progress: Progress, trust: PushTrust, in route: String) {
         let queue = Queue(route: route, trust: trust)
         var known = rounds.removeValue(forKey: queue) ?? Rounds()
         if known.progress.rounds < progress.rounds { known.current = max(known.current, progress.rounds.next.rawValue + 1) }
         known.progress = progress
         known.progress.goBack(to: known.arrivals)
-        known.areRoundsUnread = !areRoundsRead || known.arrivals.rounds < Progress.end.rounds
         rounds[queue] = known
     }
 
@@ -187,7 +180,6 @@ extension OutboxFairQueue {
         for queue in rounds.keys where queue.route == route {
             rounds[queue]?.progress = Progress()
             rounds[queue]?.arrivals = Progress()
-            rounds[queue]?.areRoundsUnread = true
         }
     }
 

@@ -43,7 +43,7 @@ package struct WaitingPushes: Sendable {
     package var pushes: [WaitingPush] = []
     /// The queues that have more.
     package var unfinishedQueues: Set<PushTrust> = []
-    /// When the next push of these queues becomes due that waits for a time, or nil if none does.
+    /// When the next push of any queue becomes due that waits for a time, or nil if none does.
     package var next: Timestamp?
 
     package init() {}

@@ -10,8 +10,8 @@ package struct SQLDialect: Sendable {
     package let isUnfinished: String
     /// The condition for messages with the id of a status message, which an index covers.
     package let hasStatusMessageID: String
-    /// The condition for open pushes, for statements about devices.
-    package let isOpenPushOfDevice: String
+    /// The open pushes by their index of devices, after `FROM`, with a condition.
+    package let openPushesByDevice: String
     /// The live registrations with their topics and lists, after `FROM`.
     package let liveRegistrations: String
     /// The columns with the topics of a live registration.
@@ -27,7 +27,7 @@ package struct SQLDialect: Sendable {
 
     package init(
         user: String, hasPrefixes: Bool, proxyDeviceRow: String, isUnfinished: String, hasStatusMessageID: String,
-        isOpenPushOfDevice: String, liveRegistrations: String, topics: String, forUpdate: String, skippingLocked: String, hasOwners: Bool,
+        openPushesByDevice: String, liveRegistrations: String, topics: String, forUpdate: String, skippingLocked: String, hasOwners: Bool,
         versionMask: UInt64
     ) {
         self.user = user
@@ -35,7 +35,7 @@ package struct SQLDialect: Sendable {
         self.proxyDeviceRow = proxyDeviceRow
         self.isUnfinished = isUnfinished
         self.hasStatusMessageID = hasStatusMessageID
-        self.isOpenPushOfDevice = isOpenPushOfDevice
+        self.openPushesByDevice = openPushesByDevice
         self.liveRegistrations = liveRegistrations
         self.topics = topics
         self.forUpdate = forUpdate

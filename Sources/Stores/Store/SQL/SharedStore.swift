@@ -54,11 +54,13 @@ package protocol SharedWriteTransaction {
     /// Deletes suspicions.
     func clear(_ suspicions: [Digest32]) throws
 
-    /// Ends the waiting pushes of a device that never worked, the oldest first.
+    /// Ends the waiting pushes of a device that never worked.
+    func expirePushes(to device: DeviceCode, route: String, reason: PushReason, at now: Timestamp) throws
+
+    /// Ends the oldest waiting pushes of a device with ``PushTrust/unproven``.
     ///
     /// - Returns: The number of pushes.
-    @discardableResult
-    func expirePushes(to device: DeviceCode, route: String, reason: PushReason, limit: Int, at now: Timestamp) throws -> Int
+    func expireOldestPushes(to device: DeviceCode, route: String, reason: PushReason, count: Int, at now: Timestamp) throws -> Int
 
     /// Withdraws all open pushes to a key's devices because the key is forgotten.
     func withdrawPushes(toOwner keyHash: Digest64, at now: Timestamp) throws

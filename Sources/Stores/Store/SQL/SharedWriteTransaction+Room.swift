@@ -9,17 +9,18 @@ extension SharedWriteTransaction {
         if outbox.crowded(in: route, { $0.mustSearch(at: now) }) {
             let counts = try database.rows(
                 """
-                SELECT device, count(*) AS waiting FROM push
-                WHERE \(Database.dialect.isOpenPushOfDevice) AND device IS NOT NULL GROUP BY device ORDER BY waiting DESC LIMIT $1
+                SELECT device, count(*) AS waiting FROM \(Database.dialect.openPushesByDevice) AND device IS NOT NULL
+                GROUP BY device ORDER BY waiting DESC LIMIT $1
                 """, CrowdedDevices.maximumCount
             ) { (device: try $0.value(DeviceCode.self), count: try $0.value(Int.self)) }
             outbox.crowded(in: route) { $0.found(counts, room: outbox.room, at: now) }
         }
         // Devices that have worked are among those found, and lose nothing.
         while let (device, count) = outbox.crowded(in: route, { $0.next() }) {
-            let ended = try expirePushes(to: device, route: route, reason: .queueFull, limit: count, at: now)
+            let ended = try expireOldestPushes(to: device, route: route, reason: .queueFull, count: count, at: now)
             if ended > 0 { return ended }
         }
+        outbox.crowded(in: route) { $0.foundNone(at: now) }
         return 0
     }
 }

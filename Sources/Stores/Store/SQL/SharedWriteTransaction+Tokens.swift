@@ -14,7 +14,7 @@ extension SharedWriteTransaction {
         case .delivered(let targets): try addDeliveries(to: targets, at: now)
         case .deliveredToken(let token): try addDelivery(to: token, at: now)
         case .expirePushes(let device, let route, let reason):
-            try expirePushes(to: device, route: route, reason: reason, limit: .max, at: now)
+            try expirePushes(to: device, route: route, reason: reason, at: now)
         case .unregister(let token):
             try removeDevices(token, at: now)
             return try unregister(token, at: now)
