@@ -52,9 +52,9 @@ struct PostgreSQLServerTests {
         let folder = try TemporaryFolder()
         let server = try await ServerProcess.start(
             in: folder, on: .postgresql, settings: ["storage.path": folder.path("state/pushserver.sqlite")])
-        #expect(
-            try FileManager.default.contentsOfDirectory(atPath: folder.path("state")).sorted()
-                == ["pushserver.sqlite.admin-token", "pushserver.sqlite.server-part"])
+        // The history of the status page joins them at the next full minute.
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path("state"))
+        #expect(Set(files).isSuperset(of: ["pushserver.sqlite.admin-token", "pushserver.sqlite.server-part"]), "\(files)")
         #expect(await server.terminate() == 0)
     }
 
