@@ -93,7 +93,16 @@ package final class SoftphoneGateway: Gateway {
             }
         }
         var attempts = await deliver(notifications)[...]
-        return answers.map { $0 ?? .attempted(attempts.popFirst() ?? .failed) }
+        // The optimizer of Swift 6.3 crashes on the same in a closure.
+        var complete: [SoftphoneAnswer] = []
+        for answer in answers {
+            if let answer {
+                complete.append(answer)
+            } else {
+                complete.append(.attempted(attempts.popFirst() ?? .failed))
+            }
+        }
+        return complete
     }
 
     private func deliver(_ notifications: [AcceptedNotification]) async -> [FirstAttempt] {

@@ -1,6 +1,7 @@
 import Bytes
 import Glibc
 import Logging
+import Platform
 
 /// A file next to the admin token that says where a server's database is. With it, a start without the database is a mistake, such as a
 /// disk that is mounted late, and no new server. Neither the identity key nor the sealing key tells that: both may be kept for a new start.
@@ -16,8 +17,7 @@ struct DatabaseMark {
 
     /// - Throws: ``LostDatabaseError`` if a server has used the database, and its file is empty or does not exist.
     func checkThatDatabaseExists() throws {
-        var status = stat()
-        guard unsafe stat(database, &status) != 0 || status.st_size == 0 else { return }
+        guard FileStatus(path: database)?.byteCount ?? 0 == 0 else { return }
         guard let mark = try? file.read(), mark.starts(with: text(identity: "").utf8) else { return }
         throw LostDatabaseError(database: database, mark: file.path)
     }

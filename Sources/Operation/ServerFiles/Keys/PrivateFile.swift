@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// A small file that only its owner may read: mode 0600, or a credential that systemd has put there for the service.
 package struct PrivateFile: Sendable {
@@ -36,14 +37,13 @@ package struct PrivateFile: Sendable {
             throw .init("it cannot be read: \(Self.systemError())")
         }
         defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw .init("it is not a file") }
-        guard isCredential || status.st_mode & 0o077 == 0 else {
-            let mode = "0" + String(status.st_mode & 0o777, radix: 8)
+        guard let status = FileStatus(descriptor: descriptor), status.isRegularFile else { throw .init("it is not a file") }
+        guard isCredential || status.permissions & 0o077 == 0 else {
+            let mode = "0" + String(status.permissions, radix: 8)
             throw .init("its permissions are too open (\(mode)); run: chmod 600 \(path)")
         }
         // The buffer has its final size, because growing it would leave copies of the secret in memory.
-        var bytes = [UInt8](repeating: 0, count: min(Int(status.st_size), Self.maximumByteCount))
+        var bytes = [UInt8](repeating: 0, count: min(status.byteCount, Self.maximumByteCount))
         var count = 0
         while count < bytes.count {
             let readCount = unsafe bytes.withUnsafeMutableBytes { buffer in
