@@ -72,7 +72,7 @@ final class ReplyStage: Sendable {
     func read<Result: Sendable>(_ body: @Sendable (ReplyQueue) -> Result) -> Result { queue.read(body) }
 
     /// Returns when the queue meets a condition, or when the task is cancelled.
-    func wait(until condition: @escaping @Sendable (ReplyQueue) -> Bool) async { await queue.wait { condition($0) ? () : nil } }
+    func wait(until condition: @escaping @Sendable (ReplyQueue) -> Bool) async { await queue.wait(until: condition) }
 
     // MARK: Running
 

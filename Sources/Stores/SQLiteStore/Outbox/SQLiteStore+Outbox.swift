@@ -39,15 +39,11 @@ extension SQLiteStore {
             for (trust, limit) in limits {
                 var progress = outbox.fairQueue.withLock { $0.beginReading(trust: trust, in: route) }
                 for part in OutboxFairQueue.Part.allCases {
-                    let (place, end) = (progress[part], part.end(at: now))
+                    let place = progress[part]
                     var count = 0
-                    try database.step(Self.selectWaiting, route, trust, place.next, place.id, limit) { row in
-                        let next: NextAttempt = try row.next()
-                        guard next <= end else {
-                            row.skipRest()
-                            return false
-                        }
-                        let (id, device, isTried): (Int64, DeviceCode?, Bool) = (try row.next(), try row.next(), try row.next())
+                    try database.forEach(Self.selectWaiting, route, trust, place.next, place.id, part.end(at: now), limit) { row in
+                        let (next, id): (NextAttempt, Int64) = (try row.next(), try row.next())
+                        let (device, isTried): (DeviceCode?, Bool) = (try row.next(), try row.next())
                         count += 1
                         progress[part] = .init(next: next, id: id)
                         if let device {
@@ -55,7 +51,6 @@ extension SQLiteStore {
                         } else {
                             nameless.append(id)
                         }
-                        return true
                     }
                     if count == limit { read.unfinishedQueues.insert(trust) }
                 }
@@ -74,8 +69,8 @@ extension SQLiteStore {
 
     private static let selectWaiting = """
         SELECT next_attempt_at, id, device, attempts > 0 FROM push
-        WHERE route = ?1 AND trust = ?2 AND finished_at IS NULL AND (next_attempt_at, id) > (?3, ?4)
-        ORDER BY next_attempt_at, id LIMIT ?5
+        WHERE route = ?1 AND trust = ?2 AND finished_at IS NULL AND (next_attempt_at, id) > (?3, ?4) AND next_attempt_at <= ?5
+        ORDER BY next_attempt_at, id LIMIT ?6
         """
 
     private static let selectNextDue = """
@@ -264,7 +259,8 @@ extension WriteTransaction {
             let first: NextAttempt? = try database.first(
                 """
                 SELECT next_attempt_at FROM push
-                WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at BETWEEN \(NextAttempt.firstRound) AND \(NextAttempt.lastRound)
+                WHERE route = ? AND trust = ? AND finished_at IS NULL
+                    AND next_attempt_at BETWEEN \(NextAttempt.firstRound) AND \(NextAttempt.lastRound)
                 ORDER BY next_attempt_at LIMIT 1
                 """,
                 route, trust

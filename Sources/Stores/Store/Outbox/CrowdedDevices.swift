@@ -8,7 +8,8 @@ package struct CrowdedDevices: Sendable {
     package static let maximumCount = 1_000
     /// How many pushes one transaction ends, which takes a few milliseconds of the writer.
     package static let portion = 64
-    /// Between two searches that found little. A search reads the index of all open pushes: 50 ms of the writer for a million.
+    /// Between two searches that found little. A search reads the index of all open pushes: a tenth of a second of the writer for a
+    /// million.
     private static let searchInterval = Duration.seconds(10)
 
     /// What is left to end, the device with the most last.
