@@ -11,8 +11,8 @@ public struct ChatID: Hashable, Sendable, Codable {
         self.text = text
     }
 
-    /// Returns the id of a one-to-one chat. It is the other user's public key in the form of ``PublicKey/hex``, and no other form of the key
-    /// has the same hash.
+    /// Returns the id of a one-to-one chat. It is the other user's public key in the form of ``PublicKey/hex``, and no other form of the
+    /// key has the same hash.
     public init(oneToOneWith key: PublicKey) {
         text = key.hex
     }

@@ -81,8 +81,8 @@ package indirect enum Condition: Sendable, Equatable {
         case .node: "Start the node, or read its log. The server then continues by itself and reads what it missed from the node's store."
         case .network: "Check that apps, node and server use the same shard, and that no other program reads from the node."
         case .store where usesPostgreSQL:
-            "Check PostgreSQL: that it runs, can be reached, takes writes and has space. The server tries again each second and has lost no "
-                + "accepted message."
+            "Check PostgreSQL: that it runs, can be reached, takes writes and has space. "
+                + "The server tries again each second and has lost no accepted message."
         case .store: "Check the database, its disk and its locks. The server tries again each second and has lost no accepted message."
         case .overload: "Wait if it passes: the node's store keeps the rejected messages. Otherwise find the sender or a faster machine."
         case .clients: "Update this server if your newer apps send this version. Otherwise ignore it: anybody can send such messages."
@@ -153,8 +153,8 @@ extension Condition {
 }
 
 extension [Condition] {
-    /// The number of conditions of a kind that are told one by one. An operator needs no more to see what goes on, and nobody can fill pages
-    /// and logs.
+    /// The number of conditions of a kind that are told one by one. An operator needs no more to see what goes on, and nobody can fill
+    /// pages and logs.
     private static var exampleCount: Int { 3 }
 
     /// The first three conditions of each kind, and in place of the others their number.

@@ -47,8 +47,8 @@ struct PreparedFile {
         }
     }
 
-    /// Checks that a server doesn't have a database yet, because a tool must not overwrite it, and that SQLite finds no log or journal of an
-    /// earlier one, because it would replay that into the new one.
+    /// Checks that a server doesn't have a database yet, because a tool must not overwrite it, and that SQLite finds no log or journal of
+    /// an earlier one, because it would replay that into the new one.
     static func checkThatPlaceIsFree(_ place: String) throws(Failure) {
         for suffix in ["", "-wal", "-journal"] {
             let size = try? FileManager.default.attributesOfItem(atPath: place + suffix)[.size] as? Int

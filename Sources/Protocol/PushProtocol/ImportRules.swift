@@ -72,8 +72,8 @@ package enum ImportObstacle: String, Sendable, CaseIterable {
 /// The rules by which the server takes over a reference server's registrations.
 ///
 /// The reference has checked each registration when it arrived, and checked less than this server does. A registration that can serve is
-/// taken. Of any other, only the version is taken, because an older registration must not come back (PROTOCOL.md §7 row 5). No grant can be
-/// verified, because the row does not contain the owner's key.
+/// taken. Of any other, only the version is taken, because an older registration must not come back (PROTOCOL.md §7 row 5). No grant can
+/// be verified, because the row does not contain the owner's key.
 package enum ImportRules {
     package static func decide(_ row: ForeignInstallation) -> ImportDecision {
         guard let keyHash = Digest64(row.keyHash) else { return .skip(.keyHash) }

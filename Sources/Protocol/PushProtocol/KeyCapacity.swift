@@ -27,7 +27,8 @@ package struct LiveInstallation: Sendable, Equatable {
 /// The capacity of a key: so many live installations, with infos that fit into one response. The newest registration is always taken, and
 /// others of the key make room for it.
 package enum KeyCapacity {
-    /// The most that an info takes beside its list of contacts: the access token, both keys, the grant, the installation id and the version.
+    /// The most that an info takes beside its list of contacts: the access token, both keys, the grant, the installation id and the
+    /// version.
     static let infoByteCount = 384
 
     /// Chooses the installations that make room for a registration: those that no push was ever delivered to before others, and the oldest

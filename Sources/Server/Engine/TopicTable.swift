@@ -1,8 +1,8 @@
 /// A multimap from 4-byte query topics to registrations, in two flat arrays.
 ///
-/// A million registrations have two million query topics, and about 116 pairs of them have the same four bytes (PROTOCOL.md §2). A slot has
-/// its topic in the first array, and its subscriber in the second. The arrays use open addressing with linear probing, so entries with the
-/// same topic are in the same probe run. The load is 7/10 after growing and at most 7/8, which is 13.7 to 17.2 bytes an entry.
+/// A million registrations have two million query topics, and about 116 pairs of them have the same four bytes (PROTOCOL.md §2). A slot
+/// has its topic in the first array, and its subscriber in the second. The arrays use open addressing with linear probing, so entries with
+/// the same topic are in the same probe run. The load is 7/10 after growing and at most 7/8, which is 13.7 to 17.2 bytes an entry.
 package struct TopicTable: Sendable {
     /// A registration, with the form of its query topic.
     package struct Subscriber: Hashable, Sendable {

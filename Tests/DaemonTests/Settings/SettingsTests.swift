@@ -82,7 +82,8 @@ struct SettingsTests {
         Case(
             yaml: "transport: { embedded: { listen: ['0.0.0.0:70', '127.0.0.1:70'] } }\n",
             problem:
-                "transport.embedded.listen: 127.0.0.1:70 is already used by transport.embedded.listen, on 0.0.0.0:70, found [0.0.0.0:70, 127.0.0.1:70] (FILE, line 1)"
+                "transport.embedded.listen: 127.0.0.1:70 is already used by transport.embedded.listen, "
+                + "on 0.0.0.0:70, found [0.0.0.0:70, 127.0.0.1:70] (FILE, line 1)"
         ),
         Case(
             yaml: "transport: { pubsubTopics: [/waku/2/rs/16/32, /waku/2/rs/16/32] }\n",
@@ -109,7 +110,8 @@ struct SettingsTests {
         Case(
             yaml: "gateways: { nextcloudOrigin: { serverURL: 'https://a', backendToken: hush } }\n",
             problem:
-                "gateways.nextcloudOrigin.authentication.url: required: the URL of your backend's login check, such as http://127.0.0.1:9000/whoami"
+                "gateways.nextcloudOrigin.authentication.url: required: "
+                + "the URL of your backend's login check, such as http://127.0.0.1:9000/whoami"
         ),
         Case(
             yaml: "storage: { kind: postgresql }\n", problem: "storage.url: required: a URL like postgresql://user@host/database"),

@@ -38,7 +38,8 @@ import Wire
         Example(name: "iOS", payload: #"{"aps":{"alert":"You have a new message"},\#(rfc71)}"#),
         Example(
             name: "iOS as status-go", format: .statusGo,
-            payload: #"{"aps":{"alert":"You have a new message"},"chatId":"\#(chat)","encryptedMessage":"0x","publicKey":"\#(publicKey)"}"#),
+            payload: #"{"aps":{"alert":"You have a new message"},"chatId":"\#(chat)","encryptedMessage":"0x","#
+                + #""publicKey":"\#(publicKey)"}"#),
         Example(
             name: "iOS with an installation id that Go escapes", installationID: "<\"é\n>",
             payload: #"{"aps":{"alert":"You have a new message"},"#

@@ -112,8 +112,9 @@ public actor RegisteringClient {
     /// result instead. The call returns at the latest 90 s after the timeout for a reply, even if the node or the state hangs.
     /// - Returns: The statuses after the attempts. A status that is not `registered` tells what is missing.
     /// - Throws: ``PushClientError/Code/stateUnusable``, or ``PushClientError/Code/invalidRegistration`` if `servers` is empty, or servers
-    ///   would not accept the device, for example because it has more than 8,192 contacts and chats. After `CancellationError`, the desired state is saved, and
-    ///   the next call or ``run()`` sends it. The statuses and ``events()`` report failures of servers and node.
+    ///   would not accept the device, for example because it has more than 8,192 contacts and chats. After `CancellationError`, the
+    ///   desired state is saved, and the next call or ``run()`` sends it. The statuses and ``events()`` report failures of servers and
+    ///   node.
     public func register(_ device: Device, with servers: [PublicKey]) async throws -> [ServerStatus] {
         try Self.check(device, servers)
         return try await change { $0.register(device, with: servers, using: &$1) }

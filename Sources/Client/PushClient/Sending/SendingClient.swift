@@ -111,8 +111,8 @@ public actor SendingClient {
     ///
     /// The first query has the reference's form. If no server replies to it with a device that the owner verifiably registered, a second
     /// query has the specification's.
-    /// - Returns: The devices that the owner has authorised, or an empty list if no server knows the owner: at most 16 of a server and 64 in
-    ///   all. Those that show no token to this client are last, because anyone can claim to have such a device.
+    /// - Returns: The devices that the owner has authorised, or an empty list if no server knows the owner: at most 16 of a server and 64
+    ///   in all. Those that show no token to this client are last, because anyone can claim to have such a device.
     public func query(_ owner: PublicKey) async throws -> [DeviceInfo] {
         try await node.watching {
             var answers = QueryAnswers(

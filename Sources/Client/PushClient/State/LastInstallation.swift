@@ -3,7 +3,8 @@ import StatusCrypto
 /// The installation that was created last, which clients without an installation id of the app's continue.
 struct LastInstallation: Codable, Equatable, Sendable {
     let id: String
-    /// The digest of the ``ClientState/deviceMark`` of the device that created it. Nil if it had none, as in states of versions up to 0.2.0.
+    /// The digest of the ``ClientState/deviceMark`` of the device that created it. Nil if it had none, as in states of versions up to
+    /// 0.2.0.
     private(set) var markDigest: String?
 
     init(id: String, mark: String?) {

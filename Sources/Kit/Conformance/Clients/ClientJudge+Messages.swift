@@ -107,7 +107,8 @@ extension ClientJudge {
         }
         if hashedKeys(of: key).contains(where: { (try? AESGCM.openCombined(payload.span, key: $0)) != nil }) {
             return
-                "the key is the SHA-256 of the shared point, which is libsecp256k1's default; expected the X coordinate itself, without a hash"
+                "the key is the SHA-256 of the shared point, which is libsecp256k1's default; "
+                + "expected the X coordinate itself, without a hash"
         }
         return
             "the payload of \(payload.count) bytes cannot be decrypted; expected nonce (12 bytes), ciphertext and tag (16 bytes) of "
@@ -136,7 +137,8 @@ extension ClientJudge {
         case .query(let owner) where query.publicKeys.contains(owner.hash.bytes): break
         case .query(let owner) where owner.hash == message.sender.hash:
             findings.add(
-                .topic, "the query is on the topic of the asker's own key, expected that of the queried key", .queryTopic, "PROTOCOL.md §2")
+                .topic, "the query is on the topic of the asker's own key, expected that of the queried key", .queryTopic,
+                "PROTOCOL.md §2")
         case .query:
             findings.add(.topic, "the topic belongs to a key that the query does not name", .queryTopic, "PROTOCOL.md §2")
         }

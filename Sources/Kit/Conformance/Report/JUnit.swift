@@ -1,5 +1,5 @@
-/// Results in the XML of JUnit, which services for continuous integration show: a suite for each group of rules, a case for each rule. A rule
-/// that is late is an error, because it was not judged.
+/// Results in the XML of JUnit, which services for continuous integration show: a suite for each group of rules, a case for each rule. A
+/// rule that is late is an error, because it was not judged.
 package enum JUnit {
     /// Returns the document. A departure is a passed case with a line of output.
     package static func document(_ results: [RuleResult]) -> String {

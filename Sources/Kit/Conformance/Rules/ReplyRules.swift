@@ -104,7 +104,8 @@ extension Rule {
 extension Mailbox.Received {
     /// Expects that a reply has the time at which it was made.
     ///
-    /// - Parameter start: The time of the request: however long the server took, the reply was made later, apart from the clocks' difference.
+    /// - Parameter start: The time of the request: however long the server took, the reply was made later, apart from the clocks'
+    ///   difference.
     func expectTime(from start: Timestamp, to end: Timestamp) throws {
         let time = Timestamp(nanoseconds: envelope.message.timestamp ?? 0)
         let times = start.advanced(by: .zero - Network.clockTolerance)...end.advanced(by: Network.clockTolerance)

@@ -159,7 +159,8 @@ extension Rule {
         },
     ]
 
-    /// Creates a rule about a list of contacts, which arrives in segments. Up to 3,971 of 64 bytes fit into what PROTOCOL.md §7 row 9a permits.
+    /// Creates a rule about a list of contacts, which arrives in segments. Up to 3,971 of 64 bytes fit into what PROTOCOL.md §7 row 9a
+    /// permits.
     private static func contacts(_ count: Int) -> Rule {
         Rule(
             "size.contacts-\(count)", .ours, .allowedKeys, "PROTOCOL.md §7 row 9a",

@@ -63,7 +63,8 @@ final class Patience: Sendable {
     }
 }
 
-/// An answer that had not come when the wait for it ended. It ends its scenario, and the end of the run tells whether it is missing or late.
+/// An answer that had not come when the wait for it ended. It ends its scenario, and the end of the run tells whether it is missing or
+/// late.
 struct Overdue: Error {
     let kind: Patience.Kind
     /// The finding if the answer is missing.

@@ -8,7 +8,8 @@ struct OutageWatch {
 
     private var start: Timestamp?
 
-    /// - Returns: The outage that has ended, or nil. Its last seconds are left out, because the node was back before the poll that found it.
+    /// - Returns: The outage that has ended, or nil. Its last seconds are left out, because the node was back before the poll that found
+    ///   it.
     mutating func note(_ reception: TopicPoll.Reception, at now: Timestamp) -> ClosedRange<Timestamp>? {
         guard case .gap = reception else {
             start = now

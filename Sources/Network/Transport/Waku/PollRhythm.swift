@@ -1,7 +1,7 @@
 import Envelope
 
-/// Whether a topic's polls come at their interval. If they do not, this process was stopped, or the node hung, and what the store has beyond
-/// the polls' messages accuses nobody: no other reader, and no small cache.
+/// Whether a topic's polls come at their interval. If they do not, this process was stopped, or the node hung, and what the store has
+/// beyond the polls' messages accuses nobody: no other reader, and no small cache.
 struct PollRhythm {
     /// The longest time between two polls, in intervals. Shorter than ``minimumPause`` is never a pause.
     static let maximumIntervalCount = 10

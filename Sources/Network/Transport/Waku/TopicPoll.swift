@@ -90,8 +90,8 @@ struct TopicPoll {
     /// The maximum delay before a batch is offered again that could not be recorded. The server probes its database as often.
     static let maximumRecordingDelay = Duration.seconds(1)
 
-    /// The smallest default cache capacity of any node version (WAKU_REST.md §2.1). Messages missed while all batches were smaller were not
-    /// lost to a full cache.
+    /// The smallest default cache capacity of any node version (WAKU_REST.md §2.1). Messages missed while all batches were smaller were
+    /// not lost to a full cache.
     static let smallestCacheCapacity = 30
 
     private let interval: Duration

@@ -32,7 +32,8 @@ final class KeyFileWatch: Sendable {
             warning =
                 content == original
                 ? nil
-                : "the \(name) file \(file.path) \(content == nil ? "is gone" : "is another one") since the start: the next start needs the old one"
+                : "the \(name) file \(file.path) \(content == nil ? "is gone" : "is another one") since the start: "
+                    + "the next start needs the old one"
         }
 
         private static func digest(of file: PrivateFile) -> Digest32? {

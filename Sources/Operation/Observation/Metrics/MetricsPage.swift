@@ -15,11 +15,13 @@ package enum MetricsPage {
           `pushserver_store_figures_age_seconds` is the age of the last reading: of all metrics with the scope `database`.
         - Values of labels are closed sets, except names from the settings: `route` is `ios`, `android` or a name below `gorush.routes`,
           `node` is the address of a Waku node. Labels never contain a topic, a client's key or an installation.
-        - Of several servers on one database, each exposes the metrics with the scope `database`, so take their maximum, as the alerts and the
+        - Of several servers on one database, each exposes the metrics with the scope `database`, so take their maximum, as the alerts \
+        and the
           board do; their help ends with `(whole database)`. Values with the scope `server` may be added up, except
           `pushserver_topic_directory_entries`: each server learns the topics of others' registrations only when it needs them.
         - `pushserver_not_ready` has a value for each cause. Alerts about what follows from a cause name it, and are silent while it is 1.
-        - With PostgreSQL there is no `pushserver_database_wal_bytes` and no `pushserver_storage_free_bytes`, because its disk is its server's.
+        - With PostgreSQL there is no `pushserver_database_wal_bytes` and no `pushserver_storage_free_bytes`, because its disk is its \
+        server's.
         - A dry run has no metrics with the label `route`, the embedded transport none about nodes, and a server without `canary.interval`
           no age or interval of a canary.
         - `pushserver_ledger_total` is read from the database, so it does not start again with the process. The ledger balances:

@@ -37,7 +37,8 @@ struct PushDecision: Sendable, Equatable {
     var refusals: PushRefusals?
 }
 
-/// Decides what follows from an attempt (DELIVERY_RULES.md). When the next one is made is up to the device, except for the push's own delay.
+/// Decides what follows from an attempt (DELIVERY_RULES.md). When the next one is made is up to the device, except for the push's own
+/// delay.
 struct OutcomeRules: Sendable {
     var refusals = RefusalRules()
 

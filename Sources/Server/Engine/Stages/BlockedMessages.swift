@@ -7,8 +7,8 @@ import Tasks
 ///
 /// A message that fails blocks the owners whose rows are held, or only itself if the store does not know the row. Later messages about a
 /// blocked owner wait too, because each would take the time of a lock. After a delay, the first of them is tried alone. If it succeeds, all
-/// of them return. If it fails, the delay doubles, and the next message is tried, because perhaps only the first message needs a locked row.
-/// Events go in, and the value does not perform I/O.
+/// of them return. If it fails, the delay doubles, and the next message is tried, because perhaps only the first message needs a locked
+/// row. Events go in, and the value does not perform I/O.
 struct BlockedMessages: Sendable {
     /// A database row that messages may need.
     enum Subject: Hashable, Sendable {

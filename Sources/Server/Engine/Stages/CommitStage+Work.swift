@@ -9,7 +9,8 @@ extension CommitStage {
     indirect enum Work: Sendable {
         /// - Parameter failures: The failures so far, or nil before the first.
         case decide(OpenedEnvelope, SharedPermit, failures: StoreState.Failures? = nil)
-        /// The store fails on a registration. Its INTERNAL_ERROR supersedes older, unpublished replies to the installation, and is published.
+        /// The store fails on a registration. Its INTERNAL_ERROR supersedes older, unpublished replies to the installation, and is
+        /// published.
         case refuse(OpenedEnvelope, with: PendingReply, SharedPermit)
         /// The INTERNAL_ERROR is published already, because its sender waits. It still supersedes older replies.
         case tidy(OpenedEnvelope, with: PendingReply)

@@ -1,8 +1,8 @@
 import CLibPQ
 import Glibc
 
-/// Makes a connection as `PQconnectdbParams` does. That function prints notices of the server to standard error: only between the start of a
-/// connection and its completion can a receiver be set.
+/// Makes a connection as `PQconnectdbParams` does. That function prints notices of the server to standard error: only between the start of
+/// a connection and its completion can a receiver be set.
 struct ConnectionStart {
     private var parameters: [String: String]
 

@@ -165,7 +165,8 @@ extension WriteTransaction {
     }
 
     /// Gives pushes of this server another trust. Those without attempts enter its current round, one of each target and round, because
-    /// rounds of different trusts are not comparable. So do those that waited for the budget of unproven bundle ids. Another server has read its queue up to a place that this one does not know.
+    /// rounds of different trusts are not comparable. So do those that waited for the budget of unproven bundle ids. Another server has
+    /// read its queue up to a place that this one does not know.
     ///
     /// - Parameters:
     ///   - condition: The SQL condition of the pushes, with the route as the second parameter.

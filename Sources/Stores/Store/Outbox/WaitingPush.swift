@@ -82,8 +82,8 @@ package struct RecentDevice: Sendable, Equatable {
 }
 
 extension DeviceToken {
-    /// Returns the SHA-256 over a device token and bundle id, by which suspicions and deliveries are stored. Any client can register a token
-    /// with another bundle id, so a verdict concerns the pair only.
+    /// Returns the SHA-256 over a device token and bundle id, by which suspicions and deliveries are stored. Any client can register a
+    /// token with another bundle id, so a verdict concerns the pair only.
     ///
     /// - Parameter apnTopic: The bundle id. Meaningless for Android.
     package func targetDigest(as type: TokenType, apnTopic: String) -> Digest32 {
