@@ -80,8 +80,8 @@ extension EnvelopeReceiver {
             do {
                 return try await receive(envelopes, origin: .live)
             } catch let overload as Overload {
-                guard let engine = self as? Engine else { throw overload }
-                await engine.intake.waitForCapacity()
+                guard let intake = self as? Intake else { throw overload }
+                await intake.waitForCapacity()
                 try Task.checkCancellation()
             }
         }
