@@ -6,8 +6,7 @@ package enum MetricsPage {
         """
         # Metrics
 
-        The metrics of `GET /metrics`, in Prometheus' text format. `pushserver metrics-page` prints this page from the declarations of the
-        metrics in the source; a test compares it.
+        The metrics of `GET /metrics`, in Prometheus' text format. `pushserver metrics-page` prints this page for your version.
 
         - The server prints HELP and TYPE of every metric. Counters and histograms exist with 0 from the start in every combination of the
           listed labels. A gauge appears with its first value, and keeps the last one while the server cannot read a new one.
