@@ -81,6 +81,24 @@ import Testing
         }
     }
 
+    @Test func `pushes that a failed read has passed are read again within 2 seconds`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withStore { try await world.accept([iosPush(1)], in: $0) }
+            // 0.2 stored no device with a push. A read adds it, and here that fails.
+            try await world.execute("UPDATE push SET device = NULL")
+            try await world.execute(
+                "CREATE TRIGGER fault BEFORE UPDATE OF device ON push BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
+            try await world.withDelivery(to: await stub.url) { running in
+                try await running.settle()
+                #expect(stub.posts.all.isEmpty)
+                try await world.execute("DROP TRIGGER fault")
+                #expect(try await running.pass { try await running.isAllDone() } <= .seconds(2))
+                #expect(stub.notifications.all.count == 1)
+            }
+        }
+    }
+
     @Test(
         "Words that no registration can cause are reported within 10 seconds, and the first success releases the waiting pushes",
         arguments: [

@@ -153,6 +153,13 @@ extension World {
         return try await queue.read { try Int.fetchOne($0, sql: query) }
     }
 
+    /// Changes the database without the server's knowledge.
+    func execute(_ sql: String) async throws {
+        let queue = try DatabaseQueue(path: database)
+        defer { try? queue.close() }
+        try await queue.write { try $0.execute(sql: sql) }
+    }
+
     /// Counts pushes without the server's knowledge.
     func count(_ condition: String) async throws -> Int {
         let queue = try DatabaseQueue(path: database)

@@ -160,8 +160,14 @@ final class Route: Sendable {
         let now = time.now
         let elapsed = time.elapsed()
         if state.withLock({ $0.mustReread(at: elapsed) }) { outbox.rereadQueues(of: name) }
-        let read = try await outbox.waitingPushes(route: name, at: now, limits: limits)
-        handle(.read(read.pushes, leaving: read.unfinishedQueues, next: read.next.map(time.elapsed)))
+        do {
+            let read = try await outbox.waitingPushes(route: name, at: now, limits: limits)
+            handle(.read(read.pushes, leaving: read.unfinishedQueues, next: read.next.map(time.elapsed)))
+        } catch {
+            // The queues may have gone on, and what was read is lost.
+            outbox.rereadQueues(of: name)
+            throw error
+        }
     }
 
     private func post(in group: inout DiscardingTaskGroup) async throws {
