@@ -34,6 +34,14 @@ struct WakuNodeTests {
         }
     }
 
+    @Test(arguments: [
+        ("http://node.example.com:8645/", "node.example.com:8645"), ("https://user:secret@node.example.com/waku", "node.example.com/waku"),
+        ("http://user:p@ss@node.example.com:8645", "node.example.com:8645"), ("http://node.example.com/a@b", "node.example.com/a@b"),
+    ])
+    func `a node's name is its URL without scheme, user and password`(url: String, name: String) {
+        #expect(WakuNode(url: url, client: HTTPClient()).name == name)
+    }
+
     /// The 404s of a proxy are about it and not about the topic. A go-waku says "not subscribed" in words.
     @Test(arguments: [
         ("", true), ("no subscription found for pubsubTopic", true), ("consume channel is closed for subscription", true),
