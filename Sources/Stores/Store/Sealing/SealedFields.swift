@@ -10,7 +10,7 @@ enum SealedFields {
         bytes.reserveCapacity(fields.reduce(0) { $0 + 4 + ($1?.count ?? 0) })
         for field in fields {
             let count = field.map { UInt32($0.count) } ?? absent
-            for shift in stride(from: 24, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
+            bytes.append(bigEndian: count)
             if let field { bytes.append(contentsOf: field) }
         }
         return bytes
