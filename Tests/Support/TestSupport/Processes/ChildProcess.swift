@@ -28,6 +28,8 @@ package final class ChildProcess: Sendable {
     package let standardOutput = Lines()
     package let standardError = Lines()
     package let identifier: Int32
+    /// The program and its arguments, for the message about a test that hangs.
+    private let command: String
     private let life = LifeCell()
 
     /// The state in a separate object, so that the thread that waits for the exit does not retain the handle.
@@ -61,6 +63,7 @@ package final class ChildProcess: Sendable {
         }
         // A handle without a child must not send signals in its `deinit`, least of all to process 0.
         self.identifier = identifier
+        command = ([program] + arguments).joined(separator: " ")
         Self.read(output.read, into: standardOutput)
         Self.read(error.read, into: standardError)
         Self.wait(for: identifier, life)
@@ -82,20 +85,26 @@ package final class ChildProcess: Sendable {
     /// The exit code, or the negated number of the signal that ended the process, once it has exited. A cancelled task kills the process.
     package var exitCode: Int32 {
         get async {
-            await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    let exitCode = life.state.withLock { life -> Int32? in
-                        switch life {
-                        case .ended(let exitCode): return exitCode
-                        case .running(let waiting): life = .running(waiting: waiting + [continuation])
-                        }
-                        return nil
-                    }
-                    if let exitCode { continuation.resume(returning: exitCode) }
-                }
-            } onCancel: {
-                signal(SIGKILL)
+            await OpenWaits.during("the exit of \(self.command)", progress: { [identifier] in ProcessorTime.ticks(of: identifier) }) {
+                await waitForExit()
             }
+        }
+    }
+
+    private func waitForExit() async -> Int32 {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let exitCode = life.state.withLock { life -> Int32? in
+                    switch life {
+                    case .ended(let exitCode): return exitCode
+                    case .running(let waiting): life = .running(waiting: waiting + [continuation])
+                    }
+                    return nil
+                }
+                if let exitCode { continuation.resume(returning: exitCode) }
+            }
+        } onCancel: {
+            signal(SIGKILL)
         }
     }
 

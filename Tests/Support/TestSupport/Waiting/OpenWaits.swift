@@ -3,6 +3,9 @@ package final class OpenWaits: Sendable {
     private struct Wait: Sendable {
         var start: ContinuousClock.Instant
         var text: @Sendable () -> String
+        /// Tells how far that has got which is waited for.
+        var progress: @Sendable () -> Int
+        var lastProgress: Int
     }
 
     /// The waits of the running test. Nil in the programs that use this module too.
@@ -17,14 +20,18 @@ package final class OpenWaits: Sendable {
     /// - Parameters:
     ///   - place: Where it waits.
     ///   - state: Describes what it sees instead of what it waits for.
+    ///   - progress: A number that rises while that works which is waited for. The wait does not hang while it rises.
     static func during<Result: Sendable>(
         _ place: @autoclosure @escaping @Sendable () -> String, seeing state: @escaping @Sendable () -> String = { "" },
-        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+        progress: @escaping @Sendable () -> Int = { 0 }, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
     ) async rethrows -> Result {
         guard let current else { return try await body() }
+        let start = progress()
         let number = current.waits.change { waits in
             waits.lastNumber += 1
-            waits.open[waits.lastNumber] = Wait(start: .now) { [place(), state()].filter { !$0.isEmpty }.joined(separator: ", sees ") }
+            waits.open[waits.lastNumber] = Wait(
+                start: .now, text: { [place(), state()].filter { !$0.isEmpty }.joined(separator: ", sees ") }, progress: progress,
+                lastProgress: start)
             return waits.lastNumber
         }
         defer { current.waits.change { $0.open[number] = nil } }
@@ -37,9 +44,23 @@ package final class OpenWaits: Sendable {
     /// Returns when a wait has lasted that long, or when the task is cancelled.
     package func waitForHang(of limit: Duration) async {
         while !Task.isCancelled {
+            noteProgress(after: limit)
             let start = waits.read { $0.open.values.map(\.start).min() } ?? .now
             guard start.duration(to: .now) < limit else { return }
             try? await Task.sleep(until: start.advanced(by: limit), clock: .continuous)
+        }
+    }
+
+    /// Lets waits begin anew that have lasted that long and have got further since.
+    private func noteProgress(after limit: Duration) {
+        let now = ContinuousClock.now
+        for (number, wait) in waits.read(\.open) where wait.start.duration(to: now) >= limit {
+            let progress = wait.progress()
+            guard progress > wait.lastProgress else { continue }
+            waits.change {
+                $0.open[number]?.start = now
+                $0.open[number]?.lastProgress = progress
+            }
         }
     }
 
