@@ -98,18 +98,30 @@ extension Mutant {
             $0.answersRepeatedQueries = false
             $0.queryName = { $0.sender.compressed.bytes }
         },
-        Mutant("hides the token of all devices if the newest one has a list", .fails, "query.one-filtered") {
-            $0.findsRegistrations = { registrations in
-                guard let newest = registrations.max(by: { $0.version < $1.version }) else { return [] }
-                return registrations.map { registration in
-                    var changed = registration
-                    changed.allowFromContactsOnly = newest.allowFromContactsOnly
-                    if !newest.allowFromContactsOnly { changed.allowedKeyList = [] }
-                    return changed
-                }
-            }
+        Mutant("shows all devices of a key as the one of the highest version wants", .fails, "query.one-filtered", "query.access-token") {
+            $0.showsDevicesLike { registrations in registrations.max { $0.version < $1.version } }
+        },
+        Mutant("shows all devices of a key as the one of the lowest version wants", .fails, "query.one-filtered") {
+            $0.showsDevicesLike { registrations in registrations.min { $0.version < $1.version } }
         },
         Mutant("replies to each query once", .fails, "query.repeated") { $0.answersRepeatedQueries = false },
         Mutant("hides devices that are not enabled", .fails, "query.disabled") { $0.findsRegistrations = { $0.filter(\.enabled) } },
     ]
+}
+
+extension Behaviour {
+    /// Lets one of a key's devices decide whether queries get the tokens or the lists of all of them.
+    fileprivate mutating func showsDevicesLike(
+        _ decisive: @escaping @Sendable ([PushNotificationRegistration]) -> PushNotificationRegistration?
+    ) {
+        findsRegistrations = { registrations in
+            let isFiltered = decisive(registrations)?.allowFromContactsOnly == true
+            return registrations.map { registration in
+                var changed = registration
+                changed.allowFromContactsOnly = isFiltered
+                if !isFiltered { changed.allowedKeyList = [] }
+                return changed
+            }
+        }
+    }
 }
