@@ -98,7 +98,7 @@ struct EngineRun {
         try await engine.run()
         let (seconds, processorSeconds) = elapsed()
         let databaseSeconds = database.processorSeconds - databaseSecondsBefore
-        while delivery != nil, drainsQueue, try await store.queuedPushCount() > 0 { try await Task.sleep(for: .milliseconds(2)) }
+        while delivery != nil, drainsQueue, try await !store.queuedPushCounts().isEmpty { try await Task.sleep(for: .milliseconds(5)) }
         delivering.cancel()
         let logByteCount = database.logByteCount
         _ = try? await delivering.value

@@ -48,6 +48,6 @@ struct RunningDelivery {
 
     /// Waits until the queue is empty.
     func drain() async throws {
-        while try await store.oldestQueuedPush() != nil { try await Task.sleep(for: .milliseconds(5)) }
+        while try await !store.queuedPushCounts().isEmpty { try await Task.sleep(for: .milliseconds(20)) }
     }
 }

@@ -79,7 +79,7 @@ import Wire
             // The reply has the time of the clock, and the row is not older than it was expected.
             let sent = try #require(harness.replies.all.last)
             #expect(sent.message.timestamp == harness.wallClock.now.nanoseconds)
-            #expect(try await server.store.oldestQueuedPush() == max(before, harness.wallClock.now))
+            #expect(try await server.store.figures().oldestOpenPush == max(before, harness.wallClock.now))
         }
     }
 

@@ -39,7 +39,7 @@ package final class Engine: Service {
     ///     unused registrations.
     ///   - onAcceptedPushes: Called after each commit that added pushes to the outbox.
     package init(
-        configuration: Configuration, store: any PushStore, directory: TopicDirectory, transport: any MessageTransport,
+        configuration: Configuration, store: any EngineStore, directory: TopicDirectory, transport: any MessageTransport,
         clock: any Clock<Duration>, wallClock: WallClock,
         logger: Logger, confirmsDelivery: @escaping @Sendable () -> Bool = { false }, onAcceptedPushes: @escaping @Sendable () -> Void
     ) {

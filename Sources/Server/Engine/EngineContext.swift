@@ -6,7 +6,7 @@ import Tasks
 
 /// The clocks, the store and the instruments that every part of the engine uses.
 struct EngineContext: Sendable {
-    let store: any PushStore
+    let store: any EngineStore
     let storeHealth: StoreHealth
     let metrics = EngineMetrics()
     let clock: any Clock<Duration>
@@ -15,7 +15,7 @@ struct EngineContext: Sendable {
     let logger: Logger
     private let admission: Admission
 
-    init(store: any PushStore, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, admission: Admission) {
+    init(store: any EngineStore, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, admission: Admission) {
         self.store = store
         self.clock = clock
         self.wallClock = wallClock

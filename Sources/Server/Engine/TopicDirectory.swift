@@ -22,7 +22,7 @@ package final class TopicDirectory: Sendable {
     /// Creates a directory with the topics of all stored registrations, in about 0.2 s for a million.
     ///
     /// - Throws: `StoreError` if the topics cannot be read.
-    package convenience init(serverKey: PublicKey, store: any PushStore) async throws {
+    package convenience init(serverKey: PublicKey, store: any EngineStore) async throws {
         let empty = TopicTable(minimumCapacity: 2 * (try await store.registrationCount()))
         let loaded = try await store.reduceLiveTopics(into: empty) { table, registration, topics in
             table.insert(.init(registration: registration, isPrefixed: false), topic: topics.plain)
@@ -75,7 +75,7 @@ package final class TopicDirectory: Sendable {
     ///
     /// An owner may register at the same moment, and the engine may add the topics before this function removes them. Therefore it reads
     /// the live registrations from the store afterwards, and adds their topics again.
-    package func remove(_ registrations: [ChangedRegistration], unlessLiveIn store: any PushStore) async {
+    package func remove(_ registrations: [ChangedRegistration], unlessLiveIn store: any EngineStore) async {
         for changed in registrations { remove(registration: changed.registration, topics: changed.topics) }
         // If the read fails, all topics are added again. A superfluous topic costs a few decryptions, but a missing topic loses messages.
         add((try? await store.liveTopics(of: registrations.map(\.registration))) ?? registrations)

@@ -28,14 +28,14 @@ final class TopicKeys: Sendable {
     /// senders give up.
     private static let threadCount = 2
 
-    private let store: any PushStore
+    private let store: any EngineStore
     /// The entries by registration row. An owner's installations have the same key hash, but reading it from the store takes 60 µs a
     /// message. The store never reuses an installation's row.
     private let cache = Mutex<[TopicTable.Subscriber: Entry]>([:])
     private let threads = WorkerPool(name: "topic-keys", threadCount: threadCount)
     private let compute: @Sendable (TopicName) -> SymmetricKey
 
-    init(store: any PushStore, derive: @escaping @Sendable (TopicName) -> SymmetricKey) {
+    init(store: any EngineStore, derive: @escaping @Sendable (TopicName) -> SymmetricKey) {
         self.store = store
         compute = derive
     }

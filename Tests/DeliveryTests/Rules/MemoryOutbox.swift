@@ -215,8 +215,6 @@ actor MemoryOutbox: PushOutbox {
 
     func deliveredBundleIDs() -> [String: Set<String>] { [:] }
     nonisolated var refusedPushCounts: [String: Int] { [:] }
-    func queuedPushCount() -> Int { rows.count }
     func queuedPushCounts() -> [String: Int] { ["": rows.count] }
-    func oldestQueuedPush() -> Timestamp? { rows.values.map(\.push.acceptedAt).min() }
     func openIDs() -> Set<Int64> { Set(rows.keys) }
 }

@@ -61,7 +61,9 @@ import Wire
             #expect(left.map(\.isLive) == [false, false, false] && left.map(\.version) == [3, 4, 3])
             #expect(try await store.target(phone) == nil)
             #expect(try await store.deadRegistrations(limit: 10).map(\.installation.keyHash) == [hash(2)])
-            #expect(try await store.topicKey(keyHash: key.hash, prefixed: true) == nil)
+            #expect(try await store.topicKey(ofRegistration: 1, prefixed: true) == nil)
+            let other = try #require(try await store.reduceLiveTopics(into: [Int64]()) { rows, row, _ in rows.append(row) }.first)
+            #expect(try await store.topicKey(ofRegistration: other, prefixed: true) != nil)
             #expect(
                 try await store.facts { $0.requests = [hash(1), hash(11)] }.responses.keys.sorted { $0.description < $1.description }
                     == [hash(11)])

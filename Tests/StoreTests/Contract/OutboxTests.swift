@@ -180,12 +180,12 @@ struct OutboxTests {
     @Test(arguments: StoreUnderTest.all)
     func `the open pushes are counted, and the oldest is known`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            #expect(try await store.oldestQueuedPush() == nil)
+            #expect(try await store.figures().oldestOpenPush == nil)
             for number in 1...3 { try await store.enqueue([push(number)], at: start.advanced(by: .seconds(number))) }
             try await store.attempt([1], until: start.advanced(by: .seconds(99)))
-            #expect(try await store.oldestQueuedPush() == start.advanced(by: .seconds(1)))
+            #expect(try await store.figures().oldestOpenPush == start.advanced(by: .seconds(1)))
             try await store.change([1], to: .finish(.expired))
-            #expect(try await store.oldestQueuedPush() == start.advanced(by: .seconds(2)))
+            #expect(try await store.figures().oldestOpenPush == start.advanced(by: .seconds(2)))
             #expect(try await store.queuedPushCount() == 2)
         }
     }

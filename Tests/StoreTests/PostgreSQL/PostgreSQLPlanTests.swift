@@ -97,11 +97,9 @@ import Wire
         _ = try await store.suspicions(against: numbers.map { hash($0) }, in: "")
         _ = try await store.nextAttempt(route: "")
         _ = try await store.pushes([.device(DeviceCode())], route: "", at: start)
-        _ = try await store.oldestQueuedPush()
         for number in numbers.prefix(5) {
             try await store.unregister(installation(number, key: number), version: 2)
             try await store.saveTopicKey(FixedBytes(repeating: 1), keyHash: hash(number), prefixed: true)
-            _ = try await store.topicKey(keyHash: hash(number), prefixed: true)
         }
         _ = try await store.takePart()
     }

@@ -51,7 +51,6 @@ struct QueryPlanTests {
             _ = try await store.update(update, at: start)
             for number in numbers {
                 try await store.saveTopicKey(FixedBytes(repeating: 1), keyHash: hash(number), prefixed: true)
-                _ = try await store.topicKey(keyHash: hash(number), prefixed: true)
                 _ = try await store.keyHash(ofRegistration: Int64(number))
             }
             try await store.change([1], to: .finish(.sent))
@@ -59,7 +58,6 @@ struct QueryPlanTests {
             _ = try await store.duePushes(route: "", at: start, limit: 1)
             _ = try await store.nextAttempt(route: "")
             _ = try await store.pushes([.device(DeviceCode())], route: "", at: start)
-            _ = try await store.oldestQueuedPush()
             _ = try await store.expirePushes(route: "", acceptedBefore: start, limit: 1, at: start)
             _ = try await store.undecided(Array(1...9))
             _ = try await store.unreplied(Array(1...9))

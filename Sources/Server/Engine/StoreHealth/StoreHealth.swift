@@ -114,7 +114,7 @@ final class StoreHealth: Sendable {
     // MARK: Probes
 
     /// Probes the store while it is away or in doubt, until the task is cancelled.
-    func run(probing store: any PushStore, clock: any Clock<Duration>) async {
+    func run(probing store: any EngineStore, clock: any Clock<Duration>) async {
         while let isAway = await state.wait(for: { $0.needsProbe ? $0.isAway : nil }) {
             if isAway {
                 guard (try? await clock.sleep(for: StoreState.probeInterval)) != nil else { return }
@@ -128,7 +128,7 @@ final class StoreHealth: Sendable {
         }
     }
 
-    private func probe(_ store: any PushStore, _ attempt: StoreState.Attempt) async {
+    private func probe(_ store: any EngineStore, _ attempt: StoreState.Attempt) async {
         do {
             try await store.probe()
             succeeded(attempt)

@@ -268,22 +268,12 @@ extension PostgreSQLStore {
 
     package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
 
-    package func queuedPushCount() async throws -> Int {
-        try await read { try $0.count("SELECT count(*) FROM push WHERE \(OpenPushes.due)") }
-    }
-
     package func queuedPushCounts() async throws -> [String: Int] {
         try await read { database in
             let counts = try database.all("SELECT route, count(*) FROM push WHERE \(OpenPushes.due) GROUP BY route") { row in
                 (try row.next(String.self), try row.next(Int.self))
             }
             return Dictionary(counts) { first, _ in first }
-        }
-    }
-
-    package func oldestQueuedPush() async throws -> Timestamp? {
-        try await read { database in
-            try database.first("SELECT accepted_at FROM push WHERE \(OpenPushes.inOrder) ORDER BY id LIMIT 1") { try $0.next() }
         }
     }
 }

@@ -194,10 +194,6 @@ extension SQLiteStore {
 
     package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
 
-    package func queuedPushCount() async throws -> Int {
-        try await read { try $0.count("SELECT count(*) FROM push WHERE finished_at IS NULL") }
-    }
-
     package func queuedPushCounts() async throws -> [String: Int] {
         try await read { database in
             let counts = try database.all("SELECT route, count(*) FROM push WHERE finished_at IS NULL GROUP BY route") { row in
@@ -205,10 +201,6 @@ extension SQLiteStore {
             }
             return Dictionary(counts) { first, _ in first }
         }
-    }
-
-    package func oldestQueuedPush() async throws -> Timestamp? {
-        try await read { try $0.oldestOpenPush() }
     }
 }
 

@@ -40,3 +40,16 @@ package enum AppType: String, Sendable, Equatable {
     case nextcloud
     case unknown
 }
+
+/// A change to a user's devices.
+package struct OriginChange: Sendable, Equatable {
+    /// The device to store. It replaces the device that has the same app password.
+    package var put: OriginDevice?
+    /// The app passwords whose devices are removed.
+    package var removed: [Int64]
+
+    package init(put: OriginDevice? = nil, removed: [Int64] = []) {
+        self.put = put
+        self.removed = removed
+    }
+}

@@ -48,3 +48,10 @@ package struct DeviceIdentifier: Hashable, Sendable {
         self.digest = digest
     }
 }
+
+/// What becomes of a device.
+package enum DeviceChange: Sendable, Equatable {
+    case none
+    case put(ProxyDevice)
+    case remove
+}

@@ -38,12 +38,4 @@ extension SharedStore {
             }
         }
     }
-
-    package func topicKey(keyHash: Digest64, prefixed: Bool) async throws -> FixedBytes<32>? {
-        try await reading { database in
-            try database.firstRow(
-                "SELECT topic_key FROM topic_key WHERE \(Reading.dialect.isOfKey) AND is_prefixed = $3", keyHash, keyHash.prefix, prefixed
-            ) { try $0.value() }
-        }
-    }
 }

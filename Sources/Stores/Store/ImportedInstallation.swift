@@ -4,14 +4,6 @@ package import PushProtocol
 import StatusCrypto
 import Wire
 
-/// The store of a server that takes over another server's clients.
-package protocol ImportStore: MessageJournal, DecisionStore, Sendable {
-    /// Stores installations in their order, in a single transaction.
-    ///
-    /// Registrations count as proven: a server has pushed to their device tokens before. A tombstone counts as a registration's.
-    func importInstallations(_ installations: [ImportedInstallation], at now: Timestamp) async throws
-}
-
 /// An installation of another server with the same identity key.
 package enum ImportedInstallation: Sendable {
     case live(Registration)

@@ -1,13 +1,3 @@
-/// A store that seals its secrets. After the key was rotated, the store re-seals its older rows step by step.
-package protocol SealedStore: Sendable {
-    /// Re-seals the next rows in a bounded transaction, or does the next clean-up step after the last row.
-    ///
-    /// The progress survives a crash: the next start continues.
-    func resealNext() async throws -> SealingProgress
-
-    func sealingProgress() async throws -> SealingProgress
-}
-
 package enum SealingProgress: Equatable, Sendable {
     /// How much of the work is done, as a fraction.
     case resealing(Double)

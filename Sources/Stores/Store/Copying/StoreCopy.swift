@@ -1,32 +1,6 @@
 package import Bytes
 import StatusCrypto
 
-/// A store whose rows can be copied into a store of another kind, or that receives such rows.
-package protocol CopyableStore: OperatorViews {
-    /// Reads the values that exist only once in a database.
-    ///
-    /// - Throws: `StoreError.sealingKeyMissing` if the database is sealed and was opened without its keys.
-    func copiedDatabase() async throws -> CopiedDatabase
-
-    func rowCount(of table: CopiedTable) async throws -> Int
-
-    /// Reads rows, ordered by their position.
-    ///
-    /// - Parameter position: Where the previous page ended, or nil for the first page.
-    func rows(of table: CopiedTable, after position: [CopiedValue]?, limit: Int) async throws -> CopiedRows
-
-    /// Adds rows to a database that is not complete yet.
-    func insert(_ rows: [[CopiedValue]], into table: CopiedTable) async throws
-
-    /// Makes the database ready for a server, after all rows were added.
-    func complete(_ database: CopiedDatabase) async throws
-
-    /// Marks the database as moved, so that no server starts on it. The caller has made sure that none uses it.
-    ///
-    /// - Parameter place: The path or URL of the database that has the rows now.
-    func markMoved(to place: String) async throws
-}
-
 /// A page of rows.
 package struct CopiedRows: Sendable {
     /// Each row's values in column order.

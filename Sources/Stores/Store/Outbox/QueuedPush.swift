@@ -4,68 +4,6 @@ package import PushProtocol
 import StatusCrypto
 package import Wire
 
-/// The pushes from their acceptance to their outcome, in a queue for each route. Each push finishes exactly once.
-package protocol PushOutbox: Sendable {
-    /// Recovers the previous process's outbox. Call this once, before the first lease.
-    ///
-    /// Attempts of leased pushes are uncertain, and their retries are due immediately. So is a retry with a time after `latest`, because a
-    /// wrong clock set that time. If `routes` differ from the previous process's, open pushes move to the queues of their new routes.
-    ///
-    /// - Returns: The number of leased pushes.
-    func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int
-
-    /// Reads the next pushes of a route's queues, each once. A queue is in the order of rounds (``OutboxFairQueue``) for pushes without
-    /// attempts, and of time for those that wait for their time, which are read when it has come.
-    ///
-    /// - Parameters:
-    ///   - route: The route. The empty string stands for the pushes that no route serves.
-    ///   - limits: The maximum number of pushes to read of each queue, in rounds and by time each.
-    func waitingPushes(route: String, at now: Timestamp, limits: [PushTrust: Int]) async throws -> WaitingPushes
-
-    /// Reads all queues of a route again from their starts.
-    func rereadQueues(of route: String)
-
-    /// Returns the pushes to attempt now, in the order of the choices. Leased pushes are not among them. Each push has the token that its
-    /// installation has registered now.
-    func pushes(_ choices: [PushChoice], route: String, at now: Timestamp) async throws -> [FoundPush]
-
-    /// Finishes a route's pushes that were accepted before a time and are not leased, the oldest first.
-    ///
-    /// - Returns: The number of pushes that expired.
-    func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int
-
-    /// Writes changes to pushes and device tokens in a single transaction.
-    ///
-    /// - Returns: The registrations that were unregistered because their token is dead.
-    func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration]
-
-    /// Returns the suspicions against device tokens, and when the route's oldest suspicion started. A cancelled task gets the result too,
-    /// because its caller still has to write an outcome.
-    ///
-    /// - Parameter tokens: The digests of tokens and bundle ids (``QueuedPush/targetDigest``).
-    func suspicions(against tokens: [Digest32], in route: String) async throws -> Suspicions
-
-    /// Returns the devices to which a route has delivered since a time, according to the newest finished pushes.
-    ///
-    /// - Parameter limit: The maximum number of devices.
-    func recentDevices(route: String, since time: Timestamp, limit: Int) async throws -> [RecentDevice]
-
-    /// Returns the bundle ids for which a push was ever delivered, by route. The empty string stands for Android.
-    func deliveredBundleIDs() async throws -> [String: Set<String>]
-
-    /// The number of pushes that were refused because their route's queue was full, by route, since the store was opened.
-    var refusedPushCounts: [String: Int] { get }
-
-    /// Counts the open pushes.
-    func queuedPushCount() async throws -> Int
-
-    /// Counts the open pushes by route.
-    func queuedPushCounts() async throws -> [String: Int]
-
-    /// Returns the time at which the oldest open push was accepted, or nil if no push is open.
-    func oldestQueuedPush() async throws -> Timestamp?
-}
-
 package enum OutboxLimits {
     /// How many rows, from the newest, ``PushOutbox/recentDevices(route:since:limit:)`` reads. This takes about 20 ms at startup.
     package static let recentPushCount = 10_000

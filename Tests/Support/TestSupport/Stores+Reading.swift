@@ -1,7 +1,27 @@
+package import Bytes
 package import Envelope
+import PushProtocol
+import StatusCrypto
 package import Store
 
+extension TopicStore {
+    /// Returns the stored key of a query topic of an installation's owner.
+    package func topicKey(ofRegistration row: Int64, prefixed: Bool) async throws -> FixedBytes<32>? {
+        try await topicKeys([(row, prefixed)]).first??.key
+    }
+
+    /// Returns the stored key of a query topic of an owner who has registered.
+    package func topicKey(keyHash: Digest64, prefixed: Bool) async throws -> FixedBytes<32>? {
+        let topics = QueryTopics(keyHash: keyHash)
+        let row = try await reduceLiveTopics(into: Int64?.none) { found, row, live in if live == topics { found = row } }
+        return if let row { try await topicKey(ofRegistration: row, prefixed: prefixed) } else { nil }
+    }
+}
+
 extension PushOutbox {
+    /// Counts the open pushes.
+    package func queuedPushCount() async throws -> Int { try await queuedPushCounts().values.reduce(0, +) }
+
     /// Reads all pushes of a route that may be attempted now, from the starts of its queues.
     package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
         rereadQueues(of: route)
