@@ -51,7 +51,38 @@ package enum ScaleBenchmark {
             }
             report.add("\(size) registrations, log at most", [Double(logByteCount) / 1e6], unit: "MB")
         }
+        for count in [0, waitingPushCount] { try await addStart(withWaitingPushes: count, to: &report, options: options) }
         return report
+    }
+
+    /// As many pushes as devices that never worked may have in a full queue.
+    private static let waitingPushCount = 750_000
+
+    /// Starts the server on a database with waiting pushes, of which it then delivers the first.
+    private static func addStart(withWaitingPushes count: Int, to report: inout Report, options: Options) async throws {
+        options.progress.say("scale: seeding \(count) waiting pushes")
+        let seed = try await SeededStore(ownerCount: DeliveryBenchmark.ownerCount, directory: options.directory, progress: options.progress)
+        defer { seed.remove() }
+        try await seed.addPushes(count)
+        let folder = try SeededStore.serverFolder()
+        let gorush = try await GorushProcess(directory: options.directory)
+        var (ready, first, megabytes) = ([Double](), [Double](), [Double]())
+        for _ in 0..<options.runCount {
+            let settings = ["storage.path": try seed.copy(), "gorush.url": gorush.url]
+            let earlierCount = gorush.notificationCount
+            let start = ContinuousClock.now
+            let server = try await ServerProcess.start(in: folder, settings: settings)
+            ready.append((ContinuousClock.now - start).seconds)
+            if count > 0 {
+                let arrival = await gorush.arrivals(1, afterNotifications: earlierCount)[0].time
+                first.append((arrival - start).seconds)
+            }
+            megabytes.append(Machine.residentMegabytes(of: server.processIdentifier) ?? .nan)
+            await server.kill()
+        }
+        report.add("\(count) waiting pushes, start to ready", ready, unit: "s")
+        if count > 0 { report.add("\(count) waiting pushes, start to the first push at gorush", first, unit: "s") }
+        report.add("\(count) waiting pushes, resident memory", megabytes, unit: "MB")
     }
 
     /// Starts the server itself on the database.

@@ -52,6 +52,19 @@ struct SeededStore {
         }
     }
 
+    /// Adds waiting pushes to the seed.
+    func addPushes(_ count: Int) async throws {
+        let store = try Self.open(path)
+        for start in stride(from: 0, to: count, by: 1_000) {
+            try await store.apply(at: WallClock.system.now()) { batch in
+                for number in start..<min(count, start + 1_000) {
+                    batch.enqueue(DeliveryBenchmark.push(number), message: Int64(number + 1))
+                }
+            }
+        }
+        await store.close()
+    }
+
     /// The number of owners that messages may concern.
     var askedOwnerCount: Int { Self.askedOwnerCount(of: ownerCount) }
 
