@@ -237,7 +237,7 @@ struct OriginRulesTests {
             (#"{"uid":"a","tokenId":7,"lastSeen":"x"}"#, nil), ("[]", nil), ("", nil),
         ] as [(String, Session?)])
     func `a response of the backend is a complete session, or none`(body: String, session: Session?) {
-        #expect(HTTPBackend.session(in: Array(body.utf8)) == session)
+        #expect(HTTPAuthenticationBackend.session(in: Array(body.utf8)) == session)
     }
 
     @Test(arguments: [

@@ -15,10 +15,10 @@ import Testing
 /// An origin behind HTTP, its database, a proxy with configurable responses, and manual clocks.
 struct OriginWorld: ManuallyClocked, Sendable {
     /// A backend that accepts a user name and the number of an app password: `alice 42`.
-    struct StubBackend: Backend {
-        func session(authorization: String) async throws(BackendError) -> Session? {
+    struct StubBackend: AuthenticationBackend {
+        func session(authorization: String) async throws(AuthenticationBackendError) -> Session? {
             let parts = authorization.split(separator: " ")
-            if authorization == "broken" { throw BackendError() }
+            if authorization == "broken" { throw AuthenticationBackendError() }
             return parts.count == 2 ? Session(user: String(parts[0]), tokenID: Int64(parts[1])) : nil
         }
     }

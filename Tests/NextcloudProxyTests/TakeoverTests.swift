@@ -60,7 +60,7 @@ struct TakeoverTests {
         try await withProxy(Self.endless) { world async throws in
             try await prepare(world)
             try await withThrowingTaskGroup(of: GatewayClient.Answer.self) { group in
-                for _ in 0...IdentifierSearch.maximumCount {
+                for _ in 0...DeviceIdentifierSearch.maximumCount {
                     group.addTask { try await world.client.send(.post, "/devices", Self.takeover()) }
                 }
                 let first = try await group.next()
@@ -99,16 +99,16 @@ struct TakeoverTests {
     func `a cloud id in any spelling gives the number of the app password`(session: String, cloudID: String) throws {
         let vector = GatewayVectors.session(session)
         let (account, identifier) = (try #require(CloudID(cloudID)), try #require(DeviceIdentifier(vector.deviceIdentifier)))
-        #expect(IdentifierSearch.tokenNumber(of: identifier, account, upTo: 100) == vector.tokenId)
-        #expect(IdentifierSearch.tokenNumber(of: identifier, account, upTo: vector.tokenId - 1) == nil)
+        #expect(DeviceIdentifierSearch.tokenNumber(of: identifier, account, upTo: 100) == vector.tokenId)
+        #expect(DeviceIdentifierSearch.tokenNumber(of: identifier, account, upTo: vector.tokenId - 1) == nil)
     }
 
     @Test func `a server may write its host in capitals`() throws {
         let identifier = DeviceIdentifier(SHA512.hash(Array(#"["alice@Cloud.Example.com:8443\/x",77]"#.utf8)))
         let account = try #require(CloudID("alice@Cloud.Example.com:8443/x"))
-        #expect(IdentifierSearch.tokenNumber(of: identifier, account, upTo: 100) == 77)
+        #expect(DeviceIdentifierSearch.tokenNumber(of: identifier, account, upTo: 100) == 77)
         let other = try #require(CloudID("alice@cloud.example.com:8443/x"))
-        #expect(IdentifierSearch.tokenNumber(of: identifier, other, upTo: 100) == nil)
+        #expect(DeviceIdentifierSearch.tokenNumber(of: identifier, other, upTo: 100) == nil)
     }
 
     @Test func `a user id that is not ASCII is escaped as PHP does`() throws {
@@ -116,6 +116,6 @@ struct TakeoverTests {
         var account = try #require(CloudID("zoe m@cloud.example.com"))
         account.user = "zoë m"
         let identifier = try #require(DeviceIdentifier(vector.deviceIdentifier))
-        #expect(IdentifierSearch.tokenNumber(of: identifier, account, upTo: 100) == vector.tokenId)
+        #expect(DeviceIdentifierSearch.tokenNumber(of: identifier, account, upTo: 100) == vector.tokenId)
     }
 }

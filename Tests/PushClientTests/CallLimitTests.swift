@@ -4,6 +4,7 @@ import Foundation
 import PushClientTesting
 import StatusCrypto
 import Synchronization
+import Tasks
 import TestSupport
 import Testing
 import Wire

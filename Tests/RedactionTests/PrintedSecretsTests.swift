@@ -109,7 +109,7 @@ import Wire
             let noticeBody = Array(#"{"uid":"alice","notification":{"nid":1,"app":"a","subject":"\#(secret)","type":"t","id":"i"}}"#.utf8)
             return [
                 Holder(content), Holder(Notice.content(content)), Holder(try #require(NoticeRequest(noticeBody))),
-                Holder(Payload.silent(secret)), Holder(HTTPBackend(http: client, url: "http://user:\(secret)@backend")),
+                Holder(Payload.silent(secret)), Holder(HTTPAuthenticationBackend(http: client, url: "http://user:\(secret)@backend")),
                 Holder(NextcloudOrigin.Configuration(serverURL: "https://cloud", backendToken: secret)),
                 Holder(registration), Holder(decoded), Holder(advertisement), Holder(metadata), Holder(notification), Holder(info),
                 Holder(request), Holder(answer), Holder(push), Holder(pushTarget),

@@ -90,6 +90,8 @@ package indirect enum Condition: Sendable, Equatable {
         case .provider: "Correct the credentials, the bundle id or the environment in gorush's configuration. Accepted pushes wait."
         case .route: "Compare gorush's configuration with Config/gorush.yml, and its keys with the app."
         case .dryRun: "Set gorush.url in the configuration and restart the server."
+        case .clock where usesPostgreSQL:
+            "Correct the clock that is wrong, this machine's or PostgreSQL's. Nothing is lost if it is right within ten minutes."
         case .clock: "Correct the clock of this machine. Nothing is lost if it is right within ten minutes."
         case .keyFile: "Put the file back from its backup before the next start of the server."
         case .canary: "Send a test push of your own, which shows the step that fails."

@@ -67,7 +67,8 @@ struct Pushctl: ParsableCommand {
         commandName: "pushctl",
         abstract: "Act as a client of a push notification server through a Waku node's REST API, and operate a server.",
         discussion: """
-            Exit codes: 0 done; 1 failed, or refused by the server; 64 wrong usage; 69 the node cannot be used; 78 configuration error.
+            Exit codes: 0 done; 1 failed, or refused by the server; 64 wrong usage; 69 the node cannot be used; 75 not now, try again; \
+            78 configuration error.
             Data goes to standard output, everything else to standard error.
             """,
         version: BuildInfo.description,

@@ -47,10 +47,10 @@ package struct PushDelivery: Sendable {
         }
     }
 
-    private var devices: [DeviceDelivery]
+    private var devices: [SendingToDevice]
 
     package init(to targets: [Target]) {
-        devices = targets.map(DeviceDelivery.init)
+        devices = targets.map(SendingToDevice.init)
     }
 
     /// The reports, ordered like the targets, or nil until the delivery has finished.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Tasks
 
 /// The app's state as clients use it: values of types, as JSON, and calls that return in time.
 struct BoundedState: Sendable {

@@ -13,8 +13,7 @@ package final class FailureLog: Sendable {
     /// - Parameter clock: The clock that times the interval.
     package init(_ logger: Logger, clock: some Clock<Duration>) {
         self.logger = logger
-        let origin = clock.now
-        elapsed = { origin.duration(to: clock.now) }
+        elapsed = clock.stopwatch()
     }
 
     /// Counts a failure, and logs it if a line is due.

@@ -7,6 +7,7 @@ package import ServerCrypto
 import StatusCrypto
 package import Store
 import Synchronization
+import Tasks
 
 /// A Nextcloud server's push API. Apps register their devices, and the operator's backend passes notifications, which are sent to the
 /// devices' push proxies (GATEWAY_PROTOCOLS.md §4). The backend authenticates users.
@@ -43,7 +44,7 @@ package final class NextcloudOrigin: Gateway {
     let metrics = OriginMetrics()
     let failures: FailureLog
     let onWaiting: @Sendable ([WaitingProxy]) -> Void
-    private let backend: any Backend
+    private let backend: any AuthenticationBackend
     private let elapsed: @Sendable () -> Duration
     private let sessions = Mutex(RateLimiter(sessionsPerMinute, every: .seconds(60)))
 
@@ -52,15 +53,15 @@ package final class NextcloudOrigin: Gateway {
     ///   - clock: The clock for rate limits.
     ///   - onWaiting: Called when pushes may wait for proxies.
     package init(
-        configuration: Configuration, store: any OriginStore, backend: any Backend, sealingKey: SymmetricKey, clock: some Clock<Duration>,
+        configuration: Configuration, store: any OriginStore, backend: any AuthenticationBackend, sealingKey: SymmetricKey,
+        clock: some Clock<Duration>,
         wallClock: WallClock, logger: Logger, onWaiting: @escaping @Sendable ([WaitingProxy]) -> Void
     ) {
         self.configuration = configuration
         self.store = store
         self.backend = backend
         keys = UserSigningKeys(store: store, sealingKey: sealingKey)
-        let origin = clock.now
-        elapsed = { origin.duration(to: clock.now) }
+        elapsed = clock.stopwatch()
         self.wallClock = wallClock
         failures = FailureLog(logger, clock: clock)
         self.onWaiting = onWaiting
@@ -75,7 +76,7 @@ package final class NextcloudOrigin: Gateway {
             return GatewayResponse(error)
         } catch let error as TooManyRequests {
             return .tooManyRequests(error.retryAfter)
-        } catch is BackendError {
+        } catch is AuthenticationBackendError {
             failures.report("the backend of the Nextcloud origin failed to authenticate a client")
             return .text(502, "Bad Gateway")
         } catch is CancellationError {

@@ -71,7 +71,7 @@ package final class NextcloudProxy: Gateway {
     private let store: any ProxyStore
     private let outbox: any ProxyOutbox
     private let proof: any IdentityProof
-    let identifierSearch: IdentifierSearch
+    let identifierSearch: DeviceIdentifierSearch
     private let wallClock: WallClock
     private let elapsed: @Sendable () -> Duration
     private let logger: Logger
@@ -91,10 +91,9 @@ package final class NextcloudProxy: Gateway {
         self.store = store
         self.outbox = outbox
         self.proof = proof
-        identifierSearch = IdentifierSearch(maximumTokenNumber: configuration.maximumTokenNumber)
+        identifierSearch = DeviceIdentifierSearch(maximumTokenNumber: configuration.maximumTokenNumber)
         self.wallClock = wallClock
-        let origin = clock.now
-        elapsed = { origin.duration(to: clock.now) }
+        elapsed = clock.stopwatch()
         self.logger = logger
         failures = FailureLog(logger, clock: clock)
         judging = ConcurrencyLimiter(limit: configuration.maximumPartCount)

@@ -4,6 +4,7 @@ import Logging
 import ServiceLifecycle
 import Store
 import Synchronization
+import Tasks
 
 /// The server's wall clock: the system's, with its steps (``ClockSteps``). Keeps the last reading in the database, so that the next start
 /// finds a step too.
@@ -31,8 +32,7 @@ final class ClockKeeper: Service {
         self.clock = clock
         self.store = store
         self.logger = logger
-        let start = clock.now
-        elapsed = { start.duration(to: clock.now) }
+        elapsed = clock.stopwatch()
         steps = Mutex(ClockSteps(after: stored))
     }
 

@@ -1,7 +1,7 @@
 /// The recently completed sets, up to a maximum number.
 struct CompletedSets<Key: Hashable & Sendable>: Sendable {
-    private var tickets: [Key: AgeQueue<Entry>.Ticket] = [:]
-    private var queue = AgeQueue<Entry>()
+    private var tickets: [Key: TicketQueue<Entry>.Ticket] = [:]
+    private var queue = TicketQueue<Entry>()
     private let maximumCount: Int
 
     private struct Entry: Sendable {

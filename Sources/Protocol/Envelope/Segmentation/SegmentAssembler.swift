@@ -35,7 +35,7 @@ package struct SegmentAssembler: Sendable {
 
     private struct Waiting {
         var set: SegmentSet
-        var ticket: AgeQueue<Key>.Ticket
+        var ticket: TicketQueue<Key>.Ticket
     }
 
     /// A signer's sets.
@@ -48,7 +48,7 @@ package struct SegmentAssembler: Sendable {
     private let limits: Limits
     private var sets: [Key: Waiting] = [:]
     /// The sets. The oldest has waited longest for a segment.
-    private var queue = AgeQueue<Key>()
+    private var queue = TicketQueue<Key>()
     private var shares: [PublicKey?: Share] = [:]
     private var completed: CompletedSets<Key>
 

@@ -14,8 +14,7 @@ struct GorushPresence: Sendable {
     private let elapsed: @Sendable () -> Duration
 
     init(clock: some Clock<Duration>) {
-        let origin = clock.now
-        elapsed = { origin.duration(to: clock.now) }
+        elapsed = clock.stopwatch()
     }
 
     /// - Parameter ask: Finds out whether gorush is there.

@@ -10,8 +10,7 @@ struct BodyReader: Sendable {
 
     init(clock: some Clock<Duration>) {
         self.clock = clock
-        let origin = clock.now
-        elapsed = { origin.duration(to: clock.now) }
+        elapsed = clock.stopwatch()
     }
 
     /// Returns the whole body.

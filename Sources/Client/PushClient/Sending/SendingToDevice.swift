@@ -1,5 +1,5 @@
 /// What a ``PushDelivery`` does for a single device.
-struct DeviceDelivery: Sendable {
+struct SendingToDevice: Sendable {
     enum Action {
         case query
         case request(PublicKey, PushDevice)

@@ -2,7 +2,7 @@
 ///
 /// Joining and leaving each take a single dictionary operation. A search for the oldest element skips the tickets of elements that left,
 /// each ticket once.
-struct AgeQueue<Element: Sendable>: Sendable {
+struct TicketQueue<Element: Sendable>: Sendable {
     typealias Ticket = UInt64
 
     private var elements: [Ticket: Element] = [:]

@@ -8,7 +8,7 @@ import Workers
 /// Checks that a device identifier belongs to an account. The identifier is a digest over the account's cloud id and an app password's
 /// number, which the proxy does not know (GATEWAY_PROTOCOLS.md §2.5). A thread with low priority runs the searches, each after the
 /// previous.
-final class IdentifierSearch: Sendable {
+final class DeviceIdentifierSearch: Sendable {
     enum Outcome: Sendable, Equatable {
         case belongs
         case doesNotBelong

@@ -17,23 +17,23 @@ package struct Session: Sendable, Equatable {
 }
 
 /// The operator's backend, which authenticates users.
-package protocol Backend: Sendable {
+package protocol AuthenticationBackend: Sendable {
     /// Authenticates a client.
     ///
     /// - Parameter authorization: The client's `Authorization` header.
     /// - Returns: The session, or nil if the backend rejects the header.
-    /// - Throws: `BackendError`.
-    func session(authorization: String) async throws(BackendError) -> Session?
+    /// - Throws: `AuthenticationBackendError`.
+    func session(authorization: String) async throws(AuthenticationBackendError) -> Session?
 }
 
 /// The backend did not respond, or its response could not be read.
-package struct BackendError: Error, Sendable {
+package struct AuthenticationBackendError: Error, Sendable {
     package init() {}
 }
 
 /// A backend over HTTP (Decisions 9, 17): `GET` with the client's header. 200 `{"uid":"alice","tokenId":7,"lastSeen":1700000000}`, else
 /// 401.
-package struct HTTPBackend: Backend, HoldsSecret {
+package struct HTTPAuthenticationBackend: AuthenticationBackend, HoldsSecret {
     private static let timeout = Duration.seconds(10)
     private static let maximumResponseByteCount = 64 << 10
     /// How long a user id may be. Nextcloud's own maximum is 64 characters.
@@ -47,13 +47,13 @@ package struct HTTPBackend: Backend, HoldsSecret {
         self.url = url
     }
 
-    package func session(authorization: String) async throws(BackendError) -> Session? {
+    package func session(authorization: String) async throws(AuthenticationBackendError) -> Session? {
         let request = HTTPRequest(
             method: .get, url: url, headers: [("Authorization", authorization), ("Accept", "application/json")], timeout: Self.timeout,
             maximumResponseBodyByteCount: Self.maximumResponseByteCount)
-        guard let response = try? await http.send(request) else { throw BackendError() }
+        guard let response = try? await http.send(request) else { throw AuthenticationBackendError() }
         if response.status == 401 { return nil }
-        guard response.status == 200, let session = Self.session(in: response.body) else { throw BackendError() }
+        guard response.status == 200, let session = Self.session(in: response.body) else { throw AuthenticationBackendError() }
         return session
     }
 

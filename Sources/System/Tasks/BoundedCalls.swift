@@ -1,11 +1,9 @@
-import Tasks
-
-/// Calls of code that may never return: the app's node and state.
+/// Calls of code that may never return.
 ///
 /// Each call runs in a separate task, so neither the caller nor the caller's task group has to wait for it.
-final class BoundedCalls: Sendable {
+package final class BoundedCalls: Sendable {
     /// The reason why a call did not return a result.
-    enum Failure: Error {
+    package enum Failure: Error {
         /// The call took longer than its limit. It may still have an effect.
         case abandoned(after: Duration)
         /// The call was not made, because too many abandoned calls have yet to return.
@@ -22,8 +20,8 @@ final class BoundedCalls: Sendable {
     private let clock: any Clock<Duration>
     private let abandonedCount = Monitor(0)
 
-    /// - Parameter maximumAbandonedCount: Four by default: a node that hangs is used no more, while a single slow call does no harm.
-    init(maximumAbandonedCount: Int = 4, clock: any Clock<Duration>) {
+    /// - Parameter maximumAbandonedCount: Four by default: what hangs is used no more, while a single slow call does no harm.
+    package init(maximumAbandonedCount: Int = 4, clock: any Clock<Duration>) {
         self.maximumAbandonedCount = maximumAbandonedCount
         self.clock = clock
     }
@@ -31,7 +29,7 @@ final class BoundedCalls: Sendable {
     /// Makes a call.
     ///
     /// - Throws: The call's error, ``Failure``, or `CancellationError` as soon as the caller's task is cancelled.
-    func call<Result: Sendable>(
+    package func call<Result: Sendable>(
         atMost limit: Duration, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         guard abandonedCount.read({ [maximumAbandonedCount] in $0 < maximumAbandonedCount }) else { throw Failure.busy }
@@ -57,7 +55,7 @@ final class BoundedCalls: Sendable {
     }
 
     /// Returns when no abandoned call is left.
-    func waitForAbandonedCalls() async {
+    package func waitForAbandonedCalls() async {
         await abandonedCount.wait { $0 == 0 ? () : nil }
     }
 
