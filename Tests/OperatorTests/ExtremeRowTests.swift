@@ -59,11 +59,8 @@ import Wire
         let reading = try? await StoreReading(store, wallClock: WallClock { now })
         if let reading { StoreGauges(registry: registry).set(reading, age: .zero) }
         _ = registry.render()
-        let sources = StatusSources(
-            readiness: { ReadinessObservation() }, store: { (reading ?? StoreReading(figures: StoreFigures()), .zero) },
-            engine: { .init(messagesInFlight: 0, waitingReplies: 0, topicDirectoryEntries: 0) }, canary: { nil },
-            replyTimes: { ReplyTimes() }, nodes: { [] }, routes: { [] }, files: { .init() }, backupAge: { nil },
-            finding: { .init($0, pushLifetime: "1h", shell: OperatorShell(publicKey: "0x02"), runbook: nil) })
+        var sources = StatusSources { .init($0, pushLifetime: "1h", shell: OperatorShell(publicKey: "0x02"), runbook: nil) }
+        if let reading { sources.store = { (reading, .zero) } }
         let sampler = StatusSampler(
             sources, serverName: "one", publicKey: "0x04", file: .init(path: nil, owner: ""), time: time, wallClock: WallClock { now })
         let snapshot = sampler.snapshot()
@@ -91,7 +88,6 @@ import Wire
         let due = (try? await store.duePushes(route: "ios", at: now, limit: 9)) ?? []
         _ = try? await store.nextAttempt(route: "ios")
         _ = try? await store.recentDevices(route: "ios", since: now.advanced(by: .seconds(-100_000)), limit: 9)
-        _ = try? await store.oldestQueuedPush()
         _ = try? await store.suspicions(against: due.map(\.targetDigest), in: "ios")
         var update = OutboxUpdate()
         update.pushes = due.map { .init(id: $0.id, .lease) }

@@ -8,27 +8,56 @@ import Testing
 /// The screen of `pushctl top`.
 @Suite(.safetyNet)
 struct StatusScreenTests {
-    private static let well = StatusSnapshot(
-        isReady: true, stateSeconds: 3_599, issues: [], warnings: [], canary: .init(ageSeconds: 42, hasSucceeded: true, isLate: false),
-        store: .init(
-            ageSeconds: 1, openPushes: 14, oldestPushSeconds: 21, undecidedMessages: 2, unpublishedReplies: 5, registrations: 18_250,
-            ledger: .init(received: 9_423_187, accepted: 104, sent: 80, deadToken: 4, expired: 1, other: 5, balances: true)),
-        flow: .init(lastHour: .init(received: 31_204, accepted: 9, sent: 8, deadToken: 1, expired: 0), hourYesterday: nil),
-        replies: .init(count: 801, lateCount: 12, p50Milliseconds: 25, p99Milliseconds: 2_500), messagesInFlight: 3, waitingReplies: 5,
-        topicDirectoryEntries: 36_500,
-        nodes: [.init(name: "127.0.0.1:8645", isUsable: true, connection: "Connected", lastMessageSeconds: 1, gaps: 2)],
-        routes: [
-            .init(
-                name: "ios", platform: "ios", gorush: "http://127.0.0.1:8088", isDelivering: true, isBreakerOpen: false, sent: 81_022,
-                failed: 37, lastSentSeconds: 2)
-        ],
-        files: .init(databaseBytes: 1_900_000_000, walBytes: 4_200_000, freeBytes: 212_000_000_000), newestBackupSeconds: nil,
-        sealedPercent: 100,
-        histories: {
-            var histories = StatusSnapshot.Histories()
-            histories.received = .init(hour: [0, 1, nil, 2, 7, 70], day: [])
-            return histories
-        }(), serverName: "one", version: "0.1.0", uptimeSeconds: 86_400, publicKey: "0x04ab")
+    private static var well: StatusSnapshot {
+        var well = StatusSnapshot()
+        well.isReady = true
+        well.stateSeconds = 3_599
+        well.canary = .init(ageSeconds: 42, hasSucceeded: true, isLate: false)
+        well.store.ageSeconds = 1
+        well.store.openPushes = 14
+        well.store.oldestPushSeconds = 21
+        well.store.undecidedMessages = 2
+        well.store.unpublishedReplies = 5
+        well.store.registrations = 18_250
+        well.store.ledger.received = 9_423_187
+        well.store.ledger.accepted = 104
+        well.store.ledger.sent = 80
+        well.store.ledger.deadToken = 4
+        well.store.ledger.expired = 1
+        well.store.ledger.other = 5
+        well.store.ledger.balances = true
+        well.flow.lastHour = .init(received: 31_204, accepted: 9, sent: 8, deadToken: 1, expired: 0)
+        well.replies = .init(count: 801, lateCount: 12, p50Milliseconds: 25, p99Milliseconds: 2_500)
+        well.messagesInFlight = 3
+        well.waitingReplies = 5
+        well.topicDirectoryEntries = 36_500
+        var node = StatusSnapshot.Node()
+        node.name = "127.0.0.1:8645"
+        node.isUsable = true
+        node.connection = "Connected"
+        node.lastMessageSeconds = 1
+        node.gaps = 2
+        well.nodes = [node]
+        var route = StatusSnapshot.Route()
+        route.name = "ios"
+        route.platform = "ios"
+        route.gorush = "http://127.0.0.1:8088"
+        route.isDelivering = true
+        route.sent = 81_022
+        route.failed = 37
+        route.lastSentSeconds = 2
+        well.routes = [route]
+        well.files.databaseBytes = 1_900_000_000
+        well.files.walBytes = 4_200_000
+        well.files.freeBytes = 212_000_000_000
+        well.sealedPercent = 100
+        well.histories.received = .init(hour: [0, 1, nil, 2, 7, 70], day: [])
+        well.serverName = "one"
+        well.version = "0.1.0"
+        well.uptimeSeconds = 86_400
+        well.publicKey = "0x04ab"
+        return well
+    }
 
     private static var troubled: StatusSnapshot {
         var troubled = well
@@ -42,8 +71,8 @@ struct StatusScreenTests {
         ]
         troubled.canary = nil
         troubled.store.ageSeconds = 55
-        troubled.flow = .init(lastHour: nil, hourYesterday: nil)
-        troubled.replies = .init(count: 0, lateCount: 0, p50Milliseconds: nil, p99Milliseconds: nil)
+        troubled.flow = .init()
+        troubled.replies = .init()
         troubled.nodes = []
         troubled.routes[0].isDelivering = false
         troubled.routes[0].isBreakerOpen = true

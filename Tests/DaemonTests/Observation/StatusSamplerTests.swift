@@ -22,7 +22,7 @@ struct StatusSamplerTests {
         await world.clock.sleepers(dueIn: .seconds(60))
         let snapshot = world.sampler.snapshot()
         let hour = StatusSnapshot.HourFlow(received: 1_200, accepted: 600, sent: 480, deadToken: 60, expired: 60)
-        #expect(snapshot.flow == .init(lastHour: hour, hourYesterday: hour))
+        #expect(snapshot.flow.lastHour == hour && snapshot.flow.hourYesterday == hour)
         #expect(snapshot.histories.sent == .init(hour: Array(repeating: 8, count: 60), day: Array(repeating: 80, count: 144)))
         #expect(snapshot.histories.openPushes.hour.count == 60 && snapshot.histories.registrations.day.count == 144)
         #expect(snapshot.store.ledger.sent == 1_441 * 8 && snapshot.uptimeSeconds == 1_441 * 60)
@@ -44,7 +44,7 @@ struct StatusSamplerTests {
         let snapshot = world.sampler.snapshot()
         #expect(snapshot.store.oldestPushSeconds == 90 && snapshot.store.ageSeconds == 5 && snapshot.uptimeSeconds == 90)
         #expect(snapshot.canary == nil && snapshot.nodes == [] && snapshot.routes == [])
-        #expect(snapshot.flow == .init(lastHour: nil, hourYesterday: nil))
+        #expect(snapshot.flow == .init())
     }
 
     @Test func `a restarted server is listed once, with its newest state, and a copied database is no server`() {
@@ -185,22 +185,33 @@ private struct World: Sendable {
             relayCount: 0, publicKey: nil, readyFile: nil, time: time, logger: quietLogger,
             issues: { parts.issues.withLock { $0 } })
         self.readiness = readiness
-        let sources = StatusSources(
-            readiness: { readiness.observation },
-            store: {
-                let minute = Int64(parts.minute.withLock { $0 })
-                var figures = StoreFigures()
-                figures.ledger.counts = [
-                    .received: 20 * minute, .accepted: 10 * minute, .sent: 8 * minute, .deadToken: minute, .expired: minute,
-                ]
-                let (oldestPushAge, age) = parts.reading.withLock(\.self)
-                return (StoreReading(figures: figures, oldestPushAge: oldestPushAge), age)
-            },
-            engine: { .init(messagesInFlight: 1, waitingReplies: 2, topicDirectoryEntries: 3) }, canary: { parts.canary.withLock { $0 } },
-            replyTimes: { ReplyTimes(bounds: [1], counts: [parts.minute.withLock { $0 }, parts.lateReplies.withLock { $0 }]) },
-            nodes: { [] }, routes: { [] },
-            files: { .init(databaseBytes: 1, walBytes: nil, freeBytes: nil) }, backupAge: { nil },
-            finding: { .init($0, pushLifetime: "1h", shell: OperatorShell(publicKey: "0x02"), runbook: nil) })
+        var sources = StatusSources { .init($0, pushLifetime: "1h", shell: OperatorShell(publicKey: "0x02"), runbook: nil) }
+        sources.readiness = { readiness.observation }
+        sources.store = {
+            let minute = Int64(parts.minute.withLock { $0 })
+            var figures = StoreFigures()
+            figures.ledger.counts = [
+                .received: 20 * minute, .accepted: 10 * minute, .sent: 8 * minute, .deadToken: minute, .expired: minute,
+            ]
+            let (oldestPushAge, age) = parts.reading.withLock(\.self)
+            return (StoreReading(figures: figures, oldestPushAge: oldestPushAge), age)
+        }
+        sources.engine = {
+            var engine = StatusSources.Engine()
+            engine.messagesInFlight = 1
+            engine.waitingReplies = 2
+            engine.topicDirectoryEntries = 3
+            return engine
+        }
+        sources.canary = { parts.canary.withLock { $0 } }
+        sources.replyTimes = {
+            ReplyTimes(bounds: [1], counts: [parts.minute.withLock { $0 }, parts.lateReplies.withLock { $0 }])
+        }
+        sources.files = {
+            var files = StatusSnapshot.Files()
+            files.databaseBytes = 1
+            return files
+        }
         sampler = StatusSampler(
             sources, serverName: "one", publicKey: "0x04", file: file, time: time, wallClock: WallClock { time.now })
     }

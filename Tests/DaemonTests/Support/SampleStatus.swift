@@ -4,39 +4,48 @@ import Observation
 extension StatusSnapshot {
     /// A server on a busy day. The snapshot has each of its parts.
     static let sample: StatusSnapshot = {
-        var sample = StatusSnapshot(
-            isReady: true, stateSeconds: 273_000, issues: [],
-            warnings: [
-                .init(
-                    kind: "route", text: "delivery ios: ios.production is false: gorush sends to the sandbox of Apple",
-                    advice: "Compare gorush's configuration with Config/gorush.yml, and its keys with the app.",
-                    command: "export PUSHSERVER_CONFIG=/etc/pushserver/pushserver.yaml\npushserver check-config --probe > /dev/null",
-                    runbook: "/runbook#warnings")
-            ],
-            canary: .init(ageSeconds: 42, hasSucceeded: true, isLate: false),
-            store: .init(
-                ageSeconds: 1, openPushes: 14, oldestPushSeconds: 21, undecidedMessages: 2, unpublishedReplies: 5, registrations: 18_250,
-                ledger: .init(
-                    received: 9_423_187, accepted: 2_104_951, sent: 2_051_320, deadToken: 1_204, expired: 310, other: 52_103,
-                    others: ["merged": 50_003, "coalesced": 2_000, "discarded": 100], balances: true
-                )),
-            flow: .init(
-                lastHour: .init(received: 31_204, accepted: 7_310, sent: 7_198, deadToken: 4, expired: 0),
-                hourYesterday: .init(received: 29_950, accepted: 7_022, sent: 7_011, deadToken: 2, expired: 1)),
-            replies: .init(count: 23_801, lateCount: 12, p50Milliseconds: 25, p99Milliseconds: 250), messagesInFlight: 3,
-            waitingReplies: 5, topicDirectoryEntries: 36_500,
-            nodes: [.init(name: "127.0.0.1:8645", isUsable: true, connection: "Connected", lastMessageSeconds: 1, gaps: 2)],
-            routes: [
-                .init(
-                    name: "ios", platform: "ios", gorush: "http://127.0.0.1:8088", isDelivering: true, isBreakerOpen: false, sent: 81_022,
-                    failed: 37, lastSentSeconds: 2),
-                .init(
-                    name: "android", platform: "android", gorush: "http://127.0.0.1:8088", isDelivering: true, isBreakerOpen: false,
-                    sent: 104_377, failed: 12, lastSentSeconds: 1),
-            ],
-            files: .init(databaseBytes: 1_900_000_000, walBytes: 4_200_000, freeBytes: 212_000_000_000), newestBackupSeconds: 19_000,
-            sealedPercent: 100, histories: .init(),
-            serverName: "one", version: "0.3.0", uptimeSeconds: 273_012, publicKey: "0x04" + String(repeating: "5eb1", count: 32))
+        var sample = StatusSnapshot()
+        sample.isReady = true
+        sample.stateSeconds = 273_000
+        sample.warnings = [
+            .init(
+                kind: "route", text: "delivery ios: ios.production is false: gorush sends to the sandbox of Apple",
+                advice: "Compare gorush's configuration with Config/gorush.yml, and its keys with the app.",
+                command: "export PUSHSERVER_CONFIG=/etc/pushserver/pushserver.yaml\npushserver check-config --probe > /dev/null",
+                runbook: "/runbook#warnings")
+        ]
+        sample.canary = .init(ageSeconds: 42, hasSucceeded: true, isLate: false)
+        sample.store.ageSeconds = 1
+        sample.store.openPushes = 14
+        sample.store.oldestPushSeconds = 21
+        sample.store.undecidedMessages = 2
+        sample.store.unpublishedReplies = 5
+        sample.store.registrations = 18_250
+        sample.store.ledger.received = 9_423_187
+        sample.store.ledger.accepted = 2_104_951
+        sample.store.ledger.sent = 2_051_320
+        sample.store.ledger.deadToken = 1_204
+        sample.store.ledger.expired = 310
+        sample.store.ledger.other = 52_103
+        sample.store.ledger.others = ["merged": 50_003, "coalesced": 2_000, "discarded": 100]
+        sample.store.ledger.balances = true
+        sample.flow.lastHour = .init(received: 31_204, accepted: 7_310, sent: 7_198, deadToken: 4, expired: 0)
+        sample.flow.hourYesterday = .init(received: 29_950, accepted: 7_022, sent: 7_011, deadToken: 2, expired: 1)
+        sample.replies = .init(count: 23_801, lateCount: 12, p50Milliseconds: 25, p99Milliseconds: 250)
+        sample.messagesInFlight = 3
+        sample.waitingReplies = 5
+        sample.topicDirectoryEntries = 36_500
+        sample.nodes = [.sample]
+        sample.routes = [.sample("ios", sent: 81_022, failed: 37), .sample("android", sent: 104_377, failed: 12)]
+        sample.files.databaseBytes = 1_900_000_000
+        sample.files.walBytes = 4_200_000
+        sample.files.freeBytes = 212_000_000_000
+        sample.newestBackupSeconds = 19_000
+        sample.sealedPercent = 100
+        sample.serverName = "one"
+        sample.version = "0.3.0"
+        sample.uptimeSeconds = 273_012
+        sample.publicKey = "0x04" + String(repeating: "5eb1", count: 32)
         sample.histories.received = .wave(around: 520, per: 5_200)
         sample.histories.accepted = .wave(around: 122, per: 1_220)
         sample.histories.sent = .wave(around: 120, per: 1_200)
@@ -56,17 +65,46 @@ extension StatusSnapshot {
         ]
         troubled.canary = nil
         troubled.store.ageSeconds = 55
-        troubled.flow = .init(lastHour: nil, hourYesterday: nil)
-        troubled.replies = .init(count: 0, lateCount: 0, p50Milliseconds: nil, p99Milliseconds: nil)
-        troubled.nodes = [.init(name: "127.0.0.1:8645", isUsable: false, connection: nil, lastMessageSeconds: nil, gaps: 0)]
+        troubled.flow = .init()
+        troubled.replies = .init()
+        troubled.nodes[0].isUsable = false
+        troubled.nodes[0].connection = nil
+        troubled.nodes[0].lastMessageSeconds = nil
+        troubled.nodes[0].gaps = 0
         troubled.routes[0].isDelivering = false
         troubled.routes[0].isBreakerOpen = true
         troubled.routes[1].lastSentSeconds = nil
         troubled.newestBackupSeconds = nil
-        troubled.files = .init(databaseBytes: nil, walBytes: nil, freeBytes: nil)
+        troubled.files = .init()
         troubled.histories = .init()
         return troubled
     }()
+}
+
+extension StatusSnapshot.Node {
+    fileprivate static var sample: Self {
+        var node = Self()
+        node.name = "127.0.0.1:8645"
+        node.isUsable = true
+        node.connection = "Connected"
+        node.lastMessageSeconds = 1
+        node.gaps = 2
+        return node
+    }
+}
+
+extension StatusSnapshot.Route {
+    fileprivate static func sample(_ platform: String, sent: Int, failed: Int) -> Self {
+        var route = Self()
+        route.name = platform
+        route.platform = platform
+        route.gorush = "http://127.0.0.1:8088"
+        route.isDelivering = true
+        route.sent = sent
+        route.failed = failed
+        route.lastSentSeconds = platform == "ios" ? 2 : 1
+        return route
+    }
 }
 
 extension StatusSnapshot.History {

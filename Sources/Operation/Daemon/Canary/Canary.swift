@@ -5,6 +5,7 @@ import Envelope
 import Foundation
 import Logging
 import MetricDeclarations
+import Observation
 import PushClient
 import PushProtocol
 import ServiceLifecycle
@@ -88,7 +89,7 @@ final class Canary: Service {
                     for: isSuccess ? self.configuration.interval : min(self.configuration.interval, Self.maximumRetryInterval))
             }
         }
-        if hasSucceeded { await unregister() }
+        if record.withLock(\.hasSucceeded) { await unregister() }
     }
 
     /// Unregisters the installation, so that servers that leave a cluster leave nothing behind.
@@ -163,14 +164,14 @@ final class Canary: Service {
     /// The time since the last accepted push, or since the start if none was accepted yet.
     var lastSuccessAge: Duration { record.withLock { $0.age(at: time.elapsed()) } }
 
-    /// Whether the last push is too long ago, and the newest check failed.
-    var isLate: Bool { record.withLock { $0.isLate(at: time.elapsed()) } }
-
-    /// Whether a check has succeeded since the start.
-    var hasSucceeded: Bool { record.withLock(\.hasSucceeded) }
-
-    /// Why the newest check failed. Nil if it succeeded, or if no check was made yet.
-    var problem: String? { record.withLock(\.problem) }
+    var status: StatusSnapshot.Canary {
+        let now = time.elapsed()
+        return record.withLock {
+            .init(
+                ageSeconds: Int($0.age(at: now).components.seconds), hasSucceeded: $0.hasSucceeded, isLate: $0.isLate(at: now),
+                problem: $0.problem)
+        }
+    }
 
     var warnings: [String] { record.withLock { $0.warnings(at: time.elapsed()) } }
 

@@ -28,30 +28,29 @@ struct Composition {
         let engine = try base.engine(
             directory, canary == nil ? transport : CanaryTransport(transport: transport, canary: canaryNode), delivery)
         let statementLog = base.store.cluster.map { StatementLogWatch(cluster: $0, clock: base.clock, logger: base.logger) }
+        let parts = ServerParts(
+            directory: directory, transport: transport, engine: engine, delivery: delivery, proxyDelivery: proxyDelivery, canary: canary,
+            backup: backup, observer: try await base.observer())
         let conditions = ServerConditions(
-            store: base.store, time: base.time, keyFiles: KeyFileWatch(base.settings.files), transport: transport, engine: engine,
-            delivery: delivery, proxyDelivery: proxyDelivery,
+            parts: parts, store: base.store, time: base.time, keyFiles: KeyFileWatch(base.settings.files),
             damagedRows: DamagedRowConditions(store: base.store, time: base.sinceStart),
             wal: WALConditions(storage: base.settings.storage, time: base.sinceStart), cluster: base.store.cluster,
-            statementLog: statementLog, canary: canary, backup: backup)
-        let observer = try await base.observer()
+            statementLog: statementLog)
         let readiness = base.readiness(conditions)
-        let runbook = RunbookPage()
-        let status = base.status(readiness, runbook, observer, engine, transport, delivery, canary, backup)
-        let metrics = base.metricsText(conditions, observer, engine, transport, delivery, canary)
-        let parts: [(name: String, service: (any Service)?)] =
+        let status = base.status(parts, readiness)
+        let named: [(name: String, service: (any Service)?)] =
             [
                 ("writer watch", base.writerWatch(engine)),
                 ("clock", base.time),
-                ("cluster membership", base.membership(transport, engine, proxyDelivery)),
-                ("store observer", observer),
+                ("cluster membership", base.membership(parts)),
+                ("store observer", parts.observer),
                 ("status", status),
-                ("admin", base.admin(directory, conditions, readiness, status, runbook, observer, metrics)),
+                ("admin", base.admin(parts, conditions, readiness, status)),
             ]
             + base.relays(bus, readiness).map { ("relay", $0) } + [
                 ("delivery", delivery),
                 ("delivery to push proxies", proxyDelivery),
-                ("gateways", base.gateways(delivery, proxyDelivery, readiness)),
+                ("gateways", base.gateways(parts, readiness)),
                 ("engine", engine),
                 ("canary", canary),
                 ("automatic backup", backup),
@@ -59,7 +58,7 @@ struct Composition {
                 ("watch of the statement log", statementLog),
                 ("readiness", readiness),
             ]
-        services = parts.compactMap { part in part.service.map { (part.name, $0) } }
+        services = named.compactMap { part in part.service.map { (part.name, $0) } }
         base.logger.notice("identity", metadata: ["publicKey": "\(base.identityBody.publicKey)"])
     }
 }

@@ -6,17 +6,16 @@ import Store
 
 extension Foundations {
     func admin(
-        _ directory: TopicDirectory, _ conditions: ServerConditions, _ readiness: Readiness, _ status: StatusSampler,
-        _ runbook: RunbookPage?, _ observer: StoreObserver,
-        _ metrics: @escaping @Sendable () -> String
+        _ parts: ServerParts, _ conditions: ServerConditions, _ readiness: Readiness, _ status: StatusSampler
     ) -> ListeningService {
         let content = AdminServer.Content(
-            healthIssues: { conditions.issues.map(\.text) }, warnings: { conditions.warnings.map(\.text) }, metrics: metrics,
+            healthIssues: { conditions.issues.map(\.text) }, warnings: { conditions.warnings.map(\.text) },
+            metrics: metricsText(parts, conditions),
             identityJSON: identityBody.json, status: status.snapshot, runbook: runbook?.html,
-            progress: { [store] key in try await observer.ask { try await store.progress(ofPush: key) } },
+            progress: { [store] key in try await parts.observer.ask { try await store.progress(ofPush: key) } },
             restoreDeadTokens: { ids in
                 let restored = try await store.restoreDeadRegistrations(ids, at: wallClock.now())
-                directory.add(restored)
+                parts.directory.add(restored)
                 return restored.count
             },
             drain: Drain.begin, token: adminToken, allowedHosts: settings.adminAllowedHosts)

@@ -16,13 +16,13 @@ extension Foundations {
     }
 
     /// Creates the listener with every configured gateway, or nil if none is configured.
-    func gateways(_ delivery: DeliveryLoop?, _ proxyDelivery: ProxyDelivery?, _ readiness: Readiness) -> ListeningService? {
+    func gateways(_ parts: ServerParts, _ readiness: Readiness) -> ListeningService? {
         guard let settings = settings.gateways else { return nil }
         let http = HTTPClient()
-        let outbox = GatewayDelivery(store: store, delivery: delivery, clock: clock, wallClock: wallClock)
+        let outbox = GatewayDelivery(store: store, delivery: parts.delivery, clock: clock, wallClock: wallClock)
         let gateways: [(any Gateway)?] = [
             settings.nextcloudProxy.map { nextcloudProxy($0, outbox, http) },
-            settings.nextcloudOrigin.map { nextcloudOrigin($0, proxyDelivery, http) },
+            settings.nextcloudOrigin.map { nextcloudOrigin($0, parts.proxyDelivery, http) },
             settings.softphoneApps.map { SoftphoneGateway(apps: $0, outbox: outbox, clock: clock, logger: logger) },
         ]
         let server = GatewayServer(
@@ -45,7 +45,8 @@ extension Foundations {
         _ settings: GatewaySettings.Origin, _ proxyDelivery: ProxyDelivery?, _ http: HTTPClient
     ) -> NextcloudOrigin {
         NextcloudOrigin(
-            configuration: settings.configuration, store: store, backend: HTTPBackend(http: http, url: settings.authenticationURL),
+            configuration: settings.configuration, store: store,
+            backend: HTTPAuthenticationBackend(http: http, url: settings.authenticationURL),
             sealingKey: identity.sealingKey(for: "nextcloud user keys"), clock: clock, wallClock: wallClock, logger: logger,
             onWaiting: { proxyDelivery?.wake($0) })
     }

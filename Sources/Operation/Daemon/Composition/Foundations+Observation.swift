@@ -22,55 +22,47 @@ extension Foundations {
     }
 
     /// Returns the text of `GET /metrics`. Only what comes from the store was read before the call.
-    func metricsText(
-        _ conditions: ServerConditions, _ observer: StoreObserver, _ engine: Engine, _ transport: any MessageTransport,
-        _ delivery: DeliveryLoop?, _ canary: Canary?
-    ) -> @Sendable () -> String {
+    func metricsText(_ parts: ServerParts, _ conditions: ServerConditions) -> @Sendable () -> String {
         let gauges = Gauges(
-            engine: engine, waku: transport as? WakuTransport, openFileLimit: openFileLimit, registry: metrics,
+            engine: parts.engine, waku: parts.transport as? WakuTransport, openFileLimit: openFileLimit, registry: metrics,
             issues: { conditions.issues })
-        let storeGauges = StoreGauges(registry: metrics, routes: delivery?.reports.map(\.name) ?? [])
+        let storeGauges = StoreGauges(registry: metrics, routes: parts.delivery?.reports.map(\.name) ?? [])
         BuildMetrics.set(in: metrics, publicKey: identityBody.publicKey, serverName: settings.serverName)
         return {
             gauges.refresh()
             process.refresh()
-            storeGauges.set(observer.newest, age: observer.age)
+            storeGauges.set(parts.observer.newest, age: parts.observer.age)
             storeGauges.set(.init(settings.storage))
-            delivery?.refreshMetrics()
-            canary?.refreshMetrics()
+            parts.delivery?.refreshMetrics()
+            parts.canary?.refreshMetrics()
             return metrics.render()
         }
     }
 
-    func status(
-        _ readiness: Readiness, _ runbook: RunbookPage?, _ observer: StoreObserver, _ engine: Engine, _ transport: any MessageTransport,
-        _ delivery: DeliveryLoop?, _ canary: Canary?, _ backup: AutomaticBackup?
-    ) -> StatusSampler {
-        let sources = StatusSources(
-            readiness: { readiness.observation }, store: { (observer.newest, observer.age) },
-            engine: {
-                .init(
-                    messagesInFlight: engine.inFlightCount, waitingReplies: engine.waitingReplyCount,
-                    topicDirectoryEntries: engine.queryTopicCount)
-            },
-            canary: {
-                canary.map {
-                    .init(
-                        ageSeconds: Int($0.lastSuccessAge.components.seconds), hasSucceeded: $0.hasSucceeded, isLate: $0.isLate,
-                        problem: $0.problem)
-                }
-            },
-            replyTimes: { [metrics] in
-                let (bounds, counts) = metrics.counts(of: EngineMetrics.replySeconds)
-                return ReplyTimes(bounds: bounds, counts: counts)
-            },
-            nodes: { (transport as? WakuTransport)?.nodeReports ?? [] }, routes: { delivery?.reports ?? [] },
-            files: { [storage = settings.storage] in .init(storage) }, backupAge: { backup?.newestAge },
-            finding: { [settings, publicKey = identity.publicKey] in
-                .init(
-                    $0, pushLifetime: (settings.delivery?.lifetime ?? ProtocolLimits.pushLifetime).settingText,
-                    shell: OperatorShell(settings, readiness, publicKey: publicKey), runbook: runbook)
-            })
+    func status(_ parts: ServerParts, _ readiness: Readiness) -> StatusSampler {
+        var sources = StatusSources { [settings, runbook, publicKey = identity.publicKey] in
+            .init(
+                $0, pushLifetime: (settings.delivery?.lifetime ?? ProtocolLimits.pushLifetime).settingText,
+                shell: OperatorShell(settings, readiness, publicKey: publicKey), runbook: runbook)
+        }
+        sources.readiness = { readiness.observation }
+        sources.store = { (parts.observer.newest, parts.observer.age) }
+        sources.engine = {
+            var figures = StatusSources.Engine()
+            figures.messagesInFlight = parts.engine.inFlightCount
+            figures.waitingReplies = parts.engine.waitingReplyCount
+            figures.topicDirectoryEntries = parts.engine.queryTopicCount
+            return figures
+        }
+        sources.canary = { parts.canary?.status }
+        sources.replyTimes = { [metrics] in
+            let (bounds, counts) = metrics.counts(of: EngineMetrics.replySeconds)
+            return ReplyTimes(bounds: bounds, counts: counts)
+        }
+        sources.nodes = { (parts.transport as? WakuTransport)?.nodeReports ?? [] }
+        sources.routes = { parts.delivery?.reports ?? [] }
+        sources.files = { [storage = settings.storage] in .init(storage) }
+        sources.backupAge = { parts.backup?.newestAge }
         return StatusSampler(
             sources, serverName: settings.serverName, publicKey: identityBody.publicKey,
             file: StatusHistoryFile(

@@ -65,14 +65,14 @@ extension Foundations {
     }
 
     /// Creates the membership among several servers, or nil if this server doesn't share its database.
-    func membership(_ transport: any MessageTransport, _ engine: Engine, _ proxyDelivery: ProxyDelivery?) -> ClusterMembership? {
+    func membership(_ parts: ServerParts) -> ClusterMembership? {
         store.cluster.map {
             ClusterMembership(
-                cluster: $0, isReceiving: { transport.healthIssues.isEmpty }, clock: clock, logger: logger,
-                countFailure: engine.countStoreFailure
+                cluster: $0, isReceiving: { parts.transport.healthIssues.isEmpty }, clock: clock, logger: logger,
+                countFailure: parts.engine.countStoreFailure
             ) { work in
-                engine.resume(work)
-                proxyDelivery?.wake(work.waitingProxies)
+                parts.engine.resume(work)
+                parts.proxyDelivery?.wake(work.waitingProxies)
             }
         }
     }

@@ -21,6 +21,7 @@ struct Foundations: Sendable {
     /// The time that starts with the server.
     let sinceStart: SteadyTime
     let logger: Logger
+    let runbook = RunbookPage()
 
     var clock: ContinuousClock { ContinuousClock() }
     var wallClock: WallClock { time.wallClock }

@@ -70,21 +70,32 @@ package final class StatusSampler: Service {
         let replies = times.since(replyTimes.withLock(\.first) ?? .init()).summary
         let late = replies.areLate ? [Condition.replies("replies of the last hour were late: \(replies.lateText)")] : []
         let uptime = time.elapsed()
-        var files = sources.files()
-        files.databaseBytes = files.databaseBytes ?? store.figures.databaseByteCount
-        return StatusSnapshot(
-            isReady: readiness.isReady, stateSeconds: (uptime - readiness.since).wholeSeconds,
-            issues: readiness.issues.map(sources.finding),
-            warnings: (readiness.warnings + late).map(sources.finding), canary: sources.canary(),
-            store: .init(store, age: storeAge),
-            flow: .init(lastHour: histories.lastHour, hourYesterday: histories.hourYesterday),
-            replies: replies, messagesInFlight: engine.messagesInFlight,
-            waitingReplies: engine.waitingReplies, topicDirectoryEntries: engine.topicDirectoryEntries,
-            nodes: sources.nodes().map { .init($0) }, routes: sources.routes().map { .init($0) },
-            files: files, newestBackupSeconds: sources.backupAge().map(\.wholeSeconds),
-            sealedPercent: store.sealing.percent, histories: histories.all,
-            serverName: serverName, members: store.members.map(StatusSnapshot.Member.servers), version: BuildInfo.version,
-            uptimeSeconds: uptime.wholeSeconds, publicKey: publicKey)
+        var snapshot = StatusSnapshot()
+        snapshot.isReady = readiness.isReady
+        snapshot.stateSeconds = (uptime - readiness.since).wholeSeconds
+        snapshot.issues = readiness.issues.map(sources.finding)
+        snapshot.warnings = (readiness.warnings + late).map(sources.finding)
+        snapshot.canary = sources.canary()
+        snapshot.store = .init(store, age: storeAge)
+        snapshot.flow.lastHour = histories.lastHour
+        snapshot.flow.hourYesterday = histories.hourYesterday
+        snapshot.replies = replies
+        snapshot.messagesInFlight = engine.messagesInFlight
+        snapshot.waitingReplies = engine.waitingReplies
+        snapshot.topicDirectoryEntries = engine.topicDirectoryEntries
+        snapshot.nodes = sources.nodes().map { .init($0) }
+        snapshot.routes = sources.routes().map { .init($0) }
+        snapshot.files = sources.files()
+        snapshot.files.databaseBytes = snapshot.files.databaseBytes ?? store.figures.databaseByteCount
+        snapshot.newestBackupSeconds = sources.backupAge().map(\.wholeSeconds)
+        snapshot.sealedPercent = store.sealing.percent
+        snapshot.histories = histories.all
+        snapshot.serverName = serverName
+        snapshot.members = store.members.map(StatusSnapshot.Member.servers)
+        snapshot.version = BuildInfo.version
+        snapshot.uptimeSeconds = uptime.wholeSeconds
+        snapshot.publicKey = publicKey
+        return snapshot
     }
 }
 
@@ -126,38 +137,54 @@ extension StatusSnapshot.Member {
 extension StatusSnapshot.Store {
     fileprivate init(_ reading: StoreReading, age: Duration) {
         let figures = reading.figures
-        self.init(
-            ageSeconds: age.wholeSeconds, openPushes: Int(figures.ledger.openCount),
-            oldestPushSeconds: reading.oldestPushAge.map { ($0 + age).wholeSeconds },
-            undecidedMessages: Int(figures.ledger.undecidedCount), unpublishedReplies: figures.unpublishedCount,
-            registrations: figures.registrationCount, ledger: .init(figures.ledger))
+        self.init()
+        ageSeconds = age.wholeSeconds
+        openPushes = Int(figures.ledger.openCount)
+        oldestPushSeconds = reading.oldestPushAge.map { ($0 + age).wholeSeconds }
+        undecidedMessages = Int(figures.ledger.undecidedCount)
+        unpublishedReplies = figures.unpublishedCount
+        registrations = figures.registrationCount
+        ledger = .init(figures.ledger)
     }
 }
 
 extension StatusSnapshot.Ledger {
     fileprivate init(_ facts: AuditFacts) {
-        let others = [Milestone.merged, .coalesced, .refused, .discarded, .withdrawn]
-        self.init(
-            received: facts.count(.received), accepted: facts.count(.accepted), sent: facts.count(.sent),
-            deadToken: facts.count(.deadToken), expired: facts.count(.expired), other: others.reduce(0) { $0.clampedSum(facts.count($1)) },
-            others: Dictionary(uniqueKeysWithValues: others.map { ($0.rawValue, facts.count($0)) }),
-            balances: Audit(ledgerOf: facts).balances)
+        self.init()
+        received = facts.count(.received)
+        accepted = facts.count(.accepted)
+        sent = facts.count(.sent)
+        deadToken = facts.count(.deadToken)
+        expired = facts.count(.expired)
+        for milestone in [Milestone.merged, .coalesced, .refused, .discarded, .withdrawn] {
+            others[milestone.rawValue] = facts.count(milestone)
+            other = other.clampedSum(facts.count(milestone))
+        }
+        balances = Audit(ledgerOf: facts).balances
     }
 }
 
 extension StatusSnapshot.Node {
     fileprivate init(_ report: NodeReport) {
-        self.init(
-            name: report.name, isUsable: report.issues.isEmpty, connection: report.connection,
-            lastMessageSeconds: report.lastMessageAge.map(\.wholeSeconds), gaps: report.gapCount)
+        self.init()
+        name = report.name
+        isUsable = report.issues.isEmpty
+        connection = report.connection
+        lastMessageSeconds = report.lastMessageAge.map(\.wholeSeconds)
+        gaps = report.gapCount
     }
 }
 
 extension StatusSnapshot.Route {
     fileprivate init(_ report: RouteReport) {
-        self.init(
-            name: report.name, platform: report.platform, gorush: report.gorushURL, isDelivering: report.isDelivering,
-            isBreakerOpen: report.isBreakerOpen, sent: report.deliveryCount, failed: report.failureCount,
-            lastSentSeconds: report.lastDeliveryAge.map(\.wholeSeconds))
+        self.init()
+        name = report.name
+        platform = report.platform
+        gorush = report.gorushURL
+        isDelivering = report.isDelivering
+        isBreakerOpen = report.isBreakerOpen
+        sent = report.deliveryCount
+        failed = report.failureCount
+        lastSentSeconds = report.lastDeliveryAge.map(\.wholeSeconds)
     }
 }

@@ -1,40 +1,40 @@
 /// A server's state at a single moment: the body of `GET /status.json` (JSON.md), which the status page and `pushctl top` show. It doesn't
 /// contain secrets or data about peers. All numbers are whole.
 package struct StatusSnapshot: Codable, Equatable, Sendable {
-    package var isReady: Bool
+    package var isReady = false
     /// The number of seconds since the readiness last changed.
-    package var stateSeconds: Int
+    package var stateSeconds = 0
     /// The reasons why the server is not ready, or empty if it is.
-    package var issues: [Finding]
+    package var issues: [Finding] = []
     /// The conditions that do not affect readiness.
-    package var warnings: [Finding]
+    package var warnings: [Finding] = []
     /// The canary's results, or nil without a canary.
     package var canary: Canary?
     /// The store's figures.
-    package var store: Store
-    package var flow: Flow
-    package var replies: Replies
+    package var store = Store()
+    package var flow = Flow()
+    package var replies = Replies()
     /// The number of messages in memory, and of published replies without a publication mark.
-    package var messagesInFlight: Int
-    package var waitingReplies: Int
-    package var topicDirectoryEntries: Int
+    package var messagesInFlight = 0
+    package var waitingReplies = 0
+    package var topicDirectoryEntries = 0
     /// The Waku nodes, ordered as in the settings. Empty with the embedded transport.
-    package var nodes: [Node]
+    package var nodes: [Node] = []
     /// The delivery's routes, ordered as in the settings. Empty in a dry run.
-    package var routes: [Route]
-    package var files: Files
+    package var routes: [Route] = []
+    package var files = Files()
     /// The newest automatic backup's age, or nil if none exists.
     package var newestBackupSeconds: Int?
     /// How much of the re-sealing is done, in percent.
-    package var sealedPercent: Int
-    package var histories: Histories
+    package var sealedPercent = 0
+    package var histories = Histories()
     /// This server's name, which distinguishes it from other servers on its database.
-    package var serverName: String
+    package var serverName = ""
     /// The servers that share the database, this server included. Nil if it cannot be shared.
     package var members: [Member]?
-    package var version: String
-    package var uptimeSeconds: Int
-    package var publicKey: String
+    package var version = ""
+    package var uptimeSeconds = 0
+    package var publicKey = ""
 
     /// A reason why the server is not ready, or a warning.
     package struct Finding: Codable, Equatable, Sendable {
@@ -78,62 +78,40 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
 
     package struct Store: Codable, Equatable, Sendable {
         /// The time since these figures were read, and what else comes from the database.
-        package var ageSeconds: Int
-        package var openPushes: Int
+        package var ageSeconds = 0
+        package var openPushes = 0
         /// The oldest open push's age, or nil if no push is open.
         package var oldestPushSeconds: Int?
         /// The number of recorded messages without a decision.
-        package var undecidedMessages: Int
+        package var undecidedMessages = 0
         /// The number of decided messages whose reply is not marked as published.
-        package var unpublishedReplies: Int
+        package var unpublishedReplies = 0
         /// The number of live registrations.
-        package var registrations: Int
-        package var ledger: Ledger
+        package var registrations = 0
+        package var ledger = Ledger()
 
-        package init(
-            ageSeconds: Int, openPushes: Int, oldestPushSeconds: Int?, undecidedMessages: Int, unpublishedReplies: Int, registrations: Int,
-            ledger: Ledger
-        ) {
-            self.ageSeconds = ageSeconds
-            self.openPushes = openPushes
-            self.oldestPushSeconds = oldestPushSeconds
-            self.undecidedMessages = undecidedMessages
-            self.unpublishedReplies = unpublishedReplies
-            self.registrations = registrations
-            self.ledger = ledger
-        }
+        package init() {}
     }
 
     /// The ledger's counts since the database was created. `accepted` is the sum of `sent`, `deadToken`, `expired`, `other` and the open
     /// pushes.
     package struct Ledger: Codable, Equatable, Sendable {
         /// Received messages.
-        package var received: Int
+        package var received = 0
         /// Accepted pushes.
-        package var accepted: Int
-        package var sent: Int
+        package var accepted = 0
+        package var sent = 0
         /// Pushes that ended because their device token is dead.
-        package var deadToken: Int
-        package var expired: Int
+        package var deadToken = 0
+        package var expired = 0
         /// Pushes that were merged, coalesced, refused, discarded or withdrawn.
-        package var other: Int
+        package var other = 0
         /// The parts of ``other``, by these words.
-        package var others: [String: Int]
+        package var others: [String: Int] = [:]
         /// Whether the ledger agrees with itself and with the rows.
-        package var balances: Bool
+        package var balances = false
 
-        package init(
-            received: Int, accepted: Int, sent: Int, deadToken: Int, expired: Int, other: Int, others: [String: Int] = [:], balances: Bool
-        ) {
-            self.others = others
-            self.received = received
-            self.accepted = accepted
-            self.sent = sent
-            self.deadToken = deadToken
-            self.expired = expired
-            self.other = other
-            self.balances = balances
-        }
+        package init() {}
     }
 
     /// An hour's events, from the ledger.
@@ -159,10 +137,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         /// The hour that began 24 hours ago, or nil if the server has not run for so long.
         package var hourYesterday: HourFlow?
 
-        package init(lastHour: HourFlow?, hourYesterday: HourFlow?) {
-            self.lastHour = lastHour
-            self.hourYesterday = hourYesterday
-        }
+        package init() {}
     }
 
     /// The times from a message's arrival to its reply's publication, in the last hour.
@@ -175,7 +150,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         /// An upper bound for the 99th percentile, or nil without replies, or if it is above the histogram's highest bound.
         package var p99Milliseconds: Int?
 
-        package init(count: Int, lateCount: Int, p50Milliseconds: Int?, p99Milliseconds: Int?) {
+        package init(count: Int = 0, lateCount: Int = 0, p50Milliseconds: Int? = nil, p99Milliseconds: Int? = nil) {
             self.count = count
             self.lateCount = lateCount
             self.p50Milliseconds = p50Milliseconds
@@ -199,52 +174,34 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
 
     package struct Node: Codable, Equatable, Sendable {
         /// The node's host and port.
-        package var name: String
-        package var isUsable: Bool
+        package var name = ""
+        package var isUsable = false
         /// The node's connection to its network, in its own words, or nil if it reports none.
         package var connection: String?
         /// The time since the newest message on the server's shards, or nil before the first since the start.
         package var lastMessageSeconds: Int?
         /// The number of gaps since the start.
-        package var gaps: Int
+        package var gaps = 0
 
-        package init(name: String, isUsable: Bool, connection: String?, lastMessageSeconds: Int?, gaps: Int) {
-            self.name = name
-            self.isUsable = isUsable
-            self.connection = connection
-            self.lastMessageSeconds = lastMessageSeconds
-            self.gaps = gaps
-        }
+        package init() {}
     }
 
     package struct Route: Codable, Equatable, Sendable {
-        package var name: String
+        package var name = ""
         /// `ios` or `android`.
-        package var platform: String
+        package var platform = ""
         /// The URL of the route's gorush without user name and password.
-        package var gorush: String
-        package var isDelivering: Bool
-        package var isBreakerOpen: Bool
+        package var gorush = ""
+        package var isDelivering = false
+        package var isBreakerOpen = false
         /// The number of delivered pushes since the start.
-        package var sent: Int
+        package var sent = 0
         /// The number of failed attempts since the start.
-        package var failed: Int
+        package var failed = 0
         /// The time since the newest delivery, or nil before the first since the start.
         package var lastSentSeconds: Int?
 
-        package init(
-            name: String, platform: String, gorush: String, isDelivering: Bool, isBreakerOpen: Bool, sent: Int, failed: Int,
-            lastSentSeconds: Int?
-        ) {
-            self.name = name
-            self.platform = platform
-            self.gorush = gorush
-            self.isDelivering = isDelivering
-            self.isBreakerOpen = isBreakerOpen
-            self.sent = sent
-            self.failed = failed
-            self.lastSentSeconds = lastSentSeconds
-        }
+        package init() {}
     }
 
     /// The sizes in bytes, or nil if they cannot be read.
@@ -254,11 +211,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         /// The free space on the database's file system.
         package var freeBytes: Int?
 
-        package init(databaseBytes: Int? = nil, walBytes: Int? = nil, freeBytes: Int? = nil) {
-            self.databaseBytes = databaseBytes
-            self.walBytes = walBytes
-            self.freeBytes = freeBytes
-        }
+        package init() {}
     }
 
     package struct Histories: Codable, Equatable, Sendable {
@@ -289,34 +242,5 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         }
     }
 
-    package init(
-        isReady: Bool, stateSeconds: Int, issues: [Finding], warnings: [Finding], canary: Canary?, store: Store, flow: Flow,
-        replies: Replies, messagesInFlight: Int, waitingReplies: Int, topicDirectoryEntries: Int, nodes: [Node], routes: [Route],
-        files: Files,
-        newestBackupSeconds: Int?, sealedPercent: Int, histories: Histories, serverName: String, members: [Member]? = nil,
-        version: String, uptimeSeconds: Int, publicKey: String
-    ) {
-        self.members = members
-        self.isReady = isReady
-        self.stateSeconds = stateSeconds
-        self.issues = issues
-        self.warnings = warnings
-        self.canary = canary
-        self.store = store
-        self.flow = flow
-        self.replies = replies
-        self.messagesInFlight = messagesInFlight
-        self.waitingReplies = waitingReplies
-        self.topicDirectoryEntries = topicDirectoryEntries
-        self.nodes = nodes
-        self.routes = routes
-        self.files = files
-        self.newestBackupSeconds = newestBackupSeconds
-        self.sealedPercent = sealedPercent
-        self.histories = histories
-        self.serverName = serverName
-        self.version = version
-        self.uptimeSeconds = uptimeSeconds
-        self.publicKey = publicKey
-    }
+    package init() {}
 }
