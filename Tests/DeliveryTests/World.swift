@@ -118,6 +118,8 @@ struct Running: Sendable {
         return end - elapsed
     }
 
+    struct NeverSo: Error {}
+
     /// Advances the clock from one event to the next until the condition holds.
     ///
     /// - Returns: The time that has passed.
@@ -127,6 +129,8 @@ struct Running: Sendable {
         while true {
             let idle = try await settle()
             if try await isSo() { return passed }
+            // Nothing waits so long.
+            guard passed < .seconds(30 * 86_400) else { throw NeverSo() }
             world.advance(by: idle)
             passed += idle
         }
