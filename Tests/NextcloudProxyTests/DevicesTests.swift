@@ -361,7 +361,7 @@ struct DevicesTests {
             #expect(try await world.notify([NotificationsTests.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":0}"#)
             func reports() -> [String] { lines.all.filter { $0.contains("because the storage is full") } }
             #expect(reports().count == 1)
-            world.advance(by: RepeatCounter.interval)
+            world.advance(by: LogThrottle.interval)
             #expect(try await world.post("alice_files_ios") == refusal)
             #expect(reports().count == 2 && reports().last?.contains(#""count": 3"#) == true)
             #expect(!lines.all.contains { $0.contains("cannot be stored") })

@@ -107,7 +107,7 @@ struct GoldenTests {
 extension SealedRequest {
     /// Returns the reply that the client finds among a node's messages.
     fileprivate func answer(in envelope: WakuEnvelope) throws -> Answer? {
-        var reader = MessageReader(.asymmetric(requester))
+        var reader = TopicReader(.asymmetric(requester))
         return reader.read(envelope, now: TestClock.start).flatMap { answer(in: $0) }
     }
 }

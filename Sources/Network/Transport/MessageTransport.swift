@@ -38,7 +38,7 @@ extension MessageTransport {
     package func publishToSelf(_ envelope: WakuEnvelope) async throws { try await publish(envelope) }
 }
 
-/// Receives a transport's messages. The engine implements it.
+/// Receives a transport's messages. The engine's `Intake` implements it.
 package protocol EnvelopeReceiver: Sendable {
     /// Whether the server is interested in messages on this content topic. Rejects most of a shard's traffic before a payload is decoded.
     func isInterested(in contentTopic: String) -> Bool

@@ -244,7 +244,7 @@ package struct Exchange: Sendable {
         let start = wallClock.now().advanced(by: .zero - Self.clockTolerance)
         let elapsed = Self.stopwatch(limitClock)
         func remaining(_ limit: Duration) -> Duration { min(limit, max(.zero, timeout + Self.maximumOverhead - elapsed())) }
-        var reader = MessageReader(.asymmetric(request.requester))
+        var reader = TopicReader(.asymmetric(request.requester))
         func goesOn(_ envelopes: [WakuEnvelope]) -> Bool {
             for envelope in envelopes {
                 guard let message = reader.read(envelope, now: wallClock.now()), let answer = request.answer(in: message) else { continue }

@@ -16,7 +16,7 @@ package struct Subscription: Sendable {
 
     private struct Entry: Sendable {
         let name: TopicName
-        var reader: MessageReader
+        var reader: TopicReader
     }
 
     private var entries: [Topic: [Entry]] = [:]
@@ -32,8 +32,8 @@ package struct Subscription: Sendable {
     package init(to topics: [TopicName], own: [(topic: TopicName, key: PrivateKey)] = [], since: Timestamp) {
         self.since = since
         let all =
-            topics.map { Entry(name: $0, reader: MessageReader(.topic($0))) }
-            + own.map { Entry(name: $0.topic, reader: MessageReader(.asymmetric($0.key))) }
+            topics.map { Entry(name: $0, reader: TopicReader(.topic($0))) }
+            + own.map { Entry(name: $0.topic, reader: TopicReader(.asymmetric($0.key))) }
         for entry in all { entries[entry.name.topic, default: []].append(entry) }
     }
 

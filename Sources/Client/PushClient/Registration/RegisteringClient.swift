@@ -342,7 +342,7 @@ public actor RegisteringClient {
     /// Returns the reply to the newest request if it came after the wait for it. Otherwise a slow server would never count as registered.
     private func lateResponse(of server: PublicKey) async throws -> (ServerEntry.Request, PushNotificationRegistrationResponse)? {
         guard let pending = plan.pendingRequest(to: server) else { return nil }
-        var reader = MessageReader(.asymmetric(identity.privateKey))
+        var reader = TopicReader(.asymmetric(identity.privateKey))
         let topic = TopicName.partitioned(identity.privateKey.publicKey).topic
         let start = pending.sentAt.advanced(by: .zero - Exchange.clockTolerance)
         for envelope in try await node.exchange.historyIfAvailable(of: [topic], since: start) ?? [] {

@@ -263,7 +263,7 @@ public actor SendingClient {
         let replyTopic = TopicName.partitioned(requester.publicKey).topic
         let start = node.now.advanced(by: .zero - Exchange.clockTolerance)
         let elapsed = node.exchange.stopwatch()
-        var reader = MessageReader(.asymmetric(requester))
+        var reader = TopicReader(.asymmetric(requester))
         var requests: [PublicKey: SealedPushRequest] = [:]
         var rhythm = PollRhythm()
         var hasPublished = false

@@ -8,7 +8,7 @@ package final class FailureLog: Sendable {
     private let logger: Logger
     private let elapsed: @Sendable () -> Duration
     /// A counter for each kind, by message.
-    private let kinds = Mutex<[String: RepeatCounter]>([:])
+    private let kinds = Mutex<[String: LogThrottle]>([:])
 
     /// - Parameter clock: The clock that times the interval.
     package init(_ logger: Logger, clock: some Clock<Duration>) {
@@ -26,7 +26,7 @@ package final class FailureLog: Sendable {
         _ message: String, _ error: (any Error)? = nil, level: Logger.Level = .error, example: Logger.Metadata = [:]
     ) {
         let now = elapsed()
-        let count = kinds.withLock { $0[message, default: RepeatCounter()].add(1, at: now) }
+        let count = kinds.withLock { $0[message, default: LogThrottle()].add(1, at: now) }
         guard let count else { return }
         var metadata = example
         metadata["count"] = "\(count)"

@@ -34,9 +34,9 @@ final class CommitStage: Sendable {
     /// The allowances after all durable decisions.
     private let allowances = Mutex(Allowances())
     /// The coalesced pushes since the last log line about them.
-    private let coalesced = Mutex(RepeatCounter())
+    private let coalesced = Mutex(LogThrottle())
     /// The messages refused because the store fails on them, since the last log line about them.
-    private let refused = Mutex(RepeatCounter())
+    private let refused = Mutex(LogThrottle())
 
     init(
         decider: Decider, directory: TopicDirectory, context: EngineContext, onAcceptedPushes: @escaping @Sendable () -> Void,

@@ -6,7 +6,7 @@ import Wire
 /// Opens a topic's messages: frames, segments of long messages, and the signed messages inside.
 ///
 /// A value without a clock. Each envelope is read once, however often a node repeats it.
-package struct MessageReader: Sendable {
+package struct TopicReader: Sendable {
     /// The key that decrypts the frames.
     package enum Key: Sendable {
         /// The recipient's private key.

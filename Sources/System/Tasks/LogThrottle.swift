@@ -1,5 +1,5 @@
 /// Counts an event that repeats, for a single log line a minute. Times are monotonic.
-package struct RepeatCounter: Sendable {
+package struct LogThrottle: Sendable {
     /// The minimum interval between two reports: an operator sees that something goes on, and the log stays readable.
     package static let interval = Duration.seconds(60)
 

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A broadcaster that delivers each element to all subscribers.
-final class Broadcast<Element: Sendable>: Sendable {
+package final class Broadcast<Element: Sendable>: Sendable {
     private struct State {
         var listeners: [Int: AsyncStream<Element>.Continuation] = [:]
         var lastNumber = 0
@@ -9,12 +9,14 @@ final class Broadcast<Element: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     deinit {
         for continuation in state.withLock({ $0.listeners.values.map { $0 } }) { continuation.finish() }
     }
 
     /// Returns the elements sent from now on, and keeps up to `count` of them for a slow subscriber.
-    func subscribe(bufferingNewest count: Int) -> AsyncStream<Element> {
+    package func subscribe(bufferingNewest count: Int) -> AsyncStream<Element> {
         let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(count))
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -29,7 +31,7 @@ final class Broadcast<Element: Sendable>: Sendable {
         _ = state.withLock { $0.listeners.removeValue(forKey: number) }
     }
 
-    func send(_ element: Element) {
+    package func send(_ element: Element) {
         for continuation in state.withLock({ $0.listeners.values.map { $0 } }) { continuation.yield(element) }
     }
 }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Tasks
 
-struct RepeatCounterTests {
+struct LogThrottleTests {
     @Test func `the first event is reported at once, those of the next minute together with the one after it`() {
-        var counter = RepeatCounter()
+        var counter = LogThrottle()
         #expect(counter.add(0, at: .zero) == nil)
         #expect(counter.add(2, at: .seconds(1)) == 2)
         #expect(counter.add(3, at: .seconds(2)) == nil)
