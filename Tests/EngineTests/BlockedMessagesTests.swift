@@ -39,6 +39,14 @@ import Testing
         }
     }
 
+    @Test mutating func `the messages of a batch that fail together are one failure`() {
+        for row: Int64 in 1...10 { blocked.failed([row], [phone], at: .zero) }
+        #expect(blocked.count == 10 && blocked.nextTrialTime == .seconds(1))
+        #expect(startTrials(at: .seconds(1)) == [1])
+        blocked.failed([1], [phone], at: .seconds(1))
+        #expect(blocked.nextTrialTime == .seconds(3))
+    }
+
     @Test mutating func `the messages of a blocked owner are tried in turn, because a row of one alone may be locked`() {
         blocked.failed([1], [phone], at: .zero)
         #expect(admit([2], [phone]) == .no)

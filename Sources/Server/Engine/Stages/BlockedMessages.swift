@@ -56,9 +56,12 @@ struct BlockedMessages: Sendable {
         nextAllowedTrial = max(nextAllowedTrial, now) + cost * Self.trialShare
         for subject in subjects {
             var block = blocks[subject] ?? Block(failureCount: 0, trialTime: now)
-            block.failureCount += 1
-            block.trialTime = max(now + Self.backOff.bound(afterFailures: block.failureCount), nextAllowedTrial)
-            block.trial = nil
+            // The messages of a batch fail together, which is one failure of each row that is held.
+            if block.failureCount == 0 || block.trial == rows[0] {
+                block.failureCount += 1
+                block.trialTime = max(now + Self.backOff.bound(afterFailures: block.failureCount), nextAllowedTrial)
+                block.trial = nil
+            }
             block.waiting[rows[0]] = rows
             blocks[subject] = block
         }
