@@ -457,7 +457,7 @@ struct OperatorToolTests {
             // publication marks.
             try await world.database.waitUntilFinished()
             // A stopped server makes no periodic writes.
-            world.server.signal(SIGSTOP)
+            await world.server.stop()
             let log = try Data(contentsOf: URL(filePath: database + "-wal"))
             try await look()
             #expect(try Data(contentsOf: URL(filePath: database + "-wal")) == log)

@@ -7,6 +7,7 @@ import Store
 import TestServers
 import TestSupport
 import Testing
+import Transport
 import WakuREST
 import Wire
 
@@ -95,6 +96,51 @@ struct ShutdownTests {
         let line = silence == .whenRead ? "transport did not stop in time" : "stopped with work in progress"
         #expect(server.log.all.contains { $0.contains(line) })
         #expect(try ServerDatabase(of: server).unfinishedCount() == (silence == .whenRead ? 0 : 1))
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `replies that are held at a node without peers do not delay the shutdown, and leave after a restart`(
+        database: TestDatabase
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let identity = try KeyFile(path: folder.path("identity.key")).loadOrCreate()
+        let (alice, bob) = (
+            ProtocolClient(server: identity.publicKey, clock: .system), ProtocolClient(server: identity.publicKey, clock: .system)
+        )
+        let bus = Bus()
+        let replies = Listener()
+        let network = bus.attach(listener: replies)
+        let control = RelayControl()
+        control.faults.reportsPeers = false
+        let configuration = RelayServer.Configuration(pubsubTopics: [TestNode.topic])
+        try await withRelay(configuration, on: bus, clock: .system, control: control) { node in
+            let settings = try await database.settings(in: folder).merging(
+                ["transport.kind": "waku", "transport.waku.url": node.url, "shutdown.gracePeriod": "20s"]
+            ) { $1 }
+            let first = try ServerProcess.launch(in: folder, settings: settings)
+            #expect(await first.log.wait { $0.contains("No connected peers") })
+            let messages = ServerDatabase(of: first)
+            try await network.publish(alice.envelope(alice.registration()))
+            try await messages.wait(for: "registration") { $0 == 1 }
+            try await network.publish(bob.envelope(bob.request([bob.notification(to: alice)])))
+            try await network.publish(bob.envelope(queryFor: [alice.keyHash], onTopicOf: alice.keyHash))
+            try await messages.wait(for: "push") { $0 == 1 }
+            try await messages.wait(for: "message") { $0 == 3 }
+            #expect(await first.terminate() == 0)
+            for line in ["the grace period is over", "did not stop in time", "stopped with work in progress", "took too long"] {
+                #expect(!first.log.all.contains { $0.contains(line) }, "\(first.log.all)")
+            }
+            #expect(try messages.unfinishedCount() == 3)
+            #expect(replies.received.compactMap { alice.open($0) ?? bob.open($0) }.isEmpty)
+
+            control.faults.reportsPeers = true
+            let second = try await ServerProcess.start(in: folder, on: database, settings: settings)
+            try await messages.waitUntilFinished()
+            let types = replies.received.compactMap { bob.open($0)?.type }
+            #expect(Set(types) == [.pushNotificationResponse, .pushNotificationQueryResponse] && types.count == 2)
+            #expect(await second.terminate() == 0)
+            try await second.audit()
+        }
     }
 
     /// Writes of log lines hang then, and so do the tasks that log.

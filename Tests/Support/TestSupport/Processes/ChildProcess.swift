@@ -78,6 +78,18 @@ package final class ChildProcess: Sendable {
         life.state.withLock { if case .running = $0 { _ = kill(identifier, number) } }
     }
 
+    /// Stops the process by SIGSTOP until it gets SIGCONT, and returns when it stands still.
+    package func stop() async {
+        signal(SIGSTOP)
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [identifier] in
+                var info = unsafe siginfo_t()
+                while unsafe waitid(P_PID, id_t(identifier), &info, WSTOPPED) < 0, errno == EINTR {}
+                continuation.resume()
+            }
+        }
+    }
+
     package var isRunning: Bool {
         life.state.withLock { if case .running = $0 { true } else { false } }
     }

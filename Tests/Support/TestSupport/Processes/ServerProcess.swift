@@ -81,6 +81,9 @@ package final class ServerProcess: Sendable {
 
     package func signal(_ number: Int32) { launched.process.signal(number) }
 
+    /// Stops the server by SIGSTOP until it gets SIGCONT, and returns when it stands still.
+    package func stop() async { await launched.process.stop() }
+
     /// The exit code, or the negated number of the signal that ended the server, once it has exited.
     package var exitCode: Int32 {
         get async { await launched.exitCode }
