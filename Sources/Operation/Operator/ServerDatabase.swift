@@ -103,7 +103,7 @@ package struct ServerDatabase: Sendable {
     package func undoMove() throws -> String? {
         do {
             if url != nil {
-                let lock = try OperatorLock(location().connection(named: "pushctl"))
+                let lock = try OperatorLock(location().commandConnection)
                 defer { withExtendedLifetime(lock) {} }
                 return try location().liftMark()
             }
@@ -119,7 +119,7 @@ package struct ServerDatabase: Sendable {
     private func withoutServers<Result>(_ url: String, _ body: (any OperatorStore) async throws -> Result) async throws -> Result {
         try await withStore(open: openForReading) { store in
             // No server joins from here on, and the check finds those that have joined before.
-            let lock = try OperatorLock(location().connection(named: "pushctl"))
+            let lock = try OperatorLock(location().commandConnection)
             defer { withExtendedLifetime(lock) {} }
             try await Self.checkThatNoServerRuns(on: store, url)
             return try await body(store)
@@ -240,7 +240,7 @@ extension Failure {
                 "database \(path): \(error)" + (sealingKeyFile.map { " \($0)" } ?? "")
                     + ". Name the server's file with PUSHSERVER_STORAGE_SEALING_KEY_FILE, or its configuration file with --config."
             case .otherIdentity: "database \(path) belongs to another identity. \(naming)"
-            case .unreachable: "\(path): \(error). \(naming)"
+            case .unreachable: "\(path): \(error). `pushctl top` shows a running server's last figures, and their age. \(naming)"
             case .fileLost, .failed, .unavailable, .nameTaken, .duplicated, .rowLocked, .ownersLocked, .damaged, .alreadyDecided,
                 .alreadyEnded, .queueFull,
                 .storageFull, .closed:

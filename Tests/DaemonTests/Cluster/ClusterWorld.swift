@@ -58,11 +58,16 @@ struct ClusterWorld: Sendable {
     /// Returns when `pushctl cluster --all` shows the text.
     func waitForCluster(_ isSo: (String) -> Bool) async throws {
         while true {
-            let cluster = try await ChildProcess.run("pushctl", ["cluster", "--all", "--database", url])
+            let cluster = try await pushctl("cluster", "--all")
             #expect(cluster.exitCode == 0, "\(cluster.error)")
             if isSo(cluster.output) { return }
             try Task.checkCancellation()
         }
+    }
+
+    /// Runs an operator's command on the database.
+    func pushctl(_ arguments: String...) async throws -> ChildProcess.Ended {
+        try await ChildProcess.run("pushctl", arguments + ["--database", url])
     }
 
     /// The key of the servers, once one has started.
@@ -71,7 +76,7 @@ struct ClusterWorld: Sendable {
     }
 
     func audit() async throws {
-        let audit = try await ChildProcess.run("pushctl", ["audit", "--database", url])
+        let audit = try await pushctl("audit")
         #expect(audit.exitCode == 0, "\(audit.output) \(audit.error)")
         let lines = audit.output.split(separator: "\n")
         for name in names { #expect(lines.contains { $0.hasPrefix("server \(name): ") }, "\(audit.output)") }
@@ -80,8 +85,7 @@ struct ClusterWorld: Sendable {
     /// The stored version of a client's registration; nil if none is stored.
     func version(of client: ProtocolClient) async throws -> UInt64? {
         struct Shown: Decodable { var version: String }
-        let shown = try await ChildProcess.run(
-            "pushctl", ["registrations", "--database", url, "--json", "--owner", Hex.encode(client.keyHash.bytes)])
+        let shown = try await pushctl("registrations", "--json", "--owner", Hex.encode(client.keyHash.bytes))
         return try JSONDecoder().decode([Shown].self, from: Data(shown.output.utf8)).first.flatMap { UInt64($0.version) }
     }
 

@@ -66,7 +66,11 @@ import Testing
             let servers = [try await world.start("one"), try await world.start("two")]
             let load = ClusterLoad(server: try serverKey(of: servers[0]), on: world.bus)
             try await load.run { await load.waitForAnswers(20) }
-            for server in servers { try await AdminClient(server).body(of: "/metrics") { $0.contains("\npushserver_cluster_members 2\n") } }
+            for server in servers {
+                try await AdminClient(server).body(of: "/metrics") {
+                    $0.contains("\npushserver_cluster_members 2\n") && $0.contains("\npushserver_registrations 12\n")
+                }
+            }
             switch trouble {
             case .hanging: postgres.freeze()
             case .away: await postgres.stop()
@@ -93,6 +97,12 @@ import Testing
                     try await admin.body(of: "/") { $0.contains("<h2>Servers of the database, as of ") }
                 }
                 if trouble != .readOnly { #expect(try await admin.get("/pushes/\(String(repeating: "0", count: 64))").status == 503) }
+            }
+            if trouble == .hanging {
+                for command in ["audit", "cluster", "registrations"] {
+                    let ended = try await world.pushctl(command)
+                    #expect(ended.exitCode == 69 && ended.error.contains(" has not answered within 1 s. `pushctl top` "), "\(ended.error)")
+                }
             }
             switch trouble {
             case .hanging: postgres.thaw()

@@ -41,7 +41,7 @@ private final class Pooler {
     ///   - url: The URL of a database on a Unix socket.
     init(mode: String, ignoring ignored: String, for url: String) async throws {
         folder = try TemporaryFolder()
-        let name = try #require(url.firstMatch(of: /@\/([^?]+)\?host=(.+)$/)).output
+        let name = try #require(url.firstMatch(of: /@\/([^?]+)\?host=([^&]+)/)).output
         try folder.write(
             """
             [databases]

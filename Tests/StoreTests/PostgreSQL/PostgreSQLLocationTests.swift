@@ -47,6 +47,14 @@ import Testing
         #expect(connection["options"]?.contains("idle_in_transaction_session_timeout") == true)
     }
 
+    @Test(arguments: [("", "1"), ("?connect_timeout=20", "20")])
+    func `a command waits a second for each host, or as long as the URL says`(query: String, seconds: String) throws {
+        let location = try PostgreSQLLocation(url: "postgresql://push@localhost/rings\(query)")
+        let connection = location.connection(
+            password: nil, name: "pushctl", timeoutSeconds: PostgreSQLLocation.commandTimeoutSeconds)
+        #expect(connection["connect_timeout"] == seconds)
+    }
+
     @Test func `a connection logs no values of a failed statement, and reports whether those of others are logged`() throws {
         let folder = try TemporaryFolder()
         let socket = try #require(try folder.newPostgreSQL()["host"])

@@ -36,7 +36,7 @@ package struct MigrationReport: Report {
             switch (sourceKind, target) {
             case (.sqlite, .postgresql(let location, _)):
                 try await source.copy(movingTo: location.url) { store in
-                    let parameters = target.connection(named: "pushctl")
+                    let parameters = target.commandConnection
                     return try await Self.explaining(location.url) { try await Self.fill(parameters, location.url, from: store, report) }
                 }
             case (.postgresql, .sqlite(let path)):

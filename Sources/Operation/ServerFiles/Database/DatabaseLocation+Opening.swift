@@ -63,7 +63,7 @@ extension DatabaseLocation {
     package func openForReading(sealingKeys: SealingKeys?, logger: Logger) throws(StoreError) -> any OperatorStore {
         switch self {
         case .sqlite(let path): try SQLiteStore(readingAt: path, sealingKeys: sealingKeys, logger: logger)
-        case .postgresql: try PostgreSQLStore(existing: connection(named: "pushctl"), sealingKeys: sealingKeys, logger: logger)
+        case .postgresql: try PostgreSQLStore(existing: commandConnection, sealingKeys: sealingKeys, logger: logger)
         }
     }
 
@@ -81,7 +81,7 @@ extension DatabaseLocation {
     package func liftMark() throws(StoreError) -> String? {
         switch self {
         case .sqlite(let path): try SQLiteStore.liftMark(ofDatabaseAt: path)
-        case .postgresql: try PostgreSQLStore.liftMark(of: connection(named: "pushctl"))
+        case .postgresql: try PostgreSQLStore.liftMark(of: commandConnection)
         }
     }
 
@@ -101,10 +101,16 @@ extension DatabaseLocation {
         return ["PostgreSQL logs the values of statements, which name clients: set log_parameter_max_length to 0 (docs/SCALE.md)"]
     }
 
-    /// The parameters for a connection to PostgreSQL.
+    /// The parameters for a command's connection to PostgreSQL, which must answer soon.
+    package var commandConnection: [String: String] {
+        guard case .postgresql(let location, let password) = self else { return [:] }
+        return location.connection(password: password, name: "pushctl", timeoutSeconds: PostgreSQLLocation.commandTimeoutSeconds)
+    }
+
+    /// The parameters for a server's connection to PostgreSQL.
     ///
     /// - Parameter name: The name that PostgreSQL shows for the connection.
-    package func connection(named name: String) -> [String: String] {
+    private func connection(named name: String) -> [String: String] {
         guard case .postgresql(let location, let password) = self else { return [:] }
         return location.connection(password: password, name: name)
     }

@@ -41,7 +41,7 @@ struct ConnectionStart {
             if timeoutSeconds > 0 {
                 let left = Duration.seconds(timeoutSeconds) - (ContinuousClock.now - start)
                 guard left > .zero else { return false }
-                remaining = Int32(clamping: left.components.seconds + 1) &* 1_000
+                remaining = Int32(clamping: Int(left / .milliseconds(1)) + 1)
             }
             var descriptor = unsafe pollfd(fd: PQsocket(connection), events: events, revents: 0)
             let count = unsafe poll(&descriptor, 1, remaining)
@@ -57,10 +57,10 @@ struct ConnectionStart {
         return true
     }
 
-    /// The time of a host, or 0 for no limit. libpq takes less than 2 s for 2 s.
+    /// The time of a host, or 0 for no limit.
     private var timeoutSeconds: Int {
         let seconds = parameters["connect_timeout"].flatMap { Int($0) } ?? 0
-        return seconds > 0 ? min(max(2, seconds), 1_000) : 0
+        return seconds > 0 ? min(seconds, 1_000) : 0
     }
 
     /// Leaves out the hosts up to one.

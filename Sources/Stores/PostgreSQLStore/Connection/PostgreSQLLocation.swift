@@ -3,8 +3,8 @@ import CLibPQ
 /// The URL of a PostgreSQL database (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING-URIS), checked for what a
 /// server needs: a URL without password, and TLS with a verified certificate unless the database is on the same host.
 package struct PostgreSQLLocation: Sendable, Equatable {
-    /// For each host.
-    private static let connectTimeoutSeconds = 5
+    /// How long a host may take to answer. A server goes on trying, but somebody waits for a command. The URL can set another time.
+    package static let (serverTimeoutSeconds, commandTimeoutSeconds) = (5, 1)
     /// An unacknowledged packet means that the connection is broken. Must be shorter than a server's lease.
     private static let userTimeoutMilliseconds = 10_000
 
@@ -41,14 +41,18 @@ package struct PostgreSQLLocation: Sendable, Equatable {
 
     /// Returns a connection's parameters.
     ///
-    /// - Parameter name: The name of the program for `pg_stat_activity`.
-    package func connection(password: String?, name: String) -> [String: String] {
+    /// - Parameters:
+    ///   - name: The name of the program for `pg_stat_activity`.
+    ///   - timeoutSeconds: How long each host may take to answer, unless the URL says it.
+    package func connection(
+        password: String?, name: String, timeoutSeconds: Int = Self.serverTimeoutSeconds
+    ) -> [String: String] {
         var all = parameters
         all["password"] = password
         all["application_name"] = name
         // Only the primary takes writes, if the URL names several hosts.
         all["target_session_attrs"] = "read-write"
-        all["connect_timeout"] = all["connect_timeout"] ?? "\(Self.connectTimeoutSeconds)"
+        all["connect_timeout"] = all["connect_timeout"] ?? "\(timeoutSeconds)"
         all["tcp_user_timeout"] = all["tcp_user_timeout"] ?? "\(Self.userTimeoutMilliseconds)"
         let settings = Self.sessionSettings.map { "-c \($0.name)=\($0.value)" }.joined(separator: " ")
         all["options"] = (all["options"].map { $0 + " " } ?? "") + settings

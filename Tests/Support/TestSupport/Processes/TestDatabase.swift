@@ -76,6 +76,8 @@ package enum TestDatabase: String, CaseIterable, Sendable {
     }
 
     private static func settings(ofPostgreSQL name: String) throws -> [String: String] {
-        ["storage.kind": postgresql.rawValue, "storage.url": "postgresql://postgres@/\(name)?host=\(try socket())"]
+        // A busy machine may take longer to answer than a command waits by default.
+        let url = "postgresql://postgres@/\(name)?host=\(try socket())&connect_timeout=60"
+        return ["storage.kind": postgresql.rawValue, "storage.url": url]
     }
 }
