@@ -83,6 +83,23 @@ import Wire
         }
     }
 
+    @Test(arguments: TestDatabase.allCases)
+    func `a registration that is too large for good can't be published again when it would fit`(kind: TestDatabase) async throws {
+        try await harness.withServer(store: store(of: kind)) { [self] server in
+            var large = registration(1, contacts: 8_300)
+            large.version = 5
+            try await server.publish(alice.envelope(large))
+            #expect(try await alice.registrationResponse(1, from: harness).error == .malformedMessage)
+            var small = registration(1, contacts: 2_000)
+            small.version = 5
+            try await server.publish(alice.envelope(small))
+            #expect(try await alice.registrationResponse(2, from: harness).error == .versionMismatch)
+            small.version = 6
+            try await server.publish(alice.envelope(small))
+            #expect(try await alice.registrationResponse(3, from: harness).success)
+        }
+    }
+
     /// Queries Alice's devices.
     ///
     /// - Parameter number: The query's number among Bob's.

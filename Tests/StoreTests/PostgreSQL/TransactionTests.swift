@@ -16,4 +16,17 @@ import Testing
         for _ in 0..<20 { try await store.probe() }
         await store.close()
     }
+
+    @Test(arguments: [false, true])
+    func `what waits for a commit happens after it, and not at all without it`(fails: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.openPostgreSQL()
+        let committed = Recorder<String>()
+        _ = try? await store.pool.perform(.writing) { transaction in
+            transaction.afterCommit { committed.append("done") }
+            transaction.add(fails ? "SELECT 1 / 0" : "SELECT 1")
+        }
+        #expect(committed.all == (fails ? [] : ["done"]))
+        await store.close()
+    }
 }
