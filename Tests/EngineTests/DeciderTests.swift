@@ -99,6 +99,12 @@ struct DeciderTests {
 
     // MARK: Tests
 
+    @Test func `a message that the store rejects for too long is counted with its kind`() {
+        let messages = [registration(1, version: 1), message(2, .query([keyHash])), push(3), .dropped(4)]
+        let kinds = ["registration", "query", "push_request", "other"]
+        #expect(messages.map(\.internalError.labelValues) == kinds.map { [$0, "internal_error"] })
+    }
+
     @Test func `each message of a batch sees the effects of the earlier ones: registrations, pushes and queries`() throws {
         let (batch, outcomes) = decide([
             push(1), registration(2, version: 1), registration(3, version: 2), push(4, messageID: 2), message(5, .query([keyHash])),

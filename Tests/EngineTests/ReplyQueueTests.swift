@@ -65,6 +65,16 @@ import Wire
         #expect(queue.isIdle)
     }
 
+    @Test mutating func `the queue sleeps until the first of several back-offs ends`() throws {
+        add([1])
+        fail(try take(at: .zero), .own, at: .zero)
+        fail(try take(at: .milliseconds(500)), .own, at: .milliseconds(500))
+        #expect(queue.nextTime == .milliseconds(1_500))
+        add([2])
+        fail(try take(at: .milliseconds(600)), .own, at: .milliseconds(600))
+        #expect(queue.nextTime == .milliseconds(1_100))
+    }
+
     @Test mutating func `a reply is echoed after 1.5 and 4 seconds`() {
         add([1])
         #expect(publishAll() == [1])

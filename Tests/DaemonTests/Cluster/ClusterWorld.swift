@@ -111,8 +111,13 @@ func withClusterWorld(
 extension ServerProcess {
     /// Returns when the server has logged that it is not ready for this reason, and checks that its health check says so.
     func waitUntilNotReady(because reason: String) async throws {
-        #expect(await log.wait { $0.contains(" warning [Daemon] not ready reasons=") && $0.contains(reason) })
+        #expect(await logsNotReady(because: reason))
         try await expectReadiness(503)
+    }
+
+    /// Waits for the line of the log that says that the server is not ready for this reason.
+    func logsNotReady(because reason: String) async -> Bool {
+        await log.wait { $0.contains(" warning [Daemon] not ready reasons=") && $0.contains(reason) }
     }
 
     func expectReadiness(_ status: Int) async throws {

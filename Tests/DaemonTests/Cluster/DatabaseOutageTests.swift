@@ -131,9 +131,8 @@ import Testing
                 // Files of the WAL have 1 MiB, and a table of messages has more after these.
                 try await postgres.limitFiles(to: 1_100_000)
                 try await load.writeLargeMessages(count: 4, byteCount: 500_000)
-                for server in servers {
-                    try await server.waitUntilNotReady(because: "SQLSTATE 53100")
-                }
+                // A write that finds free space in its table may make a server ready again at any time.
+                for server in servers { #expect(await server.logsNotReady(because: "SQLSTATE 53100")) }
                 try await postgres.limitFiles(to: nil)
                 for server in servers { #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready again") }) }
                 await load.waitForAnswers(40)

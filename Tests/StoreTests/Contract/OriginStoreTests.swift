@@ -62,7 +62,7 @@ struct OriginStoreTests {
             #expect(try await store.waitingOriginPushes(to: "https://b", limit: 9).isEmpty)
             let waiting = try await store.waitingOriginPushes(to: "https://c", limit: 9)
             #expect(waiting.map(\.push) == [Self.push(2, "1"), Self.push(2, "3")])
-            #expect(waiting.allSatisfy { $0.pushTokenHash == "h2" && $0.deviceIdentifier == "alice 2" })
+            #expect(waiting.allSatisfy { $0.pushTokenHash == "h2" && $0.deviceIdentifier == "Alice 2" })
         }
     }
 
@@ -85,7 +85,7 @@ struct OriginStoreTests {
             for device in [Self.device(1), Self.device(2)] { try await put(device, in: store) }
             try await store.acceptOriginPushes([Self.push(1, "1"), Self.push(2, "2"), Self.push(1, "3"), Self.push(2, "4")], of: "Alice")
             let sent = try await store.waitingOriginPushes(to: "https://a", limit: 2)
-            try await store.finishOriginPushes(sent, unknown: ["alice 1", "bob 1"])
+            try await store.finishOriginPushes(sent, unknown: ["Alice 1", "bob 1"])
             #expect(try await store.originDevices(of: "Alice") == [Self.device(2)])
             #expect(try await store.waitingOriginPushes(to: "https://a", limit: 9).map(\.push) == [Self.push(2, "4")])
         }
@@ -99,7 +99,7 @@ struct OriginStoreTests {
             let sent = try await store.waitingOriginPushes(to: "https://a", limit: 9)
             try await put(Self.device(1, hash: "h2"), in: store)
             try await store.acceptOriginPushes([Self.push(1, "2")], of: "Alice")
-            try await store.finishOriginPushes(sent, unknown: ["alice 1"])
+            try await store.finishOriginPushes(sent, unknown: ["Alice 1"])
             #expect(try await store.waitingOriginPushes(to: "https://a", limit: 9).map(\.push) == [Self.push(1, "2")])
         }
     }
@@ -115,7 +115,7 @@ struct OriginStoreTests {
             #expect(try await store.waitingProxies().isEmpty)
             try await put(Self.device(1), in: store)
             try await store.acceptOriginPushes([Self.push(1, "2")], of: "Alice")
-            try await store.finishOriginPushes(sent, unknown: ["alice 1"])
+            try await store.finishOriginPushes(sent, unknown: ["Alice 1"])
             #expect(try await store.waitingOriginPushes(to: "https://a", limit: 9).map(\.push) == [Self.push(1, "2")])
         }
     }

@@ -57,8 +57,8 @@ import Wire
         try await first.enqueue((1...count).map { push($0) })
         try await Self.addDevices(count, to: first)
         for number in 1...count { _ = try await first.addOriginUserKey([1], of: "user \(number)") }
-        try await first.changeOriginDevices(of: "alice") { _ in (OriginChange(put: OriginStoreTests.device(1)), ()) }
-        try await first.acceptOriginPushes((1...count).map { OriginStoreTests.push(1, "\($0)") }, of: "alice")
+        try await first.changeOriginDevices(of: "Alice") { _ in (OriginChange(put: OriginStoreTests.device(1)), ()) }
+        try await first.acceptOriginPushes((1...count).map { OriginStoreTests.push(1, "\($0)") }, of: "Alice")
         await first.close()
 
         let store = try kind.open(folder, sealingKeys(2, 1))

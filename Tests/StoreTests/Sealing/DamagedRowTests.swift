@@ -60,7 +60,8 @@ import Wire
         let again = try kind.open(folder, sealingKeys(1))
         _ = try await again.takeOverOutbox(routes: Self.routes, latest: start)
         #expect(try await again.auditFacts().setAsideCount == 0)
-        #expect(try await again.nextAttempt(route: "ios") != nil)
+        // One of 0.2 is set aside as soon as the queue is read.
+        #expect(try await (again.nextAttempt(route: "ios") == nil) == isOfEarlierRelease)
         #expect(try await again.duePushes(route: "ios", at: start, limit: 9).isEmpty)
         #expect(again.damagedRowCount == 1)
         await again.close()
