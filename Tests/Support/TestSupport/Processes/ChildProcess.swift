@@ -51,6 +51,8 @@ package final class ChildProcess: Sendable {
     package init(
         _ program: String, _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(SpawnFailure) {
+        // Scripts/mutants turns a fault on by this variable, in all processes of a test.
+        let environment = environment.merging(ProcessInfo.processInfo.environment.filter { $0.key == "FAULT" }) { $1 }
         let output = try Self.pipe(for: program)
         let error = try Self.pipe(for: program)
         let (status, identifier) = Self.spawn(Self.path(of: program), arguments, environment, output: output.write, error: error.write)
