@@ -48,6 +48,25 @@ import Wire
         }
     }
 
+    @Test func `a dead token removes nothing while the clock is in doubt`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                try await register([iosPush(1)], at: before, in: running.store)
+                stub.fail(token: iosToken(1), with: "Unregistered")
+                world.wallClock.step(by: .seconds(2 * 3_600))
+                try await running.accept([iosPush(1)])
+                try await running.settle()
+                #expect(try await isRegistered(iosPush(1), in: running.store))
+                #expect(try await running.store.queuedPushCount() == 1)
+                world.wallClock.settle()
+                try await running.pass { try await running.isAllDone() }
+                #expect(try await running.outcomes() == [.deadToken: 1])
+                #expect(try await !isRegistered(iosPush(1), in: running.store))
+            }
+        }
+    }
+
     @Test("Another registration that is newer than the attempt, or has another token, survives", arguments: [true, false])
     func newer(hasSameToken: Bool) async throws {
         try await withStubGorush { stub in

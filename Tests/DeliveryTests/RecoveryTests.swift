@@ -81,6 +81,29 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `no push expires while the clock is in doubt after a step of three days`(isMistake: Bool) async throws {
+        try await withStubGorush { stub in
+            let (world, days) = (try World(), Duration.seconds(3 * 86_400))
+            try await world.withDelivery(to: await stub.url) { running in
+                stub.breakDown(.reset, hidesConfiguration: true)
+                try await running.accept([iosPush(1), androidPush(1)])
+                try await running.settle()
+                world.wallClock.step(by: days)
+                for _ in 0..<18 {
+                    world.advance(by: .seconds(30))
+                    try await running.settle()
+                }
+                #expect(try await running.store.queuedPushCount() == 2)
+                if isMistake { world.wallClock.step(by: .zero - days) }
+                world.wallClock.settle()
+                stub.breakDown(nil)
+                try await running.pass { try await running.isAllDone() }
+                #expect(try await running.outcomes() == [isMistake ? .sent : .expired: 2])
+            }
+        }
+    }
+
     @Test func `pushes that a failed read has passed are read again within 2 seconds`() async throws {
         try await withStubGorush { stub in
             let world = try World()

@@ -43,6 +43,23 @@ struct PushTrustTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func `a push that is accepted together with what is known of its target has the target's trust`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.register(registration(installation(1)))
+            try await deliver(to: try await store.register(registration(installation(2))), in: store)
+            let pushes = [push(1, to: 1), push(2, to: 2)]
+            var lookups = Lookups()
+            for push in pushes { lookups.targets[push.target] = [] }
+            try await store.apply(at: start, loading: lookups) { batch in
+                for push in pushes { batch.enqueue(push, message: 1) }
+            }
+            let limits = Dictionary(uniqueKeysWithValues: PushTrust.allCases.map { ($0, 9) })
+            let waiting = try await store.waitingPushes(route: "", at: start, limits: limits).pushes
+            #expect(waiting.sorted { $0.id < $1.id }.map(\.trust) == [.unproven, .proven])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func `retries to invented targets do not delay those to proven targets`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let row = try await store.register(registration(installation(Self.provenNumber)))
