@@ -222,12 +222,7 @@ package struct Exchange: Sendable {
     }
 
     /// Returns a function that returns the time passed since this call.
-    func stopwatch() -> () -> Duration { Self.stopwatch(clock) }
-
-    private static func stopwatch(_ clock: some Clock<Duration>) -> () -> Duration {
-        let start = clock.now
-        return { start.duration(to: clock.now) }
-    }
+    func stopwatch() -> () -> Duration { clock.stopwatch() }
 
     /// Waits for a duration.
     package func sleep(for duration: Duration) async throws {
@@ -242,7 +237,7 @@ package struct Exchange: Sendable {
     ) async throws -> PushClientError? {
         let replyTopic = TopicName.partitioned(request.requester.publicKey).topic
         let start = wallClock.now().advanced(by: .zero - Self.clockTolerance)
-        let elapsed = Self.stopwatch(limitClock)
+        let elapsed = limitClock.stopwatch()
         func remaining(_ limit: Duration) -> Duration { min(limit, max(.zero, timeout + Self.maximumOverhead - elapsed())) }
         var reader = TopicReader(.asymmetric(request.requester))
         func goesOn(_ envelopes: [WakuEnvelope]) -> Bool {

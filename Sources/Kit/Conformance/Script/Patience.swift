@@ -44,7 +44,7 @@ final class Patience: Sendable {
     ///
     /// - Returns: The answer, or nil if the wait ended or the task was cancelled first.
     func wait<Answer: Sendable>(for kind: Kind, _ answer: @escaping @Sendable () async -> Answer?) async -> Answer? {
-        let elapsed = Self.stopwatch(clock)
+        let elapsed = clock.stopwatch()
         while !Task.isCancelled {
             let remaining = time(for: kind) - elapsed()
             guard remaining > .zero else { return nil }
@@ -55,11 +55,6 @@ final class Patience: Sendable {
             }
         }
         return nil
-    }
-
-    private static func stopwatch(_ clock: some Clock<Duration>) -> () -> Duration {
-        let start = clock.now
-        return { start.duration(to: clock.now) }
     }
 }
 
