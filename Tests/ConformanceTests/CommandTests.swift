@@ -28,8 +28,8 @@ struct CommandTests {
         #expect(
             ended.output == """
                 pass     register.ios  must    Handle Errors                A registration of an iOS device is a success.
-                skipped  delivery.ios  must    Handle Notification Request  A push to an iOS device is posted to gorush once, with platform 1, \
-                the device token, the apn_topic and a text.
+                skipped  delivery.ios  must    Handle Notification Request  A push to an iOS device is posted to gorush once, \
+                with platform 1, the device token, the apn_topic and a text.
 
                 2 rules: 1 pass, 0 fail, 0 depart as the reference does. 1 skipped: they need --gorush-stub, \
                 --restart or a second --pubsub-topic.

@@ -29,7 +29,9 @@ struct ReportTests {
                   <testsuite name="a" tests="2" failures="1" errors="0" skipped="0" time="3.000">
                     <testcase classname="a" name="one" time="1.500"/>
                     <testcase classname="a" name="two" time="1.500">
-                      <failure message="&lt;Rise&gt; (71 &quot;Handle Errors&quot;, PROTOCOL.md §7): expected &quot;x&quot; &amp; y\u{FFFD}">“If any other error occurs the `error` SHOULD be set to `INTERNAL_ERROR`.”
+                      <failure message="&lt;Rise&gt; (71 &quot;Handle Errors&quot;, PROTOCOL.md §7): expected \
+                &quot;x&quot; &amp; y\u{FFFD}">\
+                “If any other error occurs the `error` SHOULD be set to `INTERNAL_ERROR`.”
                 installation phone, message 0x01, topic /waku/1/0x00000001/rfc26</failure>
                     </testcase>
                   </testsuite>

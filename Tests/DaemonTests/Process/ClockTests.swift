@@ -192,7 +192,8 @@ import Testing
         #expect(keeper.wallClock.read() == ClockReading(now: Self.start, expected: stored.readAt))
         #expect(
             keeper.warnings == [
-                "the wall clock shows 2023-11-14T22:13:20Z and should show 2023-11-12T22:13:20Z: for ten minutes nothing expires or is deleted"
+                "the wall clock shows 2023-11-14T22:13:20Z and should show 2023-11-12T22:13:20Z: "
+                    + "for ten minutes nothing expires or is deleted"
             ])
         clock.advance(by: .seconds(600))
         wallClock.advance(by: .seconds(600))

@@ -89,7 +89,8 @@ package struct CopiedTable: Sendable {
         CopiedTable(
             "nextcloud_device", key: "identifier",
             """
-            identifier:bytes push_token_hash:bytes platform:text secrets:bytes token_code:bytes topic:text voip_secrets:bytes voip_token_code:bytes voip_topic:text created_at updated_at used_at removed_at is_dead:bool
+            identifier:bytes push_token_hash:bytes platform:text secrets:bytes token_code:bytes topic:text voip_secrets:bytes
+            voip_token_code:bytes voip_topic:text created_at updated_at used_at removed_at is_dead:bool
             """),
         CopiedTable("nextcloud_origin_key", key: "user_name", "user_name:text secrets:bytes"),
         CopiedTable(

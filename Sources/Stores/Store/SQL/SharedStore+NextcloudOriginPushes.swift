@@ -9,7 +9,8 @@ extension SharedStore {
                 let secrets = try transaction.sealing.seal(content.fields, in: .originPush(to: user, tokenID: push.tokenID))
                 try database.changeLater(
                     """
-                    INSERT INTO nextcloud_origin_push (device, proxy, secrets, priority, kind, expires_at\(dialect.hasOwners ? ", server" : ""))
+                    INSERT INTO nextcloud_origin_push
+                        (device, proxy, secrets, priority, kind, expires_at\(dialect.hasOwners ? ", server" : ""))
                     SELECT id, proxy, $1, $2, $3, $4\(dialect.hasOwners ? ", $7" : "")
                     FROM nextcloud_origin_device WHERE \(dialect.user) = $5 AND token_id = $6
                     """,
