@@ -224,8 +224,7 @@
 
         private static let decider = Decider(
             serverKey: FixedBytes(repeating: 2), registrationPolicy: RegistrationPolicy(), isDryRun: false)
-        private static let sealing =
-            testSealingKeys.map { RowSealing.sealed(Sealer($0, secret: FixedBytes(repeating: 1))) } ?? .locked
+        private static let secrets = testSealingKeys.map { DatabaseSecrets(secret: FixedBytes(repeating: 1), keys: $0) } ?? .locked
         /// The database of all inputs. Each sequence is rolled back.
         private static let database = Result { () throws -> DatabaseQueue in
             let database = try DatabaseQueue()
@@ -240,7 +239,7 @@
                 unsafe sqlite3_progress_handler(database.sqliteConnection, instructionStep, { _ in countInstructions() }, nil)
                 try database.inTransaction(.immediate) {
                     let transaction = WriteTransaction(
-                        database: database, fingerprints: ListFingerprints(key: FixedBytes(repeating: 1)), sealing: Self.sealing,
+                        database: database, secrets: Self.secrets,
                         outbox: OutboxChanges(OutboxMemory(maximumQueueCount: ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: [])))
                     let pageCount = try database.count("PRAGMA page_count")
                     var batch: [OpenedEnvelope] = []

@@ -61,7 +61,7 @@ package final class OperatorLock {
     /// - Throws: `StoreError.locked` if a command holds the lock.
     static func exclude(by transaction: Transaction) throws {
         if let holder = try first(of: transaction.fetch([holder])[0]) { throw StoreError.locked(by: holder) }
-        do {
+        do throws(PostgreSQLError) {
             _ = try transaction.fetch([Command("LOCK TABLE operator_lock IN ROW SHARE MODE NOWAIT")])
         } catch {
             throw error == .failed(state: PostgreSQLError.lockNotAvailable) ? StoreError.locked(by: nil) : StoreError(error)

@@ -3,6 +3,7 @@ import Store
 /// A statement with its values in binary format.
 struct Command: Sendable {
     let sql: String
+    /// The object ids of the values' types.
     private(set) var types: [UInt32] = []
     /// All values one after the other.
     private(set) var bytes: [UInt8] = []
@@ -20,27 +21,17 @@ struct Command: Sendable {
         for value in values { append(value) }
     }
 
-    /// Creates a statement of both databases.
-    init(_ sql: String, shared values: [any SharedValue]) {
-        self.sql = sql
-        for value in values {
-            switch value.scalar {
-            case .null:
-                // PostgreSQL finds the type from the place of the parameter.
-                types.append(0)
-                ranges.append(nil)
-            case .integer(let value): append(value)
-            case .bool(let value): append(value)
-            case .text(let value): append(value)
-            case .bytes(let value): append(value)
-            }
-        }
-    }
-
     private mutating func append<Value: SQLValue>(_ value: Value) {
-        types.append(Value.sqlType.rawValue)
-        let start = bytes.count
-        value.append(to: &bytes)
-        ranges.append(value.isNull ? nil : start..<bytes.count)
+        types.append(Value.sqlType.objectID)
+        value.bind(to: &self)
+    }
+}
+
+extension Command: BinaryParameters {
+    mutating func bindNull() { ranges.append(nil) }
+
+    mutating func bind(count: Int, _ append: (inout [UInt8]) -> Void) {
+        ranges.append(bytes.count..<bytes.count + count)
+        append(&bytes)
     }
 }

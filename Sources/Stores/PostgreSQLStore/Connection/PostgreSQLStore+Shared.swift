@@ -34,25 +34,11 @@ extension WriteTransaction: SharedWriteTransaction {
     }
 }
 
-extension Transaction: SharedTransaction {
-    package func change(_ sql: String, _ values: [any SharedValue]) throws -> Int {
-        try fetch([Command(sql, shared: values)])[0].changedCount
-    }
-
-    package func changeLater(_ sql: String, _ values: [any SharedValue]) { add(Command(sql, shared: values)) }
-
-    package func rows<Result>(
-        _ sql: String, _ values: [any SharedValue], read: (inout RowCursor) throws -> Result
-    ) throws -> [Result] {
-        try fetch([Command(sql, shared: values)])[0].map(read)
-    }
-}
-
-extension RowCursor: SharedRow {
+extension RowCursor {
     package static let dialect = SQLDialect(
         user: "user_name", hasPrefixes: false, proxyDeviceRow: "identifier", isUnfinished: "is_unfinished",
         hasStatusMessageID: "status_message_id IS NOT NULL", openPushesByDevice: "push WHERE \(OpenPushes.ofDevice)",
         liveRegistrations: "registration",
         topics: "plain_topic, prefixed_topic",
-        forUpdate: "FOR UPDATE", skippingLocked: "FOR UPDATE SKIP LOCKED", hasOwners: true, versionMask: 1 << 63)
+        forUpdate: "FOR UPDATE", skippingLocked: "FOR UPDATE SKIP LOCKED", hasOwners: true)
 }

@@ -1,6 +1,5 @@
 import CLibPQ
 package import Store
-import Wire
 
 /// The result of a statement. It is safe: it owns the `PGresult`, and returns only copies.
 @safe final class Rows {
@@ -22,29 +21,46 @@ import Wire
     /// The same, but 0 for a query, which counts the rows that it returned.
     var writtenCount: Int { unsafe String(cString: PQcmdStatus(result)).hasPrefix("SELECT") ? 0 : changedCount }
 
-    /// Reads all rows.
+    /// Steps through the rows until `read` returns false.
     ///
     /// - Throws: `StoreError.damaged` if a value has another type, or if `read` does not read all columns.
-    func map<Result>(_ read: (inout RowCursor) throws -> Result) throws -> [Result] {
+    func step(_ read: (inout RowCursor) throws -> Bool) throws {
         let columnCount = self.columnCount
-        return try (0..<count).map { row in
+        for row in 0..<count {
             var cursor = RowCursor(self, row: Int32(row))
-            let result = try read(&cursor)
+            let goesOn = try read(&cursor)
             guard cursor.column == columnCount else { throw StoreError.damaged }
-            return result
+            guard goesOn else { return }
         }
     }
 
-    fileprivate func value<Value: SQLValue>(_ row: Int32, _ column: Int32) throws(StoreError) -> Value {
-        guard unsafe PQftype(result, column) == Value.sqlType.rawValue else { throw .damaged }
-        if unsafe PQgetisnull(result, row, column) == 1 { return unsafe try Value(reading: nil) }
-        let bytes = unsafe UnsafeRawBufferPointer(start: PQgetvalue(result, row, column), count: Int(PQgetlength(result, row, column)))
-        return unsafe try Value(reading: bytes)
+    /// Reads all rows.
+    ///
+    /// - Throws: As ``step(_:)``.
+    func map<Result>(_ read: (inout RowCursor) throws -> Result) throws -> [Result] {
+        var results: [Result] = []
+        try step { row in
+            results.append(try read(&row))
+            return true
+        }
+        return results
+    }
+
+    fileprivate func isNull(_ row: Int32, _ column: Int32) -> Bool { unsafe PQgetisnull(result, row, column) == 1 }
+
+    /// - Throws: `damaged` if the value is NULL or has another type.
+    fileprivate func value<Value>(
+        _ row: Int32, _ column: Int32, _ type: SQLType, _ read: (Span<UInt8>) -> Value
+    ) throws(StoreError) -> Value {
+        guard unsafe PQftype(result, column) == type.objectID, !isNull(row, column) else { throw .damaged }
+        let start = unsafe UnsafeRawPointer(PQgetvalue(result, row, column))?.assumingMemoryBound(to: UInt8.self)
+        let bytes = unsafe UnsafeBufferPointer(start: start, count: Int(PQgetlength(result, row, column)))
+        return unsafe read(bytes.span)
     }
 }
 
 /// A row's columns, read from the first to the last.
-package struct RowCursor {
+package struct RowCursor: SQLRow {
     private let rows: Rows
     private let row: Int32
     fileprivate private(set) var column: Int32 = 0
@@ -53,30 +69,36 @@ package struct RowCursor {
         (self.rows, self.row) = (rows, row)
     }
 
-    /// Reads the next column.
-    ///
-    /// - Throws: `damaged` if the value does not have this type.
-    mutating func next<Value: SQLValue>(_ type: Value.Type = Value.self) throws(StoreError) -> Value {
+    package mutating func next<Value: SQLValue>(_ type: Value.Type) throws(StoreError) -> Value {
         defer { column += 1 }
-        return try rows.value(row, column)
-    }
-
-    package mutating func nextScalar() throws -> SQLScalar {
-        defer { column += 1 }
-        return try rows.scalar(row, column)
+        return try Value(reading: ResultColumn(rows: rows, row: row, column: column))
     }
 
     /// Passes over the columns that are left.
     package mutating func skipRest() { column = rows.columnCount }
+}
 
-    /// Reads the next column as a protobuf message. NULL gives an empty message.
-    mutating func nextMessage<Message: WireMessage>(_ type: Message.Type = Message.self) throws -> Message {
-        try Self.message(try next())
+/// A column of a row.
+private struct ResultColumn: SQLColumn {
+    let rows: Rows
+    let row: Int32
+    let column: Int32
+
+    var isNull: Bool { rows.isNull(row, column) }
+
+    func integer() throws(StoreError) -> Int64 { try rows.value(row, column, .integer) { Int64(bigEndian: $0) } }
+    func bool() throws(StoreError) -> Bool { try rows.value(row, column, .bool) { $0[0] != 0 } }
+    func version() throws(StoreError) -> UInt64 { UInt64(bitPattern: try integer()) ^ 1 << 63 }
+    func text() throws(StoreError) -> String {
+        try bytes { bytes in unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) } }
     }
 
-    static func message<Message: WireMessage>(_ bytes: [UInt8]?) throws -> Message {
-        guard let bytes else { return Message() }
-        do throws(WireError) { return try Message.decode(bytes) } catch { throw StoreError.damaged }
+    func bytes<Result>(_ read: (Span<UInt8>) -> Result) throws(StoreError) -> Result { try rows.value(row, column, .bytes, read) }
+}
+
+extension Int64 {
+    fileprivate init(bigEndian bytes: Span<UInt8>) {
+        self = bytes.indices.reduce(0) { $0 << 8 | Int64(bytes[$1]) }
     }
 }
 
@@ -84,17 +106,5 @@ extension Rows {
     /// The SQLSTATE of a failed statement, 5 characters.
     var errorState: String {
         unsafe PQresultErrorField(result, Int32(UnicodeScalar("C").value)).map { unsafe String(cString: $0) } ?? ""
-    }
-}
-
-extension Rows {
-    fileprivate func scalar(_ row: Int32, _ column: Int32) throws(StoreError) -> SQLScalar {
-        if unsafe PQgetisnull(result, row, column) == 1 { return .null }
-        switch SQLType(rawValue: unsafe PQftype(result, column)) {
-        case .bool: return .bool(try value(row, column))
-        case .bytea: return .bytes(try value(row, column))
-        case .int8: return .integer(try value(row, column))
-        default: throw .damaged
-        }
     }
 }

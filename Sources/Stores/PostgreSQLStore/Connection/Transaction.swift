@@ -1,4 +1,4 @@
-import Store
+package import Store
 
 /// A transaction, which sees its own changes. It is valid until it ends, on its connection's thread.
 ///
@@ -39,51 +39,8 @@ package final class Transaction {
     }
 
     /// Adds a statement whose result does not matter. It runs with the next query, or when the transaction commits.
-    func add<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) {
-        waiting.append(Command(sql, repeat each values))
-    }
-
     func add(_ command: Command) {
         waiting.append(command)
-    }
-
-    /// Runs a statement.
-    ///
-    /// - Returns: The number of rows that it inserted, changed or deleted.
-    @discardableResult
-    func run<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
-        try fetch([Command(sql, repeat each values)])[0].changedCount
-    }
-
-    /// Reads all rows of a query.
-    func all<each Value: SQLValue, Result>(
-        _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Result
-    ) throws -> [Result] {
-        try fetch([Command(sql, repeat each values)])[0].map(read)
-    }
-
-    /// Reads the first row of a query.
-    func first<each Value: SQLValue, Result>(
-        _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Result
-    ) throws -> Result? {
-        try all(sql, repeat each values, read: read).first
-    }
-
-    /// Reads the one number of a `SELECT count(*)`.
-    func count<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
-        try first(sql, repeat each values) { try $0.next() } ?? 0
-    }
-
-    /// Runs the statements that wait and these, in a single round trip.
-    ///
-    /// - Parameter commands: The statements. Those that are not needed do not run. For a statement about no keys, PostgreSQL may read a
-    ///   whole index to find that no row has one of them.
-    /// - Returns: The rows of each statement, or nil for those that are not needed.
-    func fetch(ifNeeded commands: [(isNeeded: Bool, command: Command)]) throws(PostgreSQLError) -> [Rows?] {
-        let needed = commands.filter(\.isNeeded).map(\.command)
-        guard !needed.isEmpty else { return commands.map { _ in nil } }
-        var results = try fetch(needed).makeIterator()
-        return commands.map { $0.isNeeded ? results.next() : nil }
     }
 
     /// Runs the statements that wait and these, in a single round trip.
@@ -148,5 +105,22 @@ package final class Transaction {
         case .reading: [Command("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")]
         case .writing: [Command("BEGIN"), Command("SELECT pg_current_xact_id()::text::int8")]
         }
+    }
+}
+
+extension Transaction: SQLDatabase {
+    package func add<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) {
+        add(Command(sql, repeat each values))
+    }
+
+    @discardableResult
+    package func run<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
+        try fetch([Command(sql, repeat each values)])[0].changedCount
+    }
+
+    package func step<each Value: SQLValue>(
+        _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Bool
+    ) throws {
+        try fetch([Command(sql, repeat each values)])[0].step(read)
     }
 }

@@ -9,15 +9,13 @@ extension PostgreSQLStore {
     package func suspicions(against tokens: [Digest32], in route: String) async throws -> Suspicions {
         try await read { [sealing] database in
             let codes = try tokens.map { try sealing.code(of: $0) }
-            let results = try database.fetch([
-                Suspicion.command(SQLArray(codes)),
-                Command("SELECT min(suspected_at) FROM suspect_token WHERE route = $1 AND is_proven", route),
-            ])
-            let stored = Dictionary(try results[0].map { try $0.nextSuspicion() }) { first, _ in first }
+            let (found, oldest) = try database.fetch(
+                Suspicion.query(codes),
+                .first("SELECT min(suspected_at) FROM suspect_token WHERE route = $1 AND is_proven", route) { try $0.next(Timestamp?.self) }
+            )
+            let stored = Dictionary(found.map { ($0.code, $0.suspicion) }) { first, _ in first }
             let suspicions = zip(tokens, codes).compactMap { token, code in stored[code].map { (token, $0) } }
-            return Suspicions(
-                byTarget: Dictionary(suspicions) { first, _ in first },
-                oldest: try results[1].map { try $0.next(Timestamp?.self) }.first ?? nil)
+            return Suspicions(byTarget: Dictionary(suspicions) { first, _ in first }, oldest: oldest ?? nil)
         }
     }
 }
@@ -29,24 +27,12 @@ extension WriteTransaction {
 }
 
 extension Suspicion {
-    /// Returns the query of suspicions by codes of device tokens.
-    static func command(_ codes: SQLArray<Digest32>) -> Command {
-        Command(
-            """
-            SELECT token_digest, suspected_at, tried_at, refusals, counted_refusals, first_counted_at, is_proven FROM suspect_token
-            WHERE token_digest = ANY($1)
-            """,
-            codes)
-    }
-}
-
-extension RowCursor {
-    /// Reads a suspicion and the code of its device token from the columns of ``Suspicion/command(_:)``.
-    mutating func nextSuspicion() throws -> (Digest32, Suspicion) {
-        let code: Digest32 = try next()
-        let suspicion = Suspicion(
-            since: try next(), refusedAt: try next(), refusalCount: try next(), countedCount: try next(), firstCountedAt: try next(),
-            isProven: try next())
-        return (code, suspicion)
+    /// Returns the query of suspicions, with the codes of their device tokens.
+    ///
+    /// - Parameter codes: Codes of device tokens.
+    static func query(_ codes: some Sequence<Digest32>) -> Query<[(code: Digest32, suspicion: Suspicion)]> {
+        .all("SELECT token_digest, \(columns) FROM suspect_token WHERE token_digest = ANY($1)", SQLArray(codes)) {
+            (try $0.next(), try $0.nextSuspicion())
+        }
     }
 }

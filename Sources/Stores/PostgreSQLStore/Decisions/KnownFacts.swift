@@ -23,79 +23,58 @@ struct KnownFacts {
         let queried = Set(lookups.queries.joined())
         let limited = InstallationColumns(lookups.rateLimitedTargets)
         for lock in Command.lockOwners(targeted, adding: registering) { transaction.database.add(lock) }
-        var results = try transaction.database.fetch(ifNeeded: [
-            (isNeeded: !registering.isEmpty, Command.installations(of: registering)),
-            (!lookups.targets.isEmpty, Command.targets(lookups.targets.keys)),
-            (
-                !lookups.deduplicationKeys.isEmpty,
-                Command(
-                    "SELECT deduplication_key FROM push WHERE deduplication_key = ANY($1) AND accepted_at >= $2",
-                    SQLArray(lookups.deduplicationKeys), now.advanced(by: .zero - ProtocolLimits.deduplicationLifetime))
-            ),
-            (
-                !lookups.rateLimitedTargets.isEmpty,
-                Command(
-                    """
-                    SELECT push.* FROM unnest($1::bytea[], $2::bytea[]) AS wanted (key_hash, installation_id), LATERAL (
-                        SELECT key_hash, installation_id, deduplication_key, id, type, secrets FROM (
-                            SELECT * FROM push
-                            WHERE push.key_hash = wanted.key_hash AND push.installation_id = wanted.installation_id
-                                AND \(OpenPushes.ofTarget)
-                            ORDER BY id DESC LIMIT 8
-                        ) AS push
-                        WHERE attempts = 0 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at > $3
+        let sealing = transaction.sealing
+        let (known, targets, recent, deferred, responses, sizes) = try transaction.database.fetch(
+            .installations(of: registering), .targets(lookups.targets, transaction.secrets),
+            .all(
+                "SELECT deduplication_key FROM push WHERE deduplication_key = ANY($1) AND accepted_at >= $2",
+                SQLArray(lookups.deduplicationKeys), now.advanced(by: .zero - ProtocolLimits.deduplicationLifetime),
+                isNeeded: !lookups.deduplicationKeys.isEmpty
+            ) { try $0.next(Digest32.self) },
+            .all(
+                """
+                SELECT push.* FROM unnest($1::bytea[], $2::bytea[]) AS wanted (key_hash, installation_id), LATERAL (
+                    SELECT key_hash, installation_id, deduplication_key, id, type, secrets FROM (
+                        SELECT * FROM push
+                        WHERE push.key_hash = wanted.key_hash AND push.installation_id = wanted.installation_id
+                            AND \(OpenPushes.ofTarget)
+                        ORDER BY id DESC LIMIT 8
                     ) AS push
-                    """,
-                    limited.keyHashes, limited.installationIDs, lookups.allowances.now.advanced(by: DeferredPush.closingTime))
-            ),
-            (
-                !lookups.requests.isEmpty,
-                Command(
-                    """
-                    SELECT DISTINCT ON (status_message_id) status_message_id, recipient, id, sealed_reply FROM message
-                    WHERE status_message_id = ANY($1) AND reply_type = $2 ORDER BY status_message_id, id DESC
-                    """,
-                    SQLArray(lookups.requests), MessageType.pushNotificationResponse)
-            ),
-            (
-                !queried.isEmpty,
-                Command(
-                    """
-                    SELECT key_hash, id, \(ListColumn.byteCount("sealed_allowed_keys")) FROM registration
-                    WHERE key_hash = ANY($1) AND is_live ORDER BY id
-                    """,
-                    SQLArray(queried))
-            ),
-        ]).makeIterator()
-        func nextRows() -> Rows? { results.next() ?? nil }
-        for (installation, stored, state) in try nextRows()?.map({ try $0.nextInstallationState() }) ?? [] {
+                    WHERE attempts = 0 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at > $3
+                ) AS push
+                """,
+                limited.keyHashes, limited.installationIDs, lookups.allowances.now.advanced(by: DeferredPush.closingTime),
+                isNeeded: !lookups.rateLimitedTargets.isEmpty
+            ) { try $0.nextDeferredPush(to: $0.nextInstallation(), sealing) },
+            .all(
+                """
+                SELECT DISTINCT ON (status_message_id) status_message_id, id, recipient, sealed_reply FROM message
+                WHERE status_message_id = ANY($1) AND reply_type = $2 ORDER BY status_message_id, id DESC
+                """,
+                SQLArray(lookups.requests), MessageType.pushNotificationResponse, isNeeded: !lookups.requests.isEmpty
+            ) { (request: try $0.next(Digest32.self), payload: try $0.nextPayload(sealing)) },
+            .all(
+                """
+                SELECT key_hash, id, \(ListColumn.byteCount("sealed_allowed_keys")) FROM registration
+                WHERE key_hash = ANY($1) AND is_live ORDER BY id
+                """,
+                SQLArray(queried), isNeeded: !queried.isEmpty
+            ) { (keyHash: try $0.next(Digest64.self), row: try $0.next(Int64.self), byteCount: try $0.next(Int.self)) })
+        for (installation, stored, state) in known {
             installations[installation] = stored
             facts.installations[installation.keyHash, default: [:]][installation] = state
             if lookups.registrations.contains(installation) { facts.versions[installation] = stored.version }
         }
         for keyHash in registering where facts.installations[keyHash] == nil { facts.installations[keyHash] = [:] }
-        let found = try nextRows()?.map { row in
-            try row.nextTarget(loading: { lookups.targets[$0] ?? [] }, transaction.secrets)
-        }
-        for (installation, row, target) in found ?? [] {
-            targets[installation] = row
+        for (installation, row, target) in targets {
+            self.targets[installation] = row
             facts.targets[installation] = target
         }
-        facts.recentDeduplicationKeys = Set(try nextRows()?.map { try $0.next(Digest32.self) } ?? [])
-        for (slot, deferred) in try nextRows()?.map({ try $0.nextDeferredPush(transaction.sealing) }) ?? [] {
-            // The newest push of a type comes first.
-            facts.deferredPushes[slot] = facts.deferredPushes[slot] ?? deferred
-        }
-        let responses = try nextRows()?.map { row in
-            let (request, recipient) = (try row.next(Digest32.self), try row.next(FixedBytes<33>.self))
-            let place = SealedPlace.reply(to: recipient, message: try row.next())
-            return (request: request, reply: try row.value(transaction.sealing, in: place))
-        }
-        for (request, reply) in responses ?? [] { facts.responses[request] = reply }
-        let sizes = try nextRows()?.map { row in
-            (keyHash: try row.next(Digest64.self), row: try row.next(Int64.self), byteCount: try row.next(Int.self))
-        }
-        try readQueries(Dictionary(grouping: sizes ?? [], by: \.keyHash).mapValues { $0.map { ($0.row, $0.byteCount) } }, transaction)
+        facts.recentDeduplicationKeys = Set(recent)
+        // The newest push of a type comes first.
+        facts.deferredPushes = Dictionary(deferred) { first, _ in first }
+        for (request, payload) in responses { facts.responses[request] = payload }
+        try readQueries(Dictionary(grouping: sizes, by: \.keyHash).mapValues { $0.map { ($0.row, $0.byteCount) } }, transaction)
         if !registering.isEmpty, let maximum = lookups.maximumStoredByteCount { facts.isStorageFull = try isStorageFull(maximum) }
     }
 
@@ -114,38 +93,9 @@ struct KnownFacts {
         }
         guard !chosen.isEmpty else { return }
         let rows = try transaction.database.all(
-            """
-            SELECT key_hash, installation_id, \(RowCursor.tokenColumns), grant_signature, allow_from_contacts_only,
-                sealed_allowed_keys
-            FROM registration WHERE id = ANY($1) ORDER BY id
-            """,
-            SQLArray(chosen.values.joined())
-        ) { row in
-            let installation = try row.nextInstallation()
-            let tokens = try row.nextTokens(of: installation, transaction.sealing)
-            var registration = QueryableRegistration()
-            registration.installationID = installation.installationID
-            registration.accessToken = tokens.access
-            registration.version = tokens.version
-            registration.grant = try row.next()
-            registration.allowFromContactsOnly = try row.next()
-            let lists: PushNotificationRegistration = try row.message(
-                transaction.sealing, in: .allowedKeys(of: installation, version: tokens.version))
-            registration.allowedKeyList = lists.allowedKeyList
-            return (installation.keyHash, registration)
-        }
+            "SELECT \(QueryableRegistration.columns) FROM registration WHERE id = ANY($1) ORDER BY id", SQLArray(chosen.values.joined())
+        ) { try $0.nextQueryable(transaction.sealing) }
         facts.queryable = chosen.mapValues { _ in [] }
         for (keyHash, registration) in rows { facts.queryable[keyHash, default: []].append(registration) }
-    }
-}
-
-extension RowCursor {
-    fileprivate mutating func nextDeferredPush(_ sealing: RowSealing) throws -> (PushSlot, DeferredPush) {
-        let target = try nextInstallation()
-        let place = SealedPlace.push(to: target, deduplicationKey: try next())
-        let (id, type) = (try next(Int64.self), try next(PushNotificationType.self))
-        let secrets = try sealing.pushSecrets(next(), in: place)
-        let content = PushContent(chatID: secrets.chatID, message: secrets.message)
-        return (PushSlot(target: target, type: type), DeferredPush(row: id, content: content))
     }
 }

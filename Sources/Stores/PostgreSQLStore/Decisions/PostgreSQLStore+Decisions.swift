@@ -92,11 +92,10 @@ extension PostgreSQLStore {
     /// Returns the owners whose rows are locked at this moment.
     private func missingOwners(among owners: Set<Digest64>) async throws -> Set<Digest64> {
         try await pool.perform(.writing) { database in
-            let results = try database.fetch([
-                Command("SELECT key_hash FROM owner WHERE key_hash = ANY($1)", SQLArray(owners)),
-                Command("SELECT key_hash FROM owner WHERE key_hash = ANY($1) FOR UPDATE SKIP LOCKED", SQLArray(owners)),
-            ])
-            let (all, free) = (try results[0].map { try $0.next(Digest64.self) }, try results[1].map { try $0.next(Digest64.self) })
+            let selectOwners = "SELECT key_hash FROM owner WHERE key_hash = ANY($1)"
+            let (all, free) = try database.fetch(
+                .all(selectOwners, SQLArray(owners)) { try $0.next(Digest64.self) },
+                .all("\(selectOwners) FOR UPDATE SKIP LOCKED", SQLArray(owners)) { try $0.next(Digest64.self) })
             return Set(all).subtracting(free)
         }
     }
@@ -218,9 +217,9 @@ extension WriteTransaction {
     private func installations(_ wanted: Set<Installation>) throws -> [Installation: StoredInstallation] {
         guard !wanted.isEmpty else { return [:] }
         let keyHashes = Set(wanted.map(\.keyHash))
-        let results = try database.fetch(Command.lockOwners([], adding: keyHashes) + [Command.installations(of: keyHashes)])
-        let rows = try results.last?.map { try $0.nextInstallationState() } ?? []
-        return Dictionary(rows.map { ($0.0, $0.1) }) { first, _ in first }
+        for lock in Command.lockOwners([], adding: keyHashes) { database.add(lock) }
+        let known = try database.fetch(.installations(of: keyHashes))
+        return Dictionary(known.map { ($0.installation, $0.stored) }) { first, _ in first }
     }
 }
 

@@ -1,17 +1,18 @@
 import Store
 
 extension AuditFacts {
+    /// A row of the ledger: a server's counts of a milestone.
+    typealias LedgerRow = (server: String, milestone: Milestone?, count: Int64, pruned: Int64)
+
     /// The query of the ledger's rows, for ``add(ledger:)``.
-    static let selectLedger = Command("SELECT server_name, milestone, count, pruned FROM ledger")
+    static var ledger: Query<[LedgerRow]> {
+        .all("SELECT server_name, milestone, count, pruned FROM ledger") { row in
+            (try row.next(), Milestone(rawValue: try row.next()), try row.next(), try row.next())
+        }
+    }
 
     /// Adds the counts of all servers, and those of each.
-    mutating func add(ledger rows: Rows) throws {
-        let rows = try rows.map { row in
-            (
-                server: try row.next(String.self), milestone: Milestone(rawValue: try row.next()), count: try row.next(Int64.self),
-                pruned: try row.next(Int64.self)
-            )
-        }
+    mutating func add(ledger rows: [LedgerRow]) {
         for row in rows {
             guard let milestone = row.milestone else {
                 damagedRowCount += 1

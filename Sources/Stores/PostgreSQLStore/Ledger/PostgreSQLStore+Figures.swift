@@ -4,42 +4,45 @@ package import Store
 extension PostgreSQLStore {
     package func figures() async throws -> StoreFigures {
         try await read { database in
-            let results = try database.fetch([
-                AuditFacts.selectLedger,
-                Command(
+            let (ledger, messages, pushes, registrationCount, suspectedTokenCount, size) = try database.fetch(
+                AuditFacts.ledger,
+                .first(
                     """
                     SELECT count(*) FILTER (WHERE state = \(MessageState.recorded.rawValue)),
                         count(*) FILTER (WHERE state <> \(MessageState.recorded.rawValue))
                     FROM message WHERE is_unfinished
-                    """),
-                Command(
+                    """
+                ) { (undecided: try $0.next(Int64.self), unpublished: try $0.next(Int.self)) },
+                .first(
                     """
                     SELECT count(*), count(*) FILTER (WHERE next_attempt_at >= \(NextAttempt.firstTime)),
                         count(*) FILTER (WHERE next_attempt_at = \(NextAttempt.held)), min(accepted_at)
                     FROM push WHERE \(OpenPushes.due)
-                    """),
-                Command("SELECT count(*) FROM registration WHERE is_live"),
-                Command("SELECT count(*) FROM suspect_token"),
-                Command("SELECT pg_database_size(current_database()), (extract(epoch FROM clock_timestamp()) * 1000000)::int8 * 1000"),
-            ])
+                    """
+                ) { row in
+                    (
+                        all: try row.next(Int.self), timed: try row.next(Int.self), inFlight: try row.next(Int.self),
+                        oldest: try row.next(Timestamp?.self)
+                    )
+                },
+                .count("SELECT count(*) FROM registration WHERE is_live"),
+                .count("SELECT count(*) FROM suspect_token"),
+                .first("SELECT pg_database_size(current_database()), (extract(epoch FROM clock_timestamp()) * 1000000)::int8 * 1000") {
+                    (byteCount: try $0.next(Int.self), time: try $0.next(Timestamp.self))
+                })
             var figures = StoreFigures()
-            try figures.ledger.add(ledger: results[0])
-            for (undecided, unpublished) in try results[1].map({ (try $0.next(Int64.self), try $0.next(Int.self)) }) {
-                (figures.ledger.undecidedCount, figures.unpublishedCount) = (undecided, unpublished)
+            figures.ledger.add(ledger: ledger)
+            if let messages { (figures.ledger.undecidedCount, figures.unpublishedCount) = messages }
+            if let pushes {
+                figures.openPushes = [
+                    .firstAttempt: pushes.all - pushes.timed, .retryOrDeferred: pushes.timed - pushes.inFlight,
+                    .inFlight: pushes.inFlight,
+                ]
+                figures.ledger.openCount = Int64(pushes.all)
+                figures.oldestOpenPush = pushes.oldest
             }
-            for row in try results[2].map({
-                (try $0.next(Int.self), try $0.next(Int.self), try $0.next(Int.self), try $0.next(Timestamp?.self))
-            }) {
-                let (all, timed, inFlight, oldest) = row
-                figures.openPushes = [.firstAttempt: all - timed, .retryOrDeferred: timed - inFlight, .inFlight: inFlight]
-                figures.ledger.openCount = Int64(all)
-                figures.oldestOpenPush = oldest
-            }
-            figures.registrationCount = try results[3].map { try $0.next(Int.self) }.first ?? 0
-            figures.suspectedTokenCount = try results[4].map { try $0.next(Int.self) }.first ?? 0
-            for (size, time) in try results[5].map({ (try $0.next(Int.self), try $0.next(Timestamp.self)) }) {
-                (figures.databaseByteCount, figures.databaseTime) = (size, time)
-            }
+            (figures.registrationCount, figures.suspectedTokenCount) = (registrationCount, suspectedTokenCount)
+            if let size { (figures.databaseByteCount, figures.databaseTime) = size }
             return figures
         }
     }

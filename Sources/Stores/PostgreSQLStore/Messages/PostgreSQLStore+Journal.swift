@@ -15,8 +15,8 @@ extension PostgreSQLStore {
         // A message's owner takes it, whichever server records it first.
         let owners = membership.withLock { membership in messages.map { membership.owner(of: $0.hash) } }
         let rows = try await write { transaction in
-            let results = try transaction.database.fetch([
-                Command(
+            let (new, recordedByOthers) = try transaction.database.fetch(
+                .all(
                     """
                     INSERT INTO message (state, is_unfinished, server, is_taken, received_at, sent_at, hash, pubsub_topic, envelope)
                     SELECT \(MessageState.recorded.rawValue), true, owner, owner = $1, $2, sent_at, hash, topic, envelope
@@ -26,18 +26,15 @@ extension PostgreSQLStore {
                     ON CONFLICT (hash) DO NOTHING RETURNING hash, id, is_taken
                     """,
                     transaction.server, now, SQLArray(owners), SQLArray(messages.map(\.sentAt)), SQLArray(messages.map(\.hash)),
-                    SQLArray(messages.map(\.pubsubTopic)), SQLArray(messages.map(\.envelope))),
-                Command(
+                    SQLArray(messages.map(\.pubsubTopic)), SQLArray(messages.map(\.envelope))
+                ) { (hash: try $0.next(Digest32.self), id: try $0.next(Int64.self), isTaken: try $0.next(Bool.self)) },
+                .all(
                     """
                     UPDATE message SET is_taken = true
                     WHERE hash = ANY($2) AND server = $1 AND is_unfinished AND NOT is_taken RETURNING hash, id
                     """,
-                    transaction.server, SQLArray(messages.map(\.hash))),
-            ])
-            let new = try results[0].map {
-                (hash: try $0.next(Digest32.self), id: try $0.next(Int64.self), isTaken: try $0.next(Bool.self))
-            }
-            let recordedByOthers = try results[1].map { (try $0.next(Digest32.self), try $0.next(Int64.self)) }
+                    transaction.server, SQLArray(messages.map(\.hash))
+                ) { (try $0.next(Digest32.self), try $0.next(Int64.self)) })
             transaction.count(.received, by: envelopes.count)
             transaction.count(.duplicate, by: envelopes.count - new.count)
             return Dictionary(new.filter(\.isTaken).map { ($0.hash, $0.id) } + recordedByOthers) { first, _ in first }
@@ -65,17 +62,13 @@ extension PostgreSQLStore {
             var damaged: [Int64] = []
             let messages = try database.all(
                 """
-                SELECT id, received_at, pubsub_topic, envelope FROM message
+                SELECT id, \(RecordedEnvelope.columns) FROM message
                 WHERE id = ANY($1) AND server = $2 AND is_unfinished AND state = \(MessageState.recorded.rawValue) ORDER BY id
                 """,
                 SQLArray(rows), server
             ) { row in
                 let id: Int64 = try row.next()
-                return try row.readable(id, or: &damaged) { row in
-                    RecordedEnvelope(
-                        id: id, receivedAt: try row.next(),
-                        envelope: WakuEnvelope(pubsubTopic: try row.next(), message: try row.nextMessage()))
-                }
+                return try row.readable(id, or: &damaged) { try $0.nextRecordedEnvelope(id) }
             }
             return (messages.compactMap(\.self), damaged)
         }
@@ -90,19 +83,14 @@ extension PostgreSQLStore {
             var damaged: [Int64] = []
             let replies = try database.all(
                 """
-                SELECT id, received_at, reply_type, recipient, sealed_reply, pubsub_topic, status_message_id FROM message
+                SELECT id, received_at, \(Reply.columns) FROM message
                 WHERE id = ANY($1) AND server = $2 AND is_unfinished AND state <> \(MessageState.recorded.rawValue) ORDER BY id
                 """,
                 SQLArray(rows), server
             ) { row in
                 let id: Int64 = try row.next()
                 return try row.readable(id, or: &damaged) { row in
-                    let receivedAt: Timestamp = try row.next()
-                    let (type, recipient): (MessageType, FixedBytes<33>) = (try row.next(), try row.next())
-                    let payload = try sealing.open(row.next(), count: 1, in: .reply(to: recipient, message: id))[0] ?? []
-                    let reply = Reply(
-                        type: type, payload: payload, recipient: recipient, pubsubTopic: try row.next(), statusMessageID: try row.next())
-                    return (id: id, receivedAt: receivedAt, reply: reply)
+                    (id: id, receivedAt: try row.next(Timestamp.self), reply: try row.nextReply(to: id, sealing))
                 }
             }
             return (replies.compactMap(\.self), damaged)

@@ -20,47 +20,46 @@ extension PostgreSQLStore {
                 DELETE FROM last_write WHERE writer IN (
                     SELECT writer FROM last_write WHERE written_at < now() - interval '1 day' FOR UPDATE SKIP LOCKED)
                 """)
-            let results = try database.fetch([
-                Command(
+            let (messages, pushes, suspectCount, provenCount, deadCount, deviceCount) = try database.fetch(
+                .all(
                     """
                     DELETE FROM message WHERE id IN (
                         SELECT id FROM message WHERE decided_at < $1 AND id < (SELECT max(id) FROM message)
                         ORDER BY decided_at LIMIT $2 FOR UPDATE SKIP LOCKED
                     ) RETURNING state, ignore_reason
-                    """, oldest.decidedMessages, limit),
-                Command(
+                    """, oldest.decidedMessages, limit
+                ) { try Milestone(messageState: $0.next(), ignoreReason: $0.next()) },
+                .all(
                     """
                     DELETE FROM push WHERE id IN (
                         SELECT id FROM push WHERE finished_at < $1 AND id < (SELECT max(id) FROM push)
                         ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED
                     ) RETURNING state
-                    """, oldest.finishedPushes, limit),
-                Command(
+                    """, oldest.finishedPushes, limit
+                ) { try $0.next(PushOutcome.self).milestone },
+                .run(
                     """
                     DELETE FROM suspect_token
                     WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE tried_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
                     """, now.advanced(by: .zero - Suspicion.lifetime), limit),
-                Command(
+                .run(
                     """
                     DELETE FROM proven_token WHERE token_digest IN (
                         SELECT token_digest FROM proven_token WHERE delivered_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
                     """, oldest.provenTokens, limit),
-                Command(
+                .run(
                     """
                     DELETE FROM dead_registration WHERE id IN (
                         SELECT id FROM dead_registration WHERE died_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
                     """, oldest.deadRegistrations, limit),
-                Command(
+                .run(
                     """
                     DELETE FROM nextcloud_device WHERE identifier IN (
                         SELECT identifier FROM nextcloud_device WHERE removed_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
-                    """, oldest.removedDevices, limit),
-            ])
-            let messages = try results[0].map { try Milestone(messageState: $0.next(), ignoreReason: $0.next()) }
-            let pushes = try results[1].map { try $0.next(PushOutcome.self).milestone }
+                    """, oldest.removedDevices, limit))
             let pruned = Dictionary((messages + pushes).map { ($0, 1) }, uniquingKeysWith: +)
             for (milestone, count) in pruned { transaction.ledger.add(milestone, pruned: count) }
-            let deadTokenCount = results[2...].map(\.changedCount).max() ?? 0
+            let deadTokenCount = max(suspectCount, provenCount, deadCount, deviceCount)
             return Pruned(
                 messageCount: messages.count, pushCount: pushes.count, deadTokenCount: deadTokenCount,
                 isBounded: max(messages.count, pushes.count, deadTokenCount) >= limit)

@@ -22,38 +22,31 @@ extension WriteTransaction {
         let replies = try answers.map { message, reply in
             try sealing.seal([reply.payload], in: .reply(to: reply.recipient, message: message))
         }
-        let results = try database.fetch(ifNeeded: [
-            (
-                isNeeded: !answers.isEmpty,
-                Command(
-                    """
-                    UPDATE message SET
-                        state = \(MessageState.answered.rawValue), decided_at = $1, envelope = NULL, pubsub_topic = new.topic,
-                        reply_type = new.type, sealed_reply = new.sealed_reply, recipient = new.recipient,
-                        status_message_id = new.status_message_id, installation_id = new.installation_id
-                    FROM unnest($2::int8[], $3::bytea[], $4::int8[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[])
-                        AS new (id, topic, type, recipient, status_message_id, installation_id, sealed_reply)
-                    WHERE message.id = new.id AND \(Self.isUndecided(at: "$9"))
-                    """,
-                    now, SQLArray(answers.map(\.message)), SQLArray(answers.map(\.reply.pubsubTopic)), SQLArray(answers.map(\.reply.type)),
-                    SQLArray(answers.map(\.reply.recipient)), SQLArray(answers.map(\.reply.statusMessageID)),
-                    SQLArray(answers.map(\.reply.installationID)), SQLArray(replies), server)
-            ),
-            (
-                !closed.isEmpty,
-                Command(
-                    """
-                    UPDATE message SET
-                        state = new.state, is_unfinished = false, decided_at = $1, ignore_reason = new.reason, envelope = NULL,
-                        pubsub_topic = NULL
-                    FROM unnest($2::int8[], $3::int8[], $4::int8[]) AS new (id, state, reason)
-                    WHERE message.id = new.id AND \(Self.isUndecided(at: "$5"))
-                    """,
-                    now, SQLArray(closed.map(\.message)), SQLArray(closed.map(\.state)), SQLArray(closed.map(\.reason)), server)
-            ),
-        ])
-        let changedCount = results.reduce(0) { $0 + ($1?.changedCount ?? 0) }
-        guard changedCount == decisions.count else { throw StoreError.alreadyDecided }
+        let (answeredCount, closedCount) = try database.fetch(
+            .run(
+                """
+                UPDATE message SET
+                    state = \(MessageState.answered.rawValue), decided_at = $1, envelope = NULL, pubsub_topic = new.topic,
+                    reply_type = new.type, sealed_reply = new.sealed_reply, recipient = new.recipient,
+                    status_message_id = new.status_message_id, installation_id = new.installation_id
+                FROM unnest($2::int8[], $3::bytea[], $4::int8[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[])
+                    AS new (id, topic, type, recipient, status_message_id, installation_id, sealed_reply)
+                WHERE message.id = new.id AND \(Self.isUndecided(at: "$9"))
+                """,
+                now, SQLArray(answers.map(\.message)), SQLArray(answers.map(\.reply.pubsubTopic)), SQLArray(answers.map(\.reply.type)),
+                SQLArray(answers.map(\.reply.recipient)), SQLArray(answers.map(\.reply.statusMessageID)),
+                SQLArray(answers.map(\.reply.installationID)), SQLArray(replies), server, isNeeded: !answers.isEmpty),
+            .run(
+                """
+                UPDATE message SET
+                    state = new.state, is_unfinished = false, decided_at = $1, ignore_reason = new.reason, envelope = NULL,
+                    pubsub_topic = NULL
+                FROM unnest($2::int8[], $3::int8[], $4::int8[]) AS new (id, state, reason)
+                WHERE message.id = new.id AND \(Self.isUndecided(at: "$5"))
+                """,
+                now, SQLArray(closed.map(\.message)), SQLArray(closed.map(\.state)), SQLArray(closed.map(\.reason)), server,
+                isNeeded: !closed.isEmpty))
+        guard answeredCount + closedCount == decisions.count else { throw StoreError.alreadyDecided }
     }
 
     /// The SQL condition for messages of a server without decision.

@@ -58,30 +58,33 @@ extension PostgreSQLStore {
             var nameless: [Int64] = []
             var progress = outbox.fairQueue.withLock { queue in limits.map { queue.beginReading(trust: $0.trust, in: route) } }
             let parts = limits.indices.flatMap { index in OutboxFairQueue.Part.allCases.map { (index: index, part: $0) } }
-            let results = try database.fetch(
-                parts.map { index, part in
-                    let (queue, place) = (limits[index], progress[index][part])
-                    return Command(Self.selectWaiting, server, route, queue.trust, place.next, place.id, part.end(at: now), queue.limit)
-                } + [Command(Self.selectNextTime, server, route, SQLArray(PushTrust.allCases), now)])
-            for ((index, part), rows) in zip(parts, results) {
-                let (trust, limit) = limits[index]
-                let found = try rows.map {
+            let queries = parts.map { index, part in
+                let (queue, place) = (limits[index], progress[index][part])
+                return Query.all(
+                    Self.selectWaiting, server, route, queue.trust, place.next, place.id, part.end(at: now), queue.limit
+                ) { row in
                     (
-                        next: try $0.next(NextAttempt.self),
-                        push: (try $0.next(Int64.self), try $0.next(DeviceCode?.self), try $0.next(Bool.self))
+                        place: OutboxFairQueue.Position(next: try row.next(), id: try row.next()), device: try row.next(DeviceCode?.self),
+                        isTried: try row.next(Bool.self)
                     )
                 }
-                for (next, (id, device, isTried)) in found {
-                    progress[index][part] = .init(next: next, id: id)
-                    if let device {
-                        read.pushes.append(WaitingPush(id: id, device: device, trust: trust, isTried: isTried))
+            }
+            let (results, next) = try database.fetch(
+                .each(queries),
+                .first(Self.selectNextTime, server, route, SQLArray(PushTrust.allCases), now) { try $0.next(Timestamp?.self) })
+            read.next = next ?? nil
+            for ((index, part), found) in zip(parts, results) {
+                let (trust, limit) = limits[index]
+                for row in found {
+                    progress[index][part] = row.place
+                    if let device = row.device {
+                        read.pushes.append(WaitingPush(id: row.place.id, device: device, trust: trust, isTried: row.isTried))
                     } else {
-                        nameless.append(id)
+                        nameless.append(row.place.id)
                     }
                 }
                 if found.count == limit { read.unfinishedQueues.insert(trust) }
             }
-            read.next = try results.last?.map { try $0.next(Timestamp?.self) }.first ?? nil
             outbox.fairQueue.withLock { [progress] queue in
                 for (queued, progress) in zip(limits, progress) { queue.endReading(at: progress, trust: queued.trust, in: route) }
             }
@@ -146,11 +149,14 @@ extension PostgreSQLStore {
             let devices = choices.compactMap { if case .device(let device) = $0 { device } else { nil } }
             var next: [DeviceCode: Int64] = [:]
             var later: [DeviceCode: Timestamp] = [:]
-            let results = try database.fetch(devices.map { Command(Self.selectNext, server, $0, route, now, SQLArray(locked)) })
-            for (device, rows) in zip(devices, results) {
-                guard let row = try rows.map({ (try $0.next(Int64?.self), try $0.next(Timestamp?.self)) }).first else { continue }
-                (next[device], later[device]) = row
-            }
+            let results = try database.fetch(
+                .each(
+                    devices.map { device in
+                        .first(Self.selectNext, server, device, route, now, SQLArray(locked)) {
+                            (try $0.next(Int64?.self), try $0.next(Timestamp?.self))
+                        }
+                    }))
+            for (device, row) in zip(devices, results) { if let row { (next[device], later[device]) = row } }
             let chosen = choices.map { choice -> Int64? in
                 switch choice {
                 case .row(let id): locked.contains(id) ? nil : id
@@ -200,10 +206,7 @@ extension PostgreSQLStore {
         """
 
     private static let selectQueuedPushes = """
-        SELECT push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type,
-            push.apn_topic, push.type, push.accepted_at, push.state, push.attempts, push.refused_at, push.counted_refusals, push.shortening,
-            push.registration, push.secrets, target.token_type, target.apn_topic, target.version, target.secrets, target.delivered_at,
-            target.first_delivered_at
+        SELECT push.id, \(QueuedPush.columns)
         FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number)
         JOIN push ON push.id = chosen.id AND \(OpenPushes.byRow) AND push.next_attempt_at < \(NextAttempt.held)
         LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live
@@ -312,14 +315,16 @@ extension WriteTransaction {
 extension Transaction {
     /// Adds the suspicions against the device tokens of pushes and, for pushes without registration, the last delivery to their token.
     fileprivate func withHistory(_ pushes: [QueuedPush], _ sealing: RowSealing) throws -> [QueuedPush] {
-        let digests = SQLArray(Set(try pushes.map { try sealing.code(of: $0.targetDigest) }))
-        let unregistered = SQLArray(Set(try pushes.filter { $0.registration == nil }.map { try sealing.code(of: $0.targetDigest) }))
-        let results = try fetch([
-            Suspicion.command(digests),
-            Command("SELECT token_digest, delivered_at, first_delivered_at FROM proven_token WHERE token_digest = ANY($1)", unregistered),
-        ])
-        let suspicions = Dictionary(try results[0].map { try $0.nextSuspicion() }) { first, _ in first }
-        let deliveries = Dictionary(try results[1].map { (try $0.next(Digest32.self), try $0.nextDeliveries()) }) { first, _ in first }
+        let codes = Set(try pushes.map { try sealing.code(of: $0.targetDigest) })
+        let unregistered = Set(try pushes.filter { $0.registration == nil }.map { try sealing.code(of: $0.targetDigest) })
+        let (suspected, delivered) = try fetch(
+            Suspicion.query(codes),
+            .all(
+                "SELECT token_digest, delivered_at, first_delivered_at FROM proven_token WHERE token_digest = ANY($1)",
+                SQLArray(unregistered)
+            ) { (try $0.next(Digest32.self), try $0.nextDeliveries()) })
+        let suspicions = Dictionary(suspected.map { ($0.code, $0.suspicion) }) { first, _ in first }
+        let deliveries = Dictionary(delivered) { first, _ in first }
         guard !suspicions.isEmpty || !deliveries.isEmpty else { return pushes }
         return try pushes.map { push in
             var push = push
@@ -328,52 +333,5 @@ extension Transaction {
             if push.registration == nil { push.tokenDeliveries = deliveries[code] ?? nil }
             return push
         }
-    }
-}
-
-extension RowCursor {
-    /// Reads the columns after the id.
-    fileprivate mutating func nextQueuedPush(_ id: Int64, _ sealing: RowSealing) throws -> QueuedPush {
-        let request: Int64 = try next()
-        let (target, key): (Installation, Digest32) = (try nextInstallation(), try next())
-        let (tokenType, apnTopic): (TokenType, String) = (try next(), try next())
-        let type: PushNotificationType = try next()
-        let (acceptedAt, state, attempts): (Timestamp, OpenPushState, Int) = (try next(), try next(), try next())
-        let refusals = PushRefusals(refusedAt: try next(), countedCount: try next(), shortening: try next())
-        let row: Int64? = try next()
-        let secrets = try sealing.pushSecrets(next(), in: .push(to: target, deduplicationKey: key))
-        let (registeredType, registeredTopic): (TokenType?, String?) = (try next(), try next())
-        let live = try nextTarget(of: target, sealing)
-        let orphanReason =
-            row == nil
-            ? nil : QueuedPush.orphanReason(of: (tokenType, apnTopic), registeredAs: registeredType, topic: registeredTopic)
-        let registered = orphanReason == nil ? live : nil
-        var queued = QueuedPush(
-            id: id, request: request,
-            push: AcceptedPush(
-                target: target, deduplicationKey: key, tokenType: tokenType, deviceToken: registered?.token ?? secrets.deviceToken,
-                apnTopic: apnTopic, type: type, chatID: secrets.chatID, message: secrets.message),
-            acceptedAt: acceptedAt, state: state, attempts: attempts, notification: try secrets.gatewayNotification(), refusals: refusals)
-        if let row, let registered {
-            queued.registration = TargetRegistration(row: row, version: registered.version, deliveries: registered.deliveries)
-        }
-        queued.orphanReason = orphanReason
-        return queued
-    }
-
-    /// Reads the live registration of a push from the next three columns; nil if none exists.
-    private mutating func nextTarget(
-        of installation: Installation, _ sealing: RowSealing
-    ) throws -> (token: DeviceToken, version: UInt64, deliveries: Deliveries?)? {
-        let (version, secrets): (UInt64?, [UInt8]?) = (try next(), try next())
-        let deliveries = try nextDeliveries()
-        guard let version else { return nil }
-        return (try sealing.registrationTokens(secrets, of: installation, version: version).device, version, deliveries)
-    }
-
-    /// Reads the deliveries to a target from the next two columns, the last one first.
-    mutating func nextDeliveries() throws -> Deliveries? {
-        let (last, first): (Timestamp?, Timestamp?) = (try next(), try next())
-        return last.map { Deliveries(first: first ?? $0, last: $0) }
     }
 }

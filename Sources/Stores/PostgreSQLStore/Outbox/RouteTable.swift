@@ -19,12 +19,13 @@ struct RouteTable {
     private let delivered: Set<BundleID>
 
     init(_ database: Transaction) throws {
-        let results = try database.fetch([
-            Command("SELECT token_type, apn_topic, name FROM route"), Command("SELECT route, apn_topic FROM delivered_topic"),
-        ])
-        let assignments = try results[0].map { (Key(tokenType: try $0.next(), apnTopic: try $0.next()), try $0.next(String.self)) }
+        let (assignments, bundleIDs) = try database.fetch(
+            .all("SELECT token_type, apn_topic, name FROM route") {
+                (Key(tokenType: try $0.next(), apnTopic: try $0.next()), try $0.next(String.self))
+            },
+            .all("SELECT route, apn_topic FROM delivered_topic") { BundleID(route: try $0.next(), apnTopic: try $0.next()) })
         names = Dictionary(assignments) { first, _ in first }
-        delivered = Set(try results[1].map { BundleID(route: try $0.next(), apnTopic: try $0.next()) })
+        delivered = Set(bundleIDs)
     }
 
     /// Returns a push's route. The empty string if no assignment matches.

@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import PushProtocol
+import ServerCrypto
 import StatusCrypto
 import Store
 import Wire
@@ -30,74 +31,55 @@ extension Command {
             Command("SELECT true FROM owner WHERE key_hash = ANY($1) ORDER BY key_hash FOR UPDATE", SQLArray(all)),
         ]
     }
+}
 
-    /// Selects all installations of keys, for ``RowCursor/nextInstallationState()``.
-    static func installations(of keyHashes: Set<Digest64>) -> Command {
-        Command(
+/// An installation as it was before a batch.
+typealias KnownInstallation = (installation: Installation, stored: StoredInstallation, state: StoredInstallationState)
+
+extension Query<[KnownInstallation]> {
+    /// Reads all installations of keys.
+    static func installations(of keyHashes: Set<Digest64>) -> Query {
+        .all(
             """
-            SELECT key_hash, installation_id, id, version, plaintext_digest, is_live, was_registered, updated_at,
-                \(ListColumn.byteCount("sealed_allowed_keys")) + \(ListColumn.byteCount("sealed_chat_lists")),
-                \(ListColumn.byteCount("sealed_allowed_keys")), delivered_at IS NOT NULL
+            SELECT key_hash, installation_id, id, \(StoredInstallationState.columns(byteCount: ListColumn.byteCount))
             FROM registration WHERE key_hash = ANY($1)
             """,
-            SQLArray(keyHashes))
-    }
-
-    /// Selects the live registrations that pushes are for, for ``RowCursor/nextTarget(loading:_:)``.
-    static func targets(_ installations: some Collection<Installation>) -> Command {
-        let columns = InstallationColumns(Array(installations))
-        return Command(
-            """
-            SELECT key_hash, installation_id, id, delivered_at IS NOT NULL, \(RowCursor.tokenColumns), enabled, token_type, apn_topic,
-                block_mentions, blocked_chats, muted_chats, allowed_mentions_chats
-            FROM unnest($1::bytea[], $2::bytea[]) AS wanted (key_hash, installation_id)
-            JOIN registration USING (key_hash, installation_id) WHERE is_live
-            """,
-            columns.keyHashes, columns.installationIDs)
+            SQLArray(keyHashes), isNeeded: !keyHashes.isEmpty
+        ) { row in
+            let (installation, id) = (try row.nextInstallation(), try row.next(Int64.self))
+            let (state, version, wasRegistered) = try row.nextInstallationState()
+            return (installation, StoredInstallation(row: id, version: version, wasRegistered: wasRegistered), state)
+        }
     }
 }
 
-extension RowCursor {
-    mutating func nextInstallation() throws -> Installation {
-        Installation(keyHash: try next(), installationID: try next())
-    }
+/// A live registration that a push is for.
+typealias KnownTarget = (installation: Installation, row: PushTargetRow, target: PushTarget)
 
-    mutating func nextTopics() throws -> QueryTopics {
-        QueryTopics(plain: try next(), prefixed: try next())
-    }
-
-    /// Reads the columns of ``Command/installations(of:)``.
-    mutating func nextInstallationState() throws -> (Installation, StoredInstallation, StoredInstallationState) {
-        let (installation, id) = (try nextInstallation(), try next(Int64.self))
-        let (version, digest): (UInt64, Digest32) = (try next(), try next())
-        let (isLive, wasRegistered): (Bool, Bool) = (try next(), try next())
-        let stored = StoredInstallation(
-            row: id, version: StoredVersion(version: version, plaintextDigest: digest, isRegistered: isLive), wasRegistered: wasRegistered)
-        let live = LiveInstallation(
-            version: stored.version, registeredAt: try next(), listByteCount: try next(), contactByteCount: try next(),
-            isProven: try next())
-        return (installation, stored, isLive ? .live(live) : wasRegistered ? .tombstone : .unknownTombstone)
-    }
-
-    /// Reads the columns of ``Command/targets(_:)``.
+extension Query<[KnownTarget]> {
+    /// Reads the live registrations that pushes are for.
     ///
-    /// - Parameter entries: Returns the chats and authors to look for in an installation's lists.
-    mutating func nextTarget(
-        loading entries: (Installation) -> Set<[UInt8]>, _ secrets: DatabaseSecrets
-    ) throws -> (Installation, PushTargetRow, PushTarget) {
-        let installation = try nextInstallation()
-        let row = PushTargetRow(row: try next(), hasWorked: try next())
-        let entries = entries(installation)
-        let (tokens, fingerprints) = (try nextTokens(of: installation, secrets.sealing), secrets.fingerprints)
-        var target = PushTarget()
-        (target.accessToken, target.deviceToken) = (tokens.access, tokens.device)
-        target.enabled = try next()
-        target.tokenType = try next()
-        target.apnTopic = try next()
-        target.blockMentions = try next()
-        target.blockedChatList = fingerprints.entries(entries, in: try next())
-        target.mutedChatList = fingerprints.entries(entries, in: try next())
-        target.allowedMentionsChatList = fingerprints.entries(entries, in: try next())
-        return (installation, row, target)
+    /// - Parameter entries: The installations, with the chats and authors to look for in their lists.
+    static func targets(_ entries: [Installation: Set<[UInt8]>], _ secrets: DatabaseSecrets) -> Query {
+        let columns = InstallationColumns(Array(entries.keys))
+        return .all(
+            """
+            SELECT key_hash, installation_id, \(PushTarget.columns)
+            FROM unnest($1::bytea[], $2::bytea[]) AS wanted (key_hash, installation_id)
+            JOIN registration USING (key_hash, installation_id) WHERE is_live
+            """,
+            columns.keyHashes, columns.installationIDs, isNeeded: !entries.isEmpty
+        ) { row in
+            let installation = try row.nextInstallation()
+            let (targetRow, target) = try row.nextPushTarget(installation, loading: entries[installation] ?? [], secrets)
+            return (installation, targetRow, target)
+        }
+    }
+}
+
+extension ListColumn {
+    /// The SQL expression for a stored list's length, which is sealed as one field.
+    static func byteCount(_ column: String) -> String {
+        "coalesce(octet_length(\(column)) - \(SealingKeys.overheadByteCount + 4), 0)::int8"
     }
 }

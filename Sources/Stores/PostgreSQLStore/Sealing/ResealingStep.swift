@@ -30,24 +30,25 @@ enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
 }
 
 /// The key of a row as the stored position of a step.
-protocol ResealingPosition: SQLValue, SharedValue, Sendable {
+protocol ResealingPosition: SQLValue, Sendable {
     /// Creates the key from the stored bytes. No bytes stand for the beginning.
     init(position: [UInt8])
+
+    /// The bytes to store.
+    var position: [UInt8] { get }
 }
 
 extension Int64: ResealingPosition {
     init(position: [UInt8]) { self.init(bigEndianBytes: position) }
+
+    var position: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(bigEndian: self)
+        return bytes
+    }
 }
 
 extension [UInt8]: ResealingPosition {
     init(position: [UInt8]) { self = position }
-}
-
-extension ResealingPosition {
-    /// The bytes to store.
-    var position: [UInt8] {
-        var bytes: [UInt8] = []
-        append(to: &bytes)
-        return bytes
-    }
+    var position: [UInt8] { self }
 }

@@ -32,8 +32,8 @@ extension SQLiteStore: CopyableStore {
         return try await read { [parameters] database in
             var rows: [(position: [CopiedValue], values: [CopiedValue])] = []
             try database.step(sql, named: { parameters[$0] ?? .null }) { row in
-                let position = try (0..<positionCount).map { _ in try row.next(CopiedValue.self) }
-                rows.append((position, try table.columns.map { _ in try row.next(CopiedValue.self) }))
+                let position = try (0..<positionCount).map { _ in try row.nextCopied() }
+                rows.append((position, try table.columns.map { _ in try row.nextCopied() }))
             }
             return CopiedRows(rows, limit: limit)
         }
@@ -44,7 +44,7 @@ extension SQLiteStore: CopyableStore {
         try await queue.perform { transaction in
             for row in rows {
                 let values = Dictionary(zip(table.columns.map(\.name), row)) { first, _ in first }
-                for sql in insertions { try transaction.database.run(sql, named: { values.parameter($0) }) }
+                for sql in insertions { try transaction.database.step(sql, named: { values.parameter($0) }) { _ in } }
             }
         }
     }
@@ -84,22 +84,28 @@ extension [String: CopiedValue] {
     }
 }
 
-extension CopiedValue: SQLValue {
-    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) {
-        switch self {
-        case .null: try statement.bindNull(at: index)
-        case .integer(let value): try statement.bind(value, at: index)
-        case .bytes(let value): try statement.bind(blob: value.span, at: index)
+extension Database {
+    /// Steps through the rows of a statement whose parameters have names.
+    ///
+    /// - Parameter value: Returns the value of a parameter by its name, such as `:id`.
+    fileprivate func step(_ sql: String, named value: (String) -> CopiedValue, read: (inout RowCursor) throws -> Void) throws {
+        let statement = try bindable(sql)
+        defer { statement.reset() }
+        for (index, name) in zip((1 as Int32)..., statement.parameterNames) {
+            switch value(name) {
+            case .null: try statement.bindNull(at: index)
+            case .integer(let value): try statement.bind(value, at: index)
+            case .bytes(let value): try statement.bind(blob: value.span, at: index)
+            }
         }
+        while try statement.step() { try statement.row(read) }
     }
+}
 
-    init(reading statement: BoundStatement, _ column: Int32) {
-        if statement.isNull(column) {
-            self = .null
-        } else if statement.isInteger(column) {
-            self = .integer(statement.integer(column))
-        } else {
-            self = .bytes([UInt8](reading: statement, column))
-        }
+extension RowCursor {
+    fileprivate mutating func nextCopied() throws -> CopiedValue {
+        let column = try nextColumn()
+        if column.isNull { return .null }
+        return try column.isInteger ? .integer(column.integer()) : .bytes([UInt8](reading: column))
     }
 }

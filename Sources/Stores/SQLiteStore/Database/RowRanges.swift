@@ -1,4 +1,5 @@
 import GRDB
+import Store
 
 /// Row numbers as ranges without gaps. Messages that arrive together are numbered and finished together, and a statement for a range takes
 /// no longer than one for a row.

@@ -1,115 +1,42 @@
 import GRDB
 import GRDBSQLite
 package import Store
-import Wire
 
-extension Database {
-    /// Runs a statement that returns no rows, inside a transaction.
-    ///
-    /// SQLite may roll a transaction back by itself (disk full, I/O error). If the caller continued, its further statements would commit
-    /// one by one, so they throw.
-    ///
-    /// - Returns: The number of changed rows.
+extension Database: SQLDatabase {
     @discardableResult
-    func run<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
-        guard isInTransaction else { throw StoreError(code: SQLITE_ABORT) }
-        let statement = try prepare(sql, repeat each values)
-        defer { statement.reset() }
-        while try statement.step() {}
+    package func run<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
+        try step(sql, repeat each values) { _ in true }
         return unsafe Int(sqlite3_changes(sqliteConnection))
     }
 
-    /// Reads the first row of a query.
-    func first<each Value: SQLValue, Result>(
-        _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Result
-    ) throws -> Result? {
-        let statement = try prepare(sql, repeat each values)
-        defer { statement.reset() }
-        return try statement.step() ? statement.row(read) : nil
-    }
+    package func add<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws { try run(sql, repeat each values) }
 
-    /// Reads all rows of a query.
-    func all<each Value: SQLValue, Result>(
-        _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Result
-    ) throws -> [Result] {
-        var results: [Result] = []
-        try forEach(sql, repeat each values) { results.append(try read(&$0)) }
-        return results
-    }
-
-    /// Reads the one number of a `SELECT count(*)`.
-    func count<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
-        try first(sql, repeat each values) { try $0.next() } ?? 0
-    }
-
-    /// Steps through a query's rows.
-    func forEach<each Value: SQLValue>(
-        _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Void
-    ) throws {
-        try step(sql, repeat each values) {
-            try read(&$0)
-            return true
-        }
-    }
-
-    /// Steps through a query's rows until `read` returns false.
-    func step<each Value: SQLValue>(
+    package func step<each Value: SQLValue>(
         _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Bool
     ) throws {
-        let statement = try prepare(sql, repeat each values)
+        let statement = try bindable(sql)
         defer { statement.reset() }
+        var parameters = StatementParameters(statement)
+        for value in repeat each values { try value.bind(to: &parameters) }
+        try parameters.complete()
         while try statement.step(), try statement.row(read) {}
     }
 
-    /// Steps through the rows of a query whose parameters have names.
+    /// Returns a statement without values.
     ///
-    /// - Parameter value: Returns the value of a parameter by its name, such as `:id`.
-    func step(_ sql: String, named value: (String) -> CopiedValue, read: (inout RowCursor) throws -> Void) throws {
+    /// SQLite may roll a transaction back by itself (disk full, I/O error). If the caller continued, its further statements would commit
+    /// one by one, so those that change something throw.
+    func bindable(_ sql: String) throws -> BoundStatement {
         let statement = BoundStatement(try cachedStatement(sql: sql))
-        defer { statement.reset() }
-        for (index, name) in statement.parameterNames.enumerated() { try value(name).bind(to: statement, at: Int32(index) + 1) }
-        while try statement.step() { try statement.row(read) }
-    }
-
-    /// Runs a statement whose parameters have names, inside a transaction.
-    func run(_ sql: String, named value: (String) -> CopiedValue) throws {
-        guard isInTransaction else { throw StoreError(code: SQLITE_ABORT) }
-        try step(sql, named: value) { _ in }
-    }
-
-    /// Steps through the rows of a statement with the parameters `$1`, `$2` and so on. Values that it does not use are left out.
-    ///
-    /// Outside a transaction the statement may only read.
-    func step(_ sql: String, values: [SQLScalar], read: (inout RowCursor) throws -> Void) throws {
-        let statement = BoundStatement(try cachedStatement(sql: sql))
-        guard statement.isReadOnly || isInTransaction else { throw StoreError(code: SQLITE_ABORT) }
-        defer { statement.reset() }
-        // To SQLite `$1` is a name, and it numbers names by their first occurrence.
-        for (index, name) in statement.parameterNames.enumerated() {
-            guard let number = Int(name.dropFirst()), values.indices.contains(number - 1) else { throw StoreError(code: SQLITE_RANGE) }
-            try values[number - 1].bind(to: statement, at: Int32(index) + 1)
-        }
-        while try statement.step() { try statement.row(read) }
-    }
-
-    /// Whether a transaction is open. GRDB's properties would check the current queue three times for each statement.
-    private var isInTransaction: Bool { unsafe sqlite3_get_autocommit(sqliteConnection) == 0 }
-
-    private func prepare<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> BoundStatement {
-        let statement = BoundStatement(try cachedStatement(sql: sql))
-        var index: Int32 = 0
-        for value in repeat each values {
-            index += 1
-            try value.bind(to: statement, at: index)
-        }
-        // SQLite treats unbound parameters as NULL.
-        guard index == statement.parameterCount else { throw StoreError(code: SQLITE_RANGE) }
+        // GRDB's properties would check the current queue three times for each statement.
+        let isInTransaction = unsafe sqlite3_get_autocommit(sqliteConnection) == 0
+        guard isInTransaction || statement.isReadOnly else { throw StoreError(code: SQLITE_ABORT) }
         return statement
     }
 }
 
 /// A row's columns, read from the first to the last.
-package struct RowCursor {
+package struct RowCursor: SQLRow {
     private let statement: BoundStatement
     private var column: Int32 = 0
 
@@ -117,33 +44,85 @@ package struct RowCursor {
         self.statement = statement
     }
 
-    /// Reads the next column.
-    ///
-    /// - Throws: `damaged` if the value does not have this type.
-    mutating func next<Value: SQLValue>(_ type: Value.Type = Value.self) throws -> Value {
+    package mutating func next<Value: SQLValue>(_ type: Value.Type) throws(StoreError) -> Value {
+        try Value(reading: nextColumn())
+    }
+
+    mutating func nextColumn() throws(StoreError) -> StatementColumn {
+        guard !isAtEnd else { throw StoreError(code: SQLITE_RANGE) }
         defer { column += 1 }
-        return try Value(reading: statement, column)
+        return StatementColumn(statement: statement, index: column)
     }
 
-    /// Reads the next column as a protobuf message. NULL gives an empty message.
-    mutating func nextMessage<Message: WireMessage>(_ type: Message.Type = Message.self) throws -> Message {
-        try Self.message(try next())
-    }
-
-    package mutating func nextScalar() throws -> SQLScalar {
-        defer { column += 1 }
-        return try statement.scalar(column)
-    }
-
-    /// Passes over the columns that are left.
     package mutating func skipRest() { column = statement.columnCount }
 
-    private static func message<Message: WireMessage>(_ bytes: [UInt8]?) throws -> Message {
-        guard let bytes else { return Message() }
-        do throws(WireError) { return try Message.decode(bytes) } catch { throw StoreError.damaged }
+    fileprivate var isAtEnd: Bool { column == statement.columnCount }
+}
+
+/// The parameters of a statement, which are `?` in their order, or `$1`, `$2` and so on.
+struct StatementParameters: SQLParameters {
+    private let statement: BoundStatement
+    /// The index of each numbered parameter. To SQLite `$1` is a name, and it numbers names by their first occurrence.
+    private var indexes: [Int: Int32] = [:]
+    private let isNumbered: Bool
+    private var count = 0
+
+    fileprivate init(_ statement: BoundStatement) {
+        self.statement = statement
+        isNumbered = statement.number(of: 1) != nil
+        guard isNumbered else { return }
+        for index in 1...statement.parameterCount { if let number = statement.number(of: index) { indexes[number] = index } }
     }
 
-    fileprivate var isAtEnd: Bool { column == statement.columnCount }
+    /// The index of the next parameter, or nil if the statement does not use it.
+    private mutating func next() -> Int32? {
+        count += 1
+        return isNumbered ? indexes[count] : Int32(count)
+    }
+
+    mutating func bindNull() throws(StoreError) { if let index = next() { try statement.bindNull(at: index) } }
+    mutating func bind(_ value: Int64) throws(StoreError) { if let index = next() { try statement.bind(value, at: index) } }
+    /// SQLite has no type for it, and stores 0 or 1.
+    mutating func bind(_ value: Bool) throws(StoreError) { try bind(value ? 1 : 0 as Int64) }
+    /// The stored number has the same bits.
+    mutating func bind(version: UInt64) throws(StoreError) { try bind(Int64(bitPattern: version)) }
+    mutating func bind(_ text: String) throws(StoreError) { if let index = next() { try statement.bind(text: text, at: index) } }
+    mutating func bind(_ bytes: Span<UInt8>) throws(StoreError) { if let index = next() { try statement.bind(blob: bytes, at: index) } }
+
+    /// SQLite treats unbound parameters as NULL.
+    ///
+    /// - Throws: If the statement has parameters without a value.
+    fileprivate func complete() throws(StoreError) {
+        let isComplete = isNumbered ? indexes.keys.allSatisfy { $0 <= count } : Int32(count) == statement.parameterCount
+        guard isComplete else { throw StoreError(code: SQLITE_RANGE) }
+    }
+}
+
+/// A column of a statement's current row.
+struct StatementColumn: SQLColumn {
+    fileprivate let statement: BoundStatement
+    fileprivate let index: Int32
+
+    var isNull: Bool { statement.type(of: index) == SQLITE_NULL }
+    var isInteger: Bool { statement.type(of: index) == SQLITE_INTEGER }
+
+    func integer() throws(StoreError) -> Int64 {
+        guard isInteger else { throw .damaged }
+        return statement.integer(index)
+    }
+
+    func bool() throws(StoreError) -> Bool { try integer() != 0 }
+    func version() throws(StoreError) -> UInt64 { UInt64(bitPattern: try integer()) }
+
+    func text() throws(StoreError) -> String {
+        guard !isNull else { throw .damaged }
+        return statement.text(index)
+    }
+
+    func bytes<Result>(_ read: (Span<UInt8>) -> Result) throws(StoreError) -> Result {
+        guard !isNull else { throw .damaged }
+        return statement.blob(index, read: read)
+    }
 }
 
 /// A prepared statement of GRDB's cache, used through SQLite's C interface, because GRDB's own binding and rows copy values in `Data` and
@@ -159,10 +138,18 @@ package struct RowCursor {
     /// Whether the statement changes nothing.
     fileprivate var isReadOnly: Bool { unsafe sqlite3_stmt_readonly(pointer) != 0 }
     fileprivate var parameterCount: Int32 { unsafe sqlite3_bind_parameter_count(pointer) }
-    fileprivate var parameterNames: [String] {
+    fileprivate var columnCount: Int32 { unsafe sqlite3_column_count(pointer) }
+
+    /// Returns the number of a parameter such as `$1`, or nil if it has no number.
+    fileprivate func number(of index: Int32) -> Int? {
+        guard let name = unsafe sqlite3_bind_parameter_name(pointer, index), unsafe name[0] == Int8(UInt8(ascii: "$")) else { return nil }
+        return unsafe Int(String(cString: name + 1))
+    }
+
+    /// Returns the names of the parameters, such as `:id`.
+    var parameterNames: [String] {
         (0..<parameterCount).map { unsafe String(cString: sqlite3_bind_parameter_name(pointer, $0 + 1)) }
     }
-    fileprivate var columnCount: Int32 { unsafe sqlite3_column_count(pointer) }
 
     func bind(_ value: Int64, at index: Int32) throws(StoreError) {
         unsafe try check(sqlite3_bind_int64(pointer, index, value))
@@ -194,19 +181,13 @@ package struct RowCursor {
         try check(unsafe sqlite3_bind_null(pointer, index))
     }
 
-    func isNull(_ column: Int32) -> Bool {
-        unsafe sqlite3_column_type(pointer, column) == SQLITE_NULL
-    }
+    fileprivate func type(of column: Int32) -> Int32 { unsafe sqlite3_column_type(pointer, column) }
 
-    func isInteger(_ column: Int32) -> Bool {
-        unsafe sqlite3_column_type(pointer, column) == SQLITE_INTEGER
-    }
-
-    func integer(_ column: Int32) -> Int64 {
+    fileprivate func integer(_ column: Int32) -> Int64 {
         unsafe sqlite3_column_int64(pointer, column)
     }
 
-    func text(_ column: Int32) -> String {
+    fileprivate func text(_ column: Int32) -> String {
         // The text is read before its length, because sqlite3_column_bytes() may convert the value otherwise.
         guard let start = unsafe sqlite3_column_text(pointer, column) else { return "" }
         let utf8 = unsafe UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))
@@ -214,23 +195,14 @@ package struct RowCursor {
     }
 
     /// - Parameter read: Receives bytes that are valid until it returns.
-    func blob<Result>(_ column: Int32, read: (UnsafeRawBufferPointer) -> Result) -> Result {
-        let start = unsafe sqlite3_column_blob(pointer, column)
-        return unsafe read(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column))))
-    }
-
-    fileprivate func scalar(_ column: Int32) throws(StoreError) -> SQLScalar {
-        switch unsafe sqlite3_column_type(pointer, column) {
-        case SQLITE_NULL: .null
-        case SQLITE_INTEGER: .integer(integer(column))
-        case SQLITE_TEXT: .text(text(column))
-        case SQLITE_BLOB: .bytes(unsafe blob(column) { unsafe [UInt8]($0) })
-        default: throw .damaged
-        }
+    fileprivate func blob<Result>(_ column: Int32, read: (Span<UInt8>) -> Result) -> Result {
+        let start = unsafe sqlite3_column_blob(pointer, column)?.assumingMemoryBound(to: UInt8.self)
+        let bytes = unsafe UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))
+        return unsafe read(bytes.span)
     }
 
     /// - Returns: Whether there is a row.
-    fileprivate func step() throws(StoreError) -> Bool {
+    func step() throws(StoreError) -> Bool {
         switch unsafe sqlite3_step(pointer) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
@@ -241,7 +213,7 @@ package struct RowCursor {
     /// Reads the current row.
     ///
     /// - Throws: `StoreError` if `read` does not read all of its columns.
-    fileprivate func row<Result>(_ read: (inout RowCursor) throws -> Result) throws -> Result {
+    func row<Result>(_ read: (inout RowCursor) throws -> Result) throws -> Result {
         var row = RowCursor(self)
         let result = try read(&row)
         guard row.isAtEnd else { throw StoreError(code: SQLITE_RANGE) }
@@ -249,7 +221,7 @@ package struct RowCursor {
     }
 
     /// Releases the row and the values, which may be large.
-    fileprivate func reset() {
+    func reset() {
         unsafe sqlite3_reset(pointer)
         unsafe sqlite3_clear_bindings(pointer)
     }

@@ -142,8 +142,7 @@ final class WriteQueue: Sendable {
         let (start, earlierRowCount) = (ContinuousClock.now, database.totalChangesCount)
         try file.check()
         try database.inTransaction(.immediate) {
-            let transaction = WriteTransaction(
-                database: database, fingerprints: secrets.fingerprints, sealing: secrets.sealing, outbox: changes)
+            let transaction = WriteTransaction(database: database, secrets: secrets, outbox: changes)
             for (job, positions) in parts { completions.append(try job.run(positions, transaction)) }
             try transaction.ledger.write(to: database)
             return .commit

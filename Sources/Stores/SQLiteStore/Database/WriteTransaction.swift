@@ -5,11 +5,13 @@ package import Store
 /// A transaction of the writer, which sees its own changes. It is valid until the transaction ends.
 package struct WriteTransaction {
     package let database: Database
-    let fingerprints: ListFingerprints
-    package let sealing: RowSealing
+    let secrets: DatabaseSecrets
     let outbox: OutboxChanges
     let ledger = LedgerChanges()
     let routes = RouteNames()
+
+    var fingerprints: ListFingerprints { secrets.fingerprints }
+    package var sealing: RowSealing { secrets.sealing }
 
     /// Counts events in the ledger, in the same transaction.
     func count(_ milestone: Milestone, by amount: Int = 1) {

@@ -33,15 +33,8 @@ extension WriteTransaction {
 extension Database {
     /// Returns the suspicion against a device token, or nil if none exists.
     func suspicion(code: Digest32) throws -> Suspicion? {
-        try first(Self.selectSuspicion, code) { row in
-            Suspicion(
-                since: try row.next(), refusedAt: try row.next(), refusalCount: try row.next(), countedCount: try row.next(),
-                firstCountedAt: try row.next(), isProven: try row.next())
-        }
+        try first(Self.selectSuspicion, code) { try $0.nextSuspicion() }
     }
 
-    private static let selectSuspicion = """
-        SELECT suspected_at, tried_at, refusals, counted_refusals, first_counted_at, is_proven FROM suspect_token
-        WHERE token_digest = ?
-        """
+    private static let selectSuspicion = "SELECT \(Suspicion.columns) FROM suspect_token WHERE token_digest = ?"
 }

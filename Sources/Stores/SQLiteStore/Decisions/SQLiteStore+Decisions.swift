@@ -86,7 +86,7 @@ struct KnownFacts {
             guard let rows = budget.choose(among: sizes, credits: facts.lookups.allowances.answerByteCount(of: keyHash)) else { return }
             guard facts.queryable[keyHash] == nil else { continue }
             facts.queryable[keyHash] = try rows.compactMap {
-                try transaction.database.queryableRegistration($0, of: keyHash, transaction.sealing)
+                try transaction.database.queryableRegistration($0, transaction.sealing)
             }
         }
     }

@@ -28,17 +28,13 @@ extension SQLiteStore {
             var damaged: [Int64] = []
             let messages = try database.all(
                 """
-                SELECT id, received_at, pubsub_topic, envelope FROM unfinished_message JOIN message ON id = unfinished_message.message
+                SELECT id, \(RecordedEnvelope.columns) FROM unfinished_message JOIN message ON id = unfinished_message.message
                 WHERE unfinished_message.message BETWEEN ? AND ? AND state = 0 ORDER BY unfinished_message.message
                 """,
                 in: RowRanges(rows)
             ) { row in
                 let id: Int64 = try row.next()
-                return try row.readable(id, or: &damaged) { row in
-                    RecordedEnvelope(
-                        id: id, receivedAt: try row.next(),
-                        envelope: WakuEnvelope(pubsubTopic: try row.next(), message: try row.nextMessage()))
-                }
+                return try row.readable(id, or: &damaged) { try $0.nextRecordedEnvelope(id) }
             }
             return (messages.compactMap(\.self), damaged)
         }
@@ -51,7 +47,7 @@ extension SQLiteStore {
             var damaged: [Int64] = []
             let replies = try database.all(
                 """
-                SELECT id, received_at, reply_type, recipient, sealed_reply, pubsub_topic, status_message_id
+                SELECT id, received_at, \(Reply.columns)
                 FROM unfinished_message JOIN message ON id = unfinished_message.message
                 WHERE unfinished_message.message BETWEEN ? AND ? AND state <> 0 ORDER BY unfinished_message.message
                 """,
@@ -59,12 +55,7 @@ extension SQLiteStore {
             ) { row in
                 let id: Int64 = try row.next()
                 return try row.readable(id, or: &damaged) { row in
-                    let receivedAt: Timestamp = try row.next()
-                    let (type, recipient): (MessageType, FixedBytes<33>) = (try row.next(), try row.next())
-                    let payload = try sealing.open(row.next(), count: 1, in: .reply(to: recipient, message: id))[0] ?? []
-                    let reply = Reply(
-                        type: type, payload: payload, recipient: recipient, pubsubTopic: try row.next(), statusMessageID: try row.next())
-                    return (id: id, receivedAt: receivedAt, reply: reply)
+                    (id: id, receivedAt: try row.next(Timestamp.self), reply: try row.nextReply(to: id, sealing))
                 }
             }
             return (replies.compactMap(\.self), damaged)

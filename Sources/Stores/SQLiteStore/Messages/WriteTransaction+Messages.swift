@@ -132,9 +132,6 @@ extension Database {
             ORDER BY id DESC LIMIT 1
             """,
             statusMessageID.prefix, statusMessageID, MessageType.pushNotificationResponse
-        ) { row in
-            let (message, recipient): (Int64, FixedBytes<33>) = (try row.next(), try row.next())
-            return try row.value(sealing, in: .reply(to: recipient, message: message))
-        } ?? nil
+        ) { try $0.nextPayload(sealing) } ?? nil
     }
 }

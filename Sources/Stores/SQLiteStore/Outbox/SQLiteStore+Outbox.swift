@@ -88,7 +88,7 @@ extension SQLiteStore {
             let named = try ids.compactMap { id -> WaitingPush? in
                 let push =
                     try transaction.database.first(Self.selectQueuedPush, id) { row in
-                        try row.readable(id, or: &damaged) { try $0.nextQueuedPush(transaction.sealing) }
+                        try row.readable(id, or: &damaged) { try $0.nextQueuedPush(id, transaction.sealing) }
                     } ?? nil
                 guard let push else { return nil }
                 let device = try transaction.sealing.device(of: push.targetDigest)
@@ -116,7 +116,7 @@ extension SQLiteStore {
                 if let id {
                     let push =
                         try database.first(Self.selectQueuedPush, id) { row in
-                            try row.readable(id, or: &damaged) { try $0.nextQueuedPush(sealing) }
+                            try row.readable(id, or: &damaged) { try $0.nextQueuedPush(id, sealing) }
                         } ?? nil
                     return try push.map { .push(try database.withHistory($0, sealing, hasSuspects: hasSuspects)) } ?? .nothing
                 }
@@ -131,7 +131,8 @@ extension SQLiteStore {
     }
 
     private static let selectQueuedPush = """
-        SELECT \(RowCursor.queuedPushColumns) FROM push \(RowCursor.queuedPushJoin)
+        SELECT \(QueuedPush.columns)
+        FROM push LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live = 1
         WHERE push.id = ? AND push.finished_at IS NULL AND push.next_attempt_at < \(NextAttempt.held)
         """
     private static let selectNextTime = """
@@ -279,66 +280,4 @@ extension Database {
         SELECT id FROM push INDEXED BY push_by_device
         WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at <= ? AND attempts > 0 ORDER BY attempted_at, id LIMIT 1
         """
-}
-
-extension RowCursor {
-    /// The columns that ``nextQueuedPush()`` reads from a push joined with ``queuedPushJoin``.
-    static let queuedPushColumns = """
-        push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type, push.apn_topic, push.type,
-        push.accepted_at, push.state, push.attempts, push.refused_at, push.counted_refusals, push.shortening, push.registration,
-        push.secrets, target.token_type, target.apn_topic, target.version, target.secrets, target.delivered_at, target.first_delivered_at
-        """
-    /// The live registration that a push was accepted for. It may have another token type or bundle id by now.
-    static let queuedPushJoin = """
-        LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live = 1
-        """
-
-    mutating func nextQueuedPush(_ sealing: RowSealing) throws -> QueuedPush {
-        let (id, request): (Int64, Int64) = (try next(), try next())
-        let (target, key): (Installation, Digest32) = (try nextInstallation(), try next())
-        let (tokenType, apnTopic): (TokenType, String) = (try next(), try next())
-        let type: PushNotificationType = try next()
-        let (acceptedAt, state, attempts): (Timestamp, OpenPushState, Int) = (try next(), try next(), try next())
-        let refusals = PushRefusals(refusedAt: try next(), countedCount: try next(), shortening: try next())
-        let row: Int64? = try next()
-        let secrets = try sealing.pushSecrets(next(), in: .push(to: target, deduplicationKey: key))
-        let (registeredType, registeredTopic): (TokenType?, String?) = (try next(), try next())
-        let live = try nextTarget(of: target, sealing)
-        let orphanReason =
-            row == nil
-            ? nil : QueuedPush.orphanReason(of: (tokenType, apnTopic), registeredAs: registeredType, topic: registeredTopic)
-        let registered = orphanReason == nil ? live : nil
-        var queued = QueuedPush(
-            id: id, request: request,
-            push: AcceptedPush(
-                target: target, deduplicationKey: key, tokenType: tokenType, deviceToken: registered?.token ?? secrets.deviceToken,
-                apnTopic: apnTopic, type: type, chatID: secrets.chatID, message: secrets.message),
-            acceptedAt: acceptedAt, state: state, attempts: attempts, notification: try secrets.gatewayNotification(), refusals: refusals)
-        if let row, let registered {
-            queued.registration = TargetRegistration(row: row, version: registered.version, deliveries: registered.deliveries)
-        }
-        queued.orphanReason = orphanReason
-        return queued
-    }
-
-    /// Reads the live registration of a push from the next four columns, or nil if none exists.
-    private mutating func nextTarget(
-        of installation: Installation, _ sealing: RowSealing
-    ) throws -> (token: DeviceToken, version: UInt64, deliveries: Deliveries?)? {
-        let (version, secrets): (UInt64?, [UInt8]?) = (try next(), try next())
-        let deliveries = try nextDeliveries()
-        guard let version else { return nil }
-        return (try sealing.registrationTokens(secrets, of: installation, version: version).device, version, deliveries)
-    }
-
-    /// Reads the deliveries to a target from the next two columns, the last first.
-    mutating func nextDeliveries() throws -> Deliveries? {
-        let (last, first): (Timestamp?, Timestamp?) = (try next(), try next())
-        return last.map { Deliveries(first: first ?? $0, last: $0) }
-    }
-
-    /// Reads an installation from the next two columns.
-    mutating func nextInstallation() throws -> Installation {
-        Installation(keyHash: try next(), installationID: try next())
-    }
 }

@@ -288,12 +288,7 @@ extension Database {
     /// - Parameter now: The monotonic time.
     func deferredPushes(to target: Installation, at now: Timestamp, _ sealing: RowSealing) throws -> [PushSlot: DeferredPush] {
         let deferred = try all(Self.selectDeferred, target.keyHash, target.installationID, now.advanced(by: DeferredPush.closingTime)) {
-            row in
-            let (id, type) = (try row.next(Int64.self), try row.next(PushNotificationType.self))
-            let place = SealedPlace.push(to: target, deduplicationKey: try row.next())
-            let secrets = try sealing.pushSecrets(row.next(), in: place)
-            let content = PushContent(chatID: secrets.chatID, message: secrets.message)
-            return (PushSlot(target: target, type: type), DeferredPush(row: id, content: content))
+            try $0.nextDeferredPush(to: target, sealing)
         }
         // The newest push of a type comes first.
         return Dictionary(deferred) { first, _ in first }
@@ -302,7 +297,7 @@ extension Database {
     /// Selects among the 8 newest rows only. While a push waits for a credit, later pushes of its type are coalesced with it, so few rows
     /// are newer.
     private static let selectDeferred = """
-        SELECT id, type, deduplication_key, secrets FROM (
+        SELECT deduplication_key, id, type, secrets FROM (
             SELECT id, type, deduplication_key, secrets, next_attempt_at, attempts, state FROM push
             WHERE substr(key_hash, 1, 8) = substr(?1, 1, 8) AND installation_id = ?2 AND finished_at IS NULL AND +key_hash = ?1
             ORDER BY id DESC LIMIT 8

@@ -62,10 +62,3 @@ extension SQLiteStore {
         }
     }
 }
-
-extension RowCursor {
-    /// Reads query topics from the next two columns.
-    mutating func nextTopics() throws -> QueryTopics {
-        QueryTopics(plain: try next(), prefixed: try next())
-    }
-}

@@ -110,39 +110,13 @@ extension WriteTransaction {
     func pushTarget(_ installation: Installation, loading entries: Set<[UInt8]>) throws -> (row: PushTargetRow, target: PushTarget)? {
         try database.first(
             Self.selectTarget, installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
-        ) { row in
-            let targetRow = PushTargetRow(row: try row.next(), hasWorked: try row.next())
-            var target = PushTarget()
-            let tokens = try row.nextTokens(of: installation, sealing)
-            (target.accessToken, target.deviceToken) = (tokens.access, tokens.device)
-            target.enabled = try row.next()
-            target.tokenType = try row.next()
-            target.apnTopic = try row.next()
-            target.blockMentions = try row.next()
-            target.blockedChatList = fingerprints.entries(entries, in: try row.next())
-            target.mutedChatList = fingerprints.entries(entries, in: try row.next())
-            target.allowedMentionsChatList = fingerprints.entries(entries, in: try row.next())
-            return (targetRow, target)
-        }
+        ) { try $0.nextPushTarget(installation, loading: entries, secrets) }
     }
 
     /// The statement is a constant, because assembling its text for each call takes as long as its execution.
     private static let selectTarget = """
-        SELECT id, delivered_at IS NOT NULL, \(RowCursor.tokenColumns), enabled, token_type, apn_topic, block_mentions,
-            blocked_chats, muted_chats, allowed_mentions_chats
-        FROM registration WHERE \(Database.isInstallation) AND is_live = 1
+        SELECT \(PushTarget.columns) FROM registration WHERE \(Database.isInstallation) AND is_live = 1
         """
-}
-
-extension RowCursor {
-    /// The columns that ``nextTokens(of:_:)`` reads.
-    static let tokenColumns = "registration.version, registration.secrets"
-
-    /// Reads the tokens of a registration, and its version, from the next two columns.
-    mutating func nextTokens(of installation: Installation, _ sealing: RowSealing) throws -> RegistrationTokens {
-        let version: UInt64 = try next()
-        return try sealing.registrationTokens(next(), of: installation, version: version)
-    }
 }
 
 extension Database {
@@ -151,10 +125,7 @@ extension Database {
         try first(
             Self.selectVersion, installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
         ) { row in
-            StoredInstallation(
-                row: try row.next(),
-                version: StoredVersion(version: try row.next(), plaintextDigest: try row.next(), isRegistered: try row.next()),
-                wasRegistered: try row.next())
+            StoredInstallation(row: try row.next(), version: try row.nextVersion(), wasRegistered: try row.next())
         }
     }
 
@@ -168,14 +139,7 @@ extension Database {
     /// Returns the stored states of all installations of a key.
     func installations(of keyHash: Digest64) throws -> [Installation: StoredInstallationState] {
         let installations = try all(Self.selectShapes, keyHash.prefix, keyHash) { row in
-            let installation = Installation(keyHash: keyHash, installationID: try row.next())
-            let (isLive, wasRegistered): (Bool, Bool) = (try row.next(), try row.next())
-            let version = StoredVersion(version: try row.next(), plaintextDigest: try row.next(), isRegistered: isLive)
-            let live = LiveInstallation(
-                version: version, registeredAt: try row.next(), listByteCount: try row.next(), contactByteCount: try row.next(),
-                isProven: try row.next())
-            let shape: StoredInstallationState = isLive ? .live(live) : wasRegistered ? .tombstone : .unknownTombstone
-            return (installation, shape)
+            (Installation(keyHash: keyHash, installationID: try row.next()), try row.nextInstallationState().state)
         }
         return Dictionary(installations) { first, _ in first }
     }
@@ -186,20 +150,8 @@ extension Database {
     }
 
     /// Returns the data of a registration for a query's response.
-    func queryableRegistration(_ row: Int64, of keyHash: Digest64, _ sealing: RowSealing) throws -> QueryableRegistration? {
-        try first(Self.selectQueryable, row) { row in
-            var registration = QueryableRegistration()
-            registration.installationID = try row.next()
-            let installation = Installation(keyHash: keyHash, installationID: registration.installationID)
-            registration.grant = try row.next()
-            registration.allowFromContactsOnly = try row.next()
-            let tokens = try row.nextTokens(of: installation, sealing)
-            (registration.accessToken, registration.version) = (tokens.access, tokens.version)
-            let keys = SealedPlace.allowedKeys(of: installation, version: tokens.version)
-            let lists: PushNotificationRegistration = try row.message(sealing, in: keys)
-            registration.allowedKeyList = lists.allowedKeyList
-            return registration
-        }
+    func queryableRegistration(_ row: Int64, _ sealing: RowSealing) throws -> QueryableRegistration? {
+        try first(Self.selectQueryable, row) { try $0.nextQueryable(sealing).registration }
     }
 
     /// The SQL condition for an installation, with the parameters key prefix, installation prefix, installation id and key hash. It names
@@ -215,9 +167,7 @@ extension Database {
         "SELECT id, version, plaintext_digest, is_live, was_registered FROM registration WHERE \(isInstallation)"
     // SQLite knows the length of a blob without reading it (https://www.sqlite.org/opcode.html, Column).
     private static let selectShapes = """
-        SELECT installation_id, is_live, was_registered, version, plaintext_digest, updated_at,
-            \(ListColumn.byteCount("sealed_allowed_keys")) + \(ListColumn.byteCount("sealed_chat_lists")),
-            \(ListColumn.byteCount("sealed_allowed_keys")), delivered_at IS NOT NULL
+        SELECT installation_id, \(StoredInstallationState.columns(byteCount: ListColumn.byteCount))
         FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
         WHERE key_prefix = ? AND is_live IN (0, 1) AND key_hash = ?
         """
@@ -227,7 +177,7 @@ extension Database {
         WHERE \(isLiveOfKey) ORDER BY id
         """
     private static let selectQueryable = """
-        SELECT installation_id, grant_signature, allow_from_contacts_only, \(RowCursor.tokenColumns), sealed_allowed_keys
+        SELECT \(QueryableRegistration.columns)
         FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
         WHERE id = ?
         """

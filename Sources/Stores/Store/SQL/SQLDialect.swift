@@ -22,13 +22,10 @@ package struct SQLDialect: Sendable {
     package let skippingLocked: String
     /// Whether waiting pushes name the server that owns them.
     package let hasOwners: Bool
-    /// The bits by which a stored version differs from the version: the highest, where stored versions are compared as signed numbers.
-    package let versionMask: UInt64
 
     package init(
         user: String, hasPrefixes: Bool, proxyDeviceRow: String, isUnfinished: String, hasStatusMessageID: String,
-        openPushesByDevice: String, liveRegistrations: String, topics: String, forUpdate: String, skippingLocked: String, hasOwners: Bool,
-        versionMask: UInt64
+        openPushesByDevice: String, liveRegistrations: String, topics: String, forUpdate: String, skippingLocked: String, hasOwners: Bool
     ) {
         self.user = user
         self.hasPrefixes = hasPrefixes
@@ -41,7 +38,6 @@ package struct SQLDialect: Sendable {
         self.forUpdate = forUpdate
         self.skippingLocked = skippingLocked
         self.hasOwners = hasOwners
-        self.versionMask = versionMask
     }
 
     // MARK: Rows by a hash, the parameter `$1`, whose first 8 bytes are `$2`
@@ -56,10 +52,4 @@ package struct SQLDialect: Sendable {
     private func isHash(_ column: String, prefix: String) -> String {
         hasPrefixes ? "\(prefix) = $2 AND \(column) = $1" : "\(column) = $1"
     }
-
-    // MARK: Versions
-
-    package func stored(_ version: UInt64) -> Int64 { Int64(bitPattern: version ^ versionMask) }
-
-    func version(stored: Int64) -> UInt64 { UInt64(bitPattern: stored) ^ versionMask }
 }

@@ -6,15 +6,15 @@ import Wire
 extension SharedStore {
     package func deadRegistrations(limit: Int) async throws -> [DeadRegistration] {
         try await reading { database in
-            try database.rows(
+            try database.all(
                 """
                 SELECT id, died_at, reason, route, key_hash, plaintext_digest, secrets FROM dead_registration
                 ORDER BY id DESC LIMIT $1
                 """,
                 limit
             ) { row in
-                let (id, diedAt, reason): (Int64, Timestamp, String) = (try row.value(), try row.value(), try row.value())
-                let (route, registration): (String, Registration) = (try row.value(), try row.deadRegistration(sealing))
+                let (id, diedAt, reason): (Int64, Timestamp, String) = (try row.next(), try row.next(), try row.next())
+                let (route, registration): (String, Registration) = (try row.next(), try row.deadRegistration(sealing))
                 return DeadRegistration(
                     id: id, diedAt: diedAt, reason: reason, route: route, installation: registration.installation,
                     version: registration.content.version)
@@ -25,15 +25,15 @@ extension SharedStore {
     package func restoreDeadRegistrations(_ ids: [Int64]?, at now: Timestamp) async throws -> [ChangedRegistration] {
         try await writing { transaction in
             let database = transaction.database
-            let ids = try ids ?? database.rows("SELECT id FROM dead_registration") { try $0.value() }
+            let ids = try ids ?? database.all("SELECT id FROM dead_registration") { try $0.next() }
             return try ids.compactMap { id in
-                let dead = try database.firstRow(
+                let dead = try database.first(
                     """
                     DELETE FROM dead_registration WHERE id = $1
                     RETURNING key_hash, plaintext_digest, secrets, plain_topic, prefixed_topic
                     """,
                     id
-                ) { (registration: try $0.deadRegistration(transaction.sealing), topics: try $0.topics()) }
+                ) { (registration: try $0.deadRegistration(transaction.sealing), topics: try $0.nextTopics()) }
                 guard let (registration, topics) = dead else { return nil }
                 let installation = registration.installation
                 try transaction.lockOwner(installation.keyHash)
@@ -46,31 +46,27 @@ extension SharedStore {
     }
 }
 
-extension SharedTransaction {
+extension SQLDatabase {
     /// Returns all installations of a key, also those that have unregistered.
     func installations(of keyHash: Digest64) throws -> [(installation: Installation, stored: StoredInstallation)] {
-        try rows(
+        try all(
             """
             SELECT key_hash, installation_id, id, version, plaintext_digest, is_live, was_registered FROM registration
             WHERE \(Self.dialect.isOfKey)
             """,
             keyHash, keyHash.prefix
         ) { row in
-            let (installation, id) = (try row.installation(), try row.value(Int64.self))
-            let version = StoredVersion(version: try row.version(), plaintextDigest: try row.value(), isRegistered: try row.value())
-            return (installation, StoredInstallation(row: id, version: version, wasRegistered: try row.value()))
+            let (installation, id) = (try row.nextInstallation(), try row.next(Int64.self))
+            return (installation, StoredInstallation(row: id, version: try row.nextVersion(), wasRegistered: try row.next()))
         }
     }
 }
 
-extension SharedRow {
+extension SQLRow {
     /// Reads the copy of a registration from the columns `key_hash`, `plaintext_digest` and `secrets`.
     fileprivate mutating func deadRegistration(_ sealing: RowSealing) throws -> Registration {
-        let (keyHash, digest): (Digest64, Digest32) = (try value(), try value())
-        let content: PushNotificationRegistration = try message(sealing, in: .deadRegistration(of: keyHash, digest: digest))
+        let (keyHash, digest): (Digest64, Digest32) = (try next(), try next())
+        let content: PushNotificationRegistration = try nextMessage(sealing, in: .deadRegistration(of: keyHash, digest: digest))
         return Registration(keyHash: keyHash, content: content, plaintextDigest: digest)
     }
-
-    /// Reads query topics from the next two columns.
-    mutating func topics() throws -> QueryTopics { QueryTopics(plain: try value(), prefixed: try value()) }
 }

@@ -2,12 +2,12 @@ extension SharedStore {
     package func acceptOriginPushes(_ pushes: [OriginPush], of user: String) async throws {
         try await writing { transaction in
             let (database, dialect) = (transaction.database, Reading.dialect)
-            let waiting = try database.countRows("SELECT count(*) FROM nextcloud_origin_push")
+            let waiting = try database.count("SELECT count(*) FROM nextcloud_origin_push")
             guard waiting < OriginPush.maximumWaitingCount else { throw StoreError.queueFull }
             for push in pushes {
                 let content = OriginPushContent(subject: push.subject, signature: push.signature)
                 let secrets = try transaction.sealing.seal(content.fields, in: .originPush(to: user, tokenID: push.tokenID))
-                try database.changeLater(
+                try database.add(
                     """
                     INSERT INTO nextcloud_origin_push
                         (device, proxy, secrets, priority, kind, expires_at\(dialect.hasOwners ? ", server" : ""))
@@ -20,18 +20,18 @@ extension SharedStore {
     }
 }
 
-extension SharedTransaction {
+extension SQLDatabase {
     /// Returns the proxies for which pushes of a server wait.
     package func waitingProxies(of owner: Int64?) throws -> [WaitingProxy] {
         let user = "device.\(Self.dialect.user)"
-        return try rows(
+        return try all(
             """
             SELECT push.proxy, \(user), count(CASE WHEN push.kind = $1 THEN 1 END) > 0
             FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
             WHERE \(isOwn("$2")) GROUP BY push.proxy, \(user)
             """,
             GatewayNotification.Kind.voip.rawValue, owner
-        ) { WaitingProxy(proxy: try $0.value(), user: try $0.value(), hasCall: try $0.value()) }
+        ) { WaitingProxy(proxy: try $0.next(), user: try $0.next(), hasCall: try $0.next()) }
     }
 
     /// Returns pushes of a server that wait for a proxy: calls first, then the oldest.
@@ -40,7 +40,7 @@ extension SharedTransaction {
     ) throws -> [WaitingOriginPush] {
         // Each of the two queries reads its rows in order from an index.
         func waiting(_ condition: String, limit: Int) throws -> [WaitingOriginPush] {
-            try rows(
+            try all(
                 """
                 SELECT push.id, device.id, identifier, push_token_hash, device.\(Self.dialect.user), token_id, push.secrets, priority, kind,
                     expires_at
@@ -50,7 +50,7 @@ extension SharedTransaction {
                 proxy, limit, owner
             ) { row in
                 try WaitingOriginPush(
-                    id: row.value(), device: row.value(), deviceIdentifier: row.value(), pushTokenHash: row.value(),
+                    id: row.next(), device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(),
                     push: row.originPush(sealing))
             }
         }
@@ -62,16 +62,16 @@ extension SharedTransaction {
     private func isOwn(_ parameter: String) -> String { Self.dialect.hasOwners ? "push.server = \(parameter)" : "true" }
 }
 
-extension SharedRow {
+extension SQLRow {
     /// Reads the columns from the user on.
     fileprivate mutating func originPush(_ sealing: RowSealing) throws -> OriginPush {
-        let (user, tokenID): (String, Int64) = (try value(), try value())
-        let content = try sealing.originPushContent(value(), in: .originPush(to: user, tokenID: tokenID))
-        guard let priority = GatewayNotification.Priority(rawValue: try value()),
-            let kind = GatewayNotification.Kind(rawValue: try value())
+        let (user, tokenID): (String, Int64) = (try next(), try next())
+        let content = try sealing.originPushContent(next(), in: .originPush(to: user, tokenID: tokenID))
+        guard let priority = GatewayNotification.Priority(rawValue: try next()),
+            let kind = GatewayNotification.Kind(rawValue: try next())
         else { throw StoreError.damaged }
         return OriginPush(
             tokenID: tokenID, subject: content.subject, signature: content.signature, priority: priority, kind: kind,
-            expiresAt: try value())
+            expiresAt: try next())
     }
 }

@@ -40,41 +40,41 @@ extension SharedStore {
     }
 }
 
-extension SharedTransaction {
+extension SQLDatabase {
     fileprivate func device(_ identifier: DeviceIdentifier, _ userKeys: UserKeyCache, _ sealing: RowSealing) throws -> ProxyDevice? {
-        try firstRow(
+        try first(
             """
             SELECT secrets, voip_secrets, push_token_hash, platform, topic, voip_topic, created_at, updated_at
             FROM nextcloud_device WHERE \(Self.dialect.isProxyDevice) AND removed_at IS NULL
             """,
             identifier.digest, identifier.digest.prefix
         ) { row in
-            let secrets = try sealing.proxyDeviceSecrets(row.value(), calls: row.value(), of: identifier.digest)
+            let secrets = try sealing.proxyDeviceSecrets(row.next(), calls: row.next(), of: identifier.digest)
             let userKey = try userKeys.key(stored: secrets.userKey)
-            let hash: Digest64 = try row.value()
-            guard let platform = GatewayNotification.Platform(rawValue: try row.value()) else { throw StoreError.damaged }
+            let hash: Digest64 = try row.next()
+            guard let platform = GatewayNotification.Platform(rawValue: try row.next()) else { throw StoreError.damaged }
             return ProxyDevice(
                 identifier: identifier, userKey: userKey, pushTokenHash: hash, platform: platform, token: secrets.token,
-                topic: try row.value(), voipToken: secrets.voipToken, voipTopic: try row.value(), createdAt: try row.value(),
-                updatedAt: try row.value())
+                topic: try row.next(), voipToken: secrets.voipToken, voipTopic: try row.next(), createdAt: try row.next(),
+                updatedAt: try row.next())
         }
     }
 
     fileprivate func isRemoved(_ identifier: DeviceIdentifier, since: Timestamp) throws -> Bool {
-        try countRows(
+        try count(
             "SELECT count(*) FROM nextcloud_device WHERE \(Self.dialect.isProxyDevice) AND removed_at >= $3", identifier.digest,
             identifier.digest.prefix, since) > 0
     }
 
     fileprivate func remove(_ identifier: DeviceIdentifier, at now: Timestamp) throws {
-        try changeLater(
+        try add(
             "UPDATE nextcloud_device SET removed_at = $3, \(eraseTokens) WHERE \(Self.dialect.isProxyDevice) AND removed_at IS NULL",
             identifier.digest, identifier.digest.prefix, now)
     }
 
     /// Records the day of the newest notification to a device. Writing each time would take as long as the notification itself.
     package func recordUse(ofDevice identifier: Digest64, at now: Timestamp) throws {
-        try changeLater(
+        try add(
             "UPDATE nextcloud_device SET used_at = $3 WHERE \(Self.dialect.isProxyDevice) AND removed_at IS NULL AND used_at < $4",
             identifier, identifier.prefix, now, now.advanced(by: .seconds(-24 * 3_600)))
     }
@@ -84,7 +84,7 @@ extension SharedTransaction {
     /// - Returns: The number of devices.
     func removeDevices(unusedSince oldest: Timestamp, at now: Timestamp, limit: Int) throws -> Int {
         let row = Self.dialect.proxyDeviceRow
-        return try change(
+        return try run(
             """
             UPDATE nextcloud_device SET removed_at = $1, \(eraseTokens) WHERE \(row) IN (
                 SELECT \(row) FROM nextcloud_device WHERE removed_at IS NULL AND used_at < $2 LIMIT $3 \(Self.dialect.skippingLocked))
@@ -98,16 +98,16 @@ extension SharedWriteTransaction {
     func removeDevices(_ token: DeadToken, at now: Timestamp) throws {
         let platform: GatewayNotification.Platform = token.type == .apn ? .ios : .android
         let code = try sealing.code(of: token.token)
-        try database.changeLater(
+        try database.add(
             """
             UPDATE nextcloud_device SET voip_secrets = NULL, voip_token_code = NULL
             WHERE voip_token_code = $1 AND updated_at < $2 AND voip_topic = $3
             """,
             code, token.attemptedAt, token.apnTopic)
         let budget = DeathBudget(at: now)
-        let deaths = try database.countRows("SELECT count(*) FROM nextcloud_device WHERE removed_at > $1 AND is_dead", budget.start)
+        let deaths = try database.count("SELECT count(*) FROM nextcloud_device WHERE removed_at > $1 AND is_dead", budget.start)
         let row = Database.dialect.proxyDeviceRow
-        try database.changeLater(
+        try database.add(
             """
             UPDATE nextcloud_device SET removed_at = $1, is_dead = true, \(eraseTokens) WHERE \(row) IN (
                 SELECT \(row) FROM nextcloud_device

@@ -7,24 +7,24 @@ extension SharedStore {
         try await reading { database in
             let start = start ?? Timestamp(nanoseconds: .min)
             var counts = RegistrationCounts()
-            let rows = try database.rows(
+            let rows = try database.all(
                 "SELECT is_live, token_type, count(*) FROM registration WHERE updated_at >= $1 GROUP BY 1, 2", start
             ) { row in
-                (isLive: try row.value(Bool.self), type: try row.value(TokenType?.self), count: try row.value(Int.self))
+                (isLive: try row.next(Bool.self), type: try row.next(TokenType?.self), count: try row.next(Int.self))
             }
             for row in rows {
                 if row.isLive { counts.live[row.type ?? .unknown] = row.count } else { counts.tombstones += row.count }
             }
-            counts.nextcloud = try database.countRows(
+            counts.nextcloud = try database.count(
                 "SELECT count(*) FROM nextcloud_device WHERE removed_at IS NULL AND updated_at >= $1", start)
-            counts.nextcloudOrigin = try database.countRows("SELECT count(*) FROM nextcloud_origin_device WHERE created_at >= $1", start)
+            counts.nextcloudOrigin = try database.count("SELECT count(*) FROM nextcloud_origin_device WHERE created_at >= $1", start)
             return counts
         }
     }
 
     package func registrationSummaries(of keyHash: Digest64) async throws -> [RegistrationSummary] {
         try await reading { database in
-            try database.rows(
+            try database.all(
                 """
                 SELECT installation_id, version, is_live, updated_at, coalesce(token_type, 0), coalesce(apn_topic, ''),
                     coalesce(enabled, false)
@@ -33,8 +33,8 @@ extension SharedStore {
                 keyHash, keyHash.prefix
             ) { row in
                 RegistrationSummary(
-                    installationID: try row.value(), version: try row.version(), isLive: try row.value(), updatedAt: try row.value(),
-                    tokenType: try row.value(), apnTopic: try row.value(), isEnabled: try row.value())
+                    installationID: try row.next(), version: try row.next(), isLive: try row.next(), updatedAt: try row.next(),
+                    tokenType: try row.next(), apnTopic: try row.next(), isEnabled: try row.next())
             }
         }
     }

@@ -7,14 +7,14 @@ import Wire
 extension SharedStore {
     package func progress(ofPush deduplicationKey: Digest32) async throws -> PushProgress? {
         try await reading { database in
-            try database.firstRow(
+            try database.first(
                 """
                 SELECT attempts, reason, words, state, finished_at IS NULL FROM push
                 WHERE \(Reading.dialect.isPush) ORDER BY id DESC LIMIT 1
                 """, deduplicationKey, deduplicationKey.prefix
             ) { row in
-                let (attemptCount, reason, words): (Int64, String?, String?) = (try row.value(), try row.value(), try row.value())
-                let (state, isOpen): (Int64, Bool) = (try row.value(), try row.value())
+                let (attemptCount, reason, words): (Int64, String?, String?) = (try row.next(), try row.next(), try row.next())
+                let (state, isOpen): (Int64, Bool) = (try row.next(), try row.next())
                 return PushProgress(
                     attemptCount: Int(attemptCount), reason: reason, words: words, outcome: isOpen ? nil : PushOutcome(rawValue: state))
             }
@@ -23,7 +23,7 @@ extension SharedStore {
 
     package func tracePushes(to target: Installation) async throws -> [TracedPush] {
         try await reading { database in
-            try database.rows(
+            try database.all(
                 "\(selectTracedPush) WHERE push.key_hash = $1 AND push.installation_id = $2 ORDER BY push.id", target.keyHash,
                 target.installationID
             ) { try $0.tracedPush() }
@@ -33,17 +33,17 @@ extension SharedStore {
     package func traceRequests(_ id: [UInt8]) async throws -> [TracedRequest] {
         try await reading { [sealing] database in
             let dialect = Reading.dialect
-            return try database.rows(
+            return try database.all(
                 """
                 SELECT id, hash, status_message_id, received_at, decided_at, \(dialect.isUnfinished), recipient, sealed_reply
                 FROM message WHERE reply_type = $1 AND \(dialect.hasStatusMessageID) ORDER BY id
                 """,
                 MessageType.pushNotificationResponse
             ) { row -> TracedRequest? in
-                let (message, hash, statusMessageID): (Int64, Digest32, Digest32?) = (try row.value(), try row.value(), try row.value())
-                let (receivedAt, decidedAt, isWaiting): (Timestamp, Timestamp?, Bool) = (try row.value(), try row.value(), try row.value())
-                let recipient: FixedBytes<33> = try row.value()
-                let response: PushNotificationResponse = try row.message(sealing, in: .reply(to: recipient, message: message))
+                let (message, hash, statusMessageID): (Int64, Digest32, Digest32?) = (try row.next(), try row.next(), try row.next())
+                let (receivedAt, decidedAt, isWaiting): (Timestamp, Timestamp?, Bool) = (try row.next(), try row.next(), try row.next())
+                let recipient: FixedBytes<33> = try row.next()
+                let response: PushNotificationResponse = try row.nextMessage(sealing, in: .reply(to: recipient, message: message))
                 guard [response.messageID, hash.bytes, statusMessageID?.bytes].contains(id) else { return nil }
                 let reports = try response.reports.map { report in
                     let target = Digest64(report.publicKey).map { Installation(keyHash: $0, installationID: report.installationID) }
@@ -63,22 +63,22 @@ private let selectTracedPush = """
     FROM push LEFT JOIN message ON message.id = push.message AND push.message <> 0
     """
 
-extension SharedTransaction {
+extension SQLDatabase {
     /// Returns the newest push of a notification, or nil if none exists.
     fileprivate func push(of messageID: [UInt8], to target: Installation) throws -> TracedPush? {
         let key = DeduplicationKey.digest(messageID: messageID, installation: target)
-        return try firstRow(
+        return try first(
             "\(selectTracedPush) WHERE \(Self.dialect.isPush) ORDER BY push.id DESC LIMIT 1", key, key.prefix
         ) { try $0.tracedPush() }
     }
 }
 
-extension SharedRow {
+extension SQLRow {
     fileprivate mutating func tracedPush() throws -> TracedPush {
-        let (message, receivedAt, route): (Int64, Timestamp?, String) = (try value(), try value(), try value())
-        let (acceptedAt, attemptCount): (Timestamp, Int) = (try value(), try value())
-        let (attemptedAt, reason, words): (Timestamp?, String?, String?) = (try value(), try value(), try value())
-        let (number, finishedAt): (Int64, Timestamp?) = (try value(), try value())
+        let (message, receivedAt, route): (Int64, Timestamp?, String) = (try next(), try next(), try next())
+        let (acceptedAt, attemptCount): (Timestamp, Int) = (try next(), try next())
+        let (attemptedAt, reason, words): (Timestamp?, String?, String?) = (try next(), try next(), try next())
+        let (number, finishedAt): (Int64, Timestamp?) = (try next(), try next())
         return TracedPush(
             message: message, receivedAt: receivedAt, route: route, acceptedAt: acceptedAt, attemptCount: attemptCount,
             attemptedAt: attemptedAt, reason: reason, words: words, state: try TracedPush.State(stored: number, finishedAt: finishedAt))

@@ -24,7 +24,7 @@ package protocol SharedStore: Sendable {
 
 /// A transaction that writes. It is valid until it ends.
 package protocol SharedWriteTransaction {
-    associatedtype Database: SharedTransaction
+    associatedtype Database: SQLDatabase
 
     var database: Database { get }
     var sealing: RowSealing { get }

@@ -16,11 +16,11 @@ extension SharedWriteTransaction {
         }
         forgotten.tombstoneCount = installations.count
         let dialect = Database.dialect
-        try database.changeLater("DELETE FROM topic_key WHERE \(dialect.isOfKey)", keyHash, keyHash.prefix)
-        forgotten.deadRegistrationCount = try database.change("DELETE FROM dead_registration WHERE key_hash = $1", keyHash)
+        try database.add("DELETE FROM topic_key WHERE \(dialect.isOfKey)", keyHash, keyHash.prefix)
+        forgotten.deadRegistrationCount = try database.run("DELETE FROM dead_registration WHERE key_hash = $1", keyHash)
         try withdrawPushes(toOwner: keyHash, at: now)
         // The rows stay for the audit without the key.
-        forgotten.pushCount = try database.change(
+        forgotten.pushCount = try database.run(
             """
             UPDATE push SET
                 key_hash = $2, installation_id = '', apn_topic = '', \(dialect.hasPrefixes ? "deduplication_prefix = 0," : "")

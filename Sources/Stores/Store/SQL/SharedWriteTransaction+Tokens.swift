@@ -23,7 +23,7 @@ extension SharedWriteTransaction {
     }
 
     private func suspect(_ token: Digest32, _ suspicion: Suspicion, in route: String) throws {
-        try database.changeLater(
+        try database.add(
             """
             INSERT INTO suspect_token (
                 token_digest, suspected_at, tried_at, refusals, counted_refusals, first_counted_at, is_proven, route)
@@ -39,7 +39,7 @@ extension SharedWriteTransaction {
 
     /// Records a delivery to a token without a registration.
     private func addDelivery(to token: Digest32, at now: Timestamp) throws {
-        try database.changeLater(
+        try database.add(
             """
             INSERT INTO proven_token (token_digest, delivered_at, first_delivered_at) VALUES ($1, $2, $2)
             ON CONFLICT (token_digest) DO UPDATE SET
@@ -52,14 +52,14 @@ extension SharedWriteTransaction {
 
     private func unregister(_ token: DeadToken, at now: Timestamp) throws -> [ChangedRegistration] {
         let dialect = Database.dialect
-        let dead = try database.rows(
+        let dead = try database.all(
             """
             \(selectLiveRegistration(dialect))
             WHERE is_live AND token_code = $1 AND token_type = $2 AND (apn_topic = $3 OR token_type <> \(TokenType.apn.rawValue))
                 AND CASE WHEN registration.id = $4 THEN version = $5 ELSE updated_at < $6 END
             \(dialect.forUpdate)
             """,
-            try sealing.code(of: token.token), token.type, token.apnTopic, token.tried?.row, token.tried.map { dialect.stored($0.version) },
+            try sealing.code(of: token.token), token.type, token.apnTopic, token.tried?.row, token.tried?.version,
             token.attemptedAt
         ) { try $0.liveRegistration(sealing) }
         for registration in dead { try unregister(registration, reason: token.reason, route: token.route, at: now) }
@@ -74,7 +74,7 @@ extension SharedWriteTransaction {
     func unregister(
         unusedSince oldest: Timestamp, among rows: ClosedRange<Int64>, within budget: inout Int, at now: Timestamp
     ) throws -> [ChangedRegistration] {
-        let unused = try database.rows(
+        let unused = try database.all(
             """
             \(selectLiveRegistration(Database.dialect))
             WHERE registration.id BETWEEN $1 AND $2 AND is_live AND updated_at < $3 AND coalesce(delivered_at, 0) < $3
@@ -97,7 +97,7 @@ extension SharedWriteTransaction {
         let registration = live.registration
         let secrets = try sealing.seal(
             [registration.content.encoded()], in: .deadRegistration(of: registration.keyHash, digest: registration.plaintextDigest))
-        try database.changeLater(
+        try database.add(
             """
             INSERT INTO dead_registration (died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, secrets)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -124,27 +124,27 @@ private func selectLiveRegistration(_ dialect: SQLDialect) -> String {
     """
 }
 
-extension SharedRow {
+extension SQLRow {
     /// Reads a registration as its client sent it, from the columns of `selectLiveRegistration`.
     fileprivate mutating func liveRegistration(_ sealing: RowSealing) throws -> LiveRegistration {
-        let changed = ChangedRegistration(registration: try value(), topics: try topics())
-        let (keyHash, digest): (Digest64, Digest32) = (try value(), try value())
-        let installation = Installation(keyHash: keyHash, installationID: try value())
-        let version = try version()
-        let tokens = try sealing.registrationTokens(value(), of: installation, version: version)
-        var content: PushNotificationRegistration = try message(sealing, in: .chatLists(of: installation, version: version))
-        let allowed: PushNotificationRegistration = try message(sealing, in: .allowedKeys(of: installation, version: version))
+        let changed = ChangedRegistration(registration: try next(), topics: try nextTopics())
+        let (keyHash, digest): (Digest64, Digest32) = (try next(), try next())
+        let installation = Installation(keyHash: keyHash, installationID: try next())
+        let tokens = try nextTokens(of: installation, sealing)
+        let version = tokens.version
+        var content: PushNotificationRegistration = try nextMessage(sealing, in: .chatLists(of: installation, version: version))
+        let allowed: PushNotificationRegistration = try nextMessage(sealing, in: .allowedKeys(of: installation, version: version))
         content.allowedKeyList = allowed.allowedKeyList
         content.installationID = installation.installationID
         content.version = version
         content.accessToken = tokens.access
         content.deviceToken = tokens.device
-        content.tokenType = try value()
-        content.enabled = try value()
-        content.allowFromContactsOnly = try value()
-        content.blockMentions = try value()
-        content.apnTopic = try value()
-        content.grant = try value()
-        return (changed, Registration(keyHash: keyHash, content: content, plaintextDigest: digest), try value())
+        content.tokenType = try next()
+        content.enabled = try next()
+        content.allowFromContactsOnly = try next()
+        content.blockMentions = try next()
+        content.apnTopic = try next()
+        content.grant = try next()
+        return (changed, Registration(keyHash: keyHash, content: content, plaintextDigest: digest), try next())
     }
 }

@@ -31,7 +31,11 @@ package struct DatabaseSecrets: HoldsSecret, Sendable {
             self = .locked
             return
         }
-        let secret = try StoredSecret.open(stored, identity: identity, keys: keys)
+        self = DatabaseSecrets(secret: try StoredSecret.open(stored, identity: identity, keys: keys), keys: keys)
+    }
+
+    /// - Parameter secret: The database's secret.
+    package init(secret: FixedBytes<32>, keys: SealingKeys) {
         fingerprints = ListFingerprints(key: secret)
         sealing = .sealed(Sealer(keys, secret: secret))
     }

@@ -2,7 +2,7 @@ package import Bytes
 package import ServerCrypto
 import StatusCrypto
 
-extension SharedTransaction {
+extension SQLDatabase {
     /// Reads the secret of the database and checks the keys.
     ///
     /// - Parameter keys: The sealing keys, or nil without a sealing key file.
@@ -11,13 +11,13 @@ extension SharedTransaction {
     }
 
     package func storedSecrets() throws -> [StoredSecret] {
-        try rows("SELECT key_id, secret FROM sealing_key ORDER BY key_id") { row in
-            guard let id = UInt8(exactly: try row.value(Int64.self)) else { throw StoreError.damaged }
-            return StoredSecret(keyID: id, sealed: try row.value())
+        try all("SELECT key_id, secret FROM sealing_key ORDER BY key_id") { row in
+            guard let id = UInt8(exactly: try row.next(Int64.self)) else { throw StoreError.damaged }
+            return StoredSecret(keyID: id, sealed: try row.next())
         }
     }
 
     package func insert(_ secret: StoredSecret) throws {
-        try changeLater("INSERT INTO sealing_key (key_id, secret) VALUES ($1, $2)", Int64(secret.keyID), secret.sealed)
+        try add("INSERT INTO sealing_key (key_id, secret) VALUES ($1, $2)", Int64(secret.keyID), secret.sealed)
     }
 }
