@@ -78,8 +78,12 @@ package final class PostgreSQLStore: PushStore {
             let (secrets, number) = try slot.perform(.writing) { database in
                 try Schema.prepare(database, identity: identity)
                 guard let sealingKeys else { throw StoreError.sealingKeyMissing }
-                let seals = SealingStart(identity: identity, keys: sealingKeys)
-                try seals.prepare(database, newSecret: newSecret, logger: logger)
+                let isRotating = try database.startSealing(
+                    of: identity, with: sealingKeys, newSecret: newSecret, first: ResealingStep.first, done: ResealingStep.done)
+                if isRotating {
+                    logger.notice(
+                        "rotating the sealing key; re-sealing the database", metadata: ["newKey": "\(sealingKeys.newest)"])
+                }
                 return (try database.secrets(identity: identity, keys: sealingKeys, isReadOnly: false), try member.join(database))
             }
             self.secrets = secrets
@@ -228,16 +232,12 @@ package struct WriteTransaction {
     /// The number of this server, which owns what the transaction adds and changes only what it owns.
     let server: Int64
     let secrets: DatabaseSecrets
-    let outbox: OutboxChanges
-    let ledger = LedgerChanges()
+    package let outbox: OutboxChanges
+    package let ledger = LedgerChanges()
+    let loadedRoutes = LoadedRoutes()
 
     var fingerprints: ListFingerprints { secrets.fingerprints }
     package var sealing: RowSealing { secrets.sealing }
-
-    /// Counts events in the ledger, in the same transaction.
-    func count(_ milestone: Milestone, by amount: Int = 1) {
-        ledger.add(milestone, count: amount)
-    }
 }
 
 /// The size of the database, which PostgreSQL finds by looking at all of its files.

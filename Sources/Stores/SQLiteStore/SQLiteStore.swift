@@ -73,8 +73,15 @@ package final class SQLiteStore: PushStore {
                 }
                 try Self.migrate(pool, schema.migrator, path: path, logger: logger)
                 if let sealingKeys {
-                    let seals = SealingStart(identity: identity, keys: sealingKeys)
-                    try pool.write { try seals.prepare($0, random: &random, logger: logger) }
+                    let secret: FixedBytes<32> = random.fixedBytes()
+                    let isRotating = try pool.write { database in
+                        try database.startSealing(
+                            of: identity, with: sealingKeys, newSecret: secret, first: ResealingStep.first, done: ResealingStep.done)
+                    }
+                    if isRotating {
+                        logger.notice(
+                            "rotating the sealing key; re-sealing the database", metadata: ["newKey": "\(sealingKeys.newest)"])
+                    }
                 }
                 Compaction.runIfNeeded(pool, logger: logger)
             }

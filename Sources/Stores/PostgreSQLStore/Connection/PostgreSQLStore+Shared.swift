@@ -40,5 +40,6 @@ extension RowCursor {
         hasStatusMessageID: "status_message_id IS NOT NULL", openPushesByDevice: "push WHERE \(OpenPushes.ofDevice)",
         liveRegistrations: "registration",
         topics: "plain_topic, prefixed_topic",
-        forUpdate: "FOR UPDATE", skippingLocked: "FOR UPDATE SKIP LOCKED", hasOwners: true)
+        forUpdate: "FOR UPDATE", skippingLocked: "FOR UPDATE SKIP LOCKED", hasOwners: true, isOpenRow: OpenPushes.byRow,
+        firstPosition: "''", needsCompaction: false)
 }

@@ -74,9 +74,8 @@ extension PostgreSQLStore: CopyableStore {
                 database.add("SELECT setval('\(table)_id_seq', greatest($1, 1), $1 > 0)", number)
             }
             // The steps of another kind of store are others, so unfinished re-sealing begins again.
-            database.add(
-                "INSERT INTO sealing (id, key_id, step, position) VALUES (1, $1, $2, '')", copied.sealing.keyID,
-                copied.sealing.isComplete ? ResealingStep.done : .first)
+            try database.insertSealing(
+                keyID: copied.sealing.keyID, step: copied.sealing.isComplete ? ResealingStep.done : .first)
             Schema.insertIdentity(database, identity: copied.identity)
         }
     }

@@ -20,7 +20,7 @@ extension PostgreSQLStore {
                 DELETE FROM last_write WHERE writer IN (
                     SELECT writer FROM last_write WHERE written_at < now() - interval '1 day' FOR UPDATE SKIP LOCKED)
                 """)
-            let (messages, pushes, suspectCount, provenCount, deadCount, deviceCount) = try database.fetch(
+            let (messages, pushes) = try database.fetch(
                 .all(
                     """
                     DELETE FROM message WHERE id IN (
@@ -36,33 +36,13 @@ extension PostgreSQLStore {
                         ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED
                     ) RETURNING state
                     """, oldest.finishedPushes, limit
-                ) { try $0.next(PushOutcome.self).milestone },
-                .run(
-                    """
-                    DELETE FROM suspect_token
-                    WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE tried_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
-                    """, now.advanced(by: .zero - Suspicion.lifetime), limit),
-                .run(
-                    """
-                    DELETE FROM proven_token WHERE token_digest IN (
-                        SELECT token_digest FROM proven_token WHERE delivered_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
-                    """, oldest.provenTokens, limit),
-                .run(
-                    """
-                    DELETE FROM dead_registration WHERE id IN (
-                        SELECT id FROM dead_registration WHERE died_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
-                    """, oldest.deadRegistrations, limit),
-                .run(
-                    """
-                    DELETE FROM nextcloud_device WHERE identifier IN (
-                        SELECT identifier FROM nextcloud_device WHERE removed_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
-                    """, oldest.removedDevices, limit))
+                ) { try $0.next(PushOutcome.self).milestone })
             let pruned = Dictionary((messages + pushes).map { ($0, 1) }, uniquingKeysWith: +)
             for (milestone, count) in pruned { transaction.ledger.add(milestone, pruned: count) }
-            let deadTokenCount = max(suspectCount, provenCount, deadCount, deviceCount)
+            let tokenCount = try transaction.pruneTokens(oldest, limit: limit, at: now)
             return Pruned(
-                messageCount: messages.count, pushCount: pushes.count, deadTokenCount: deadTokenCount,
-                isBounded: max(messages.count, pushes.count, deadTokenCount) >= limit)
+                messageCount: messages.count, pushCount: pushes.count, deadTokenCount: tokenCount,
+                isBounded: max(messages.count, pushes.count, tokenCount) >= limit)
         }
     }
 

@@ -108,16 +108,6 @@ extension PostgreSQLStore {
 }
 
 extension WriteTransaction {
-    /// Applies an update.
-    ///
-    /// - Returns: The registrations that were removed with their tokens.
-    func apply(_ update: OutboxUpdate, at now: Timestamp) throws -> [ChangedRegistration] {
-        let changes = ChangeOrder(update)
-        try applyPushes(changes, at: now)
-        for (route, topic) in update.deliveredBundleIDs { try addDeliveredBundleID(topic, in: route) }
-        return try changes.tokens.flatMap { try apply($0, at: now) }
-    }
-
     /// Locks those pushes whose rows are not locked.
     fileprivate func lockUnlocked(_ pushes: [Int64]) throws -> Set<Int64> {
         guard !pushes.isEmpty else { return [] }

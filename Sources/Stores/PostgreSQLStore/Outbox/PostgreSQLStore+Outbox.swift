@@ -239,36 +239,6 @@ extension PostgreSQLStore {
         }
     }
 
-    package func deliveredBundleIDs() async throws -> [String: Set<String>] {
-        try await read { database in
-            let topics = try database.all("SELECT route, apn_topic FROM delivered_topic") { row in
-                (try row.next(String.self), Set([try row.next(String.self)]))
-            }
-            return Dictionary(topics) { $0.union($1) }
-        }
-    }
-
-    package func recentDevices(route: String, since time: Timestamp, limit: Int) async throws -> [RecentDevice] {
-        try await read { database in
-            let suspected = Set(
-                try database.all(
-                    "SELECT token_digest FROM suspect_token WHERE route = $1 LIMIT $2", route, OutboxLimits.recentPushCount
-                ) { RowSealing.device(of: try $0.next()) })
-            return try database.all(
-                """
-                SELECT device, max(finished_at) FROM (
-                    SELECT device, route, state, finished_at FROM push
-                    WHERE finished_at IS NOT NULL AND finished_at >= $1 ORDER BY finished_at DESC LIMIT $2
-                ) AS finished WHERE route = $3 AND state = $4 AND device IS NOT NULL GROUP BY device LIMIT $5
-                """,
-                time, OutboxLimits.recentPushCount, route, PushOutcome.sent, limit
-            ) { row in
-                let device: DeviceCode = try row.next()
-                return RecentDevice(device: device, deliveredAt: try row.next(), isSuspected: suspected.contains(device))
-            }
-        }
-    }
-
     package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
 
     package func queuedPushCounts() async throws -> [String: Int] {
@@ -284,10 +254,7 @@ extension PostgreSQLStore {
 extension WriteTransaction {
     /// Stores the assignments, if they have changed, and moves this server's open pushes to the queues of their routes.
     fileprivate func assign(_ routes: Set<RouteAssignment>) throws {
-        let earlier = try database.all("SELECT token_type, apn_topic, name FROM route") { row in
-            RouteAssignment(tokenType: try row.next(), apnTopic: try row.next(), route: try row.next())
-        }
-        if Set(earlier) != routes {
+        if try database.assignedRoutes() != routes {
             database.add("DELETE FROM route")
             database.add(
                 "INSERT INTO route (token_type, apn_topic, name) SELECT * FROM unnest($1::int8[], $2::bytea[], $3::bytea[])",

@@ -39,3 +39,8 @@ struct RouteTable {
             || !apnTopic.isEmpty && names[Key(tokenType: .apn, apnTopic: apnTopic)] != nil
     }
 }
+
+/// The routes that a transaction has read, or nil.
+final class LoadedRoutes {
+    var table: RouteTable?
+}

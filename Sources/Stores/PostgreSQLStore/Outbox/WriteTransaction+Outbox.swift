@@ -3,7 +3,7 @@ package import Envelope
 import PushProtocol
 import StatusCrypto
 package import Store
-import Wire
+package import Wire
 
 extension WriteTransaction {
     /// Adds pushes to the outbox.
@@ -11,7 +11,7 @@ extension WriteTransaction {
     /// - Parameter loaded: The registrations that were loaded. The batch may have added others.
     func enqueue(_ accepted: [DecidedBatch.Push], loaded: [Installation: PushTargetRow], at now: Timestamp) throws {
         guard !accepted.isEmpty else { return }
-        let routes = try RouteTable(database)
+        let routes = try routes()
         let proven = try provenTargets(of: accepted.map(\.push.target), loaded)
         var rows = PushRows()
         for accepted in accepted {
@@ -44,10 +44,19 @@ extension WriteTransaction {
         return proven
     }
 
-    /// Reserves a slot in a route's queue.
-    ///
-    /// - Returns: Whether a slot was free.
-    func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool {
+    /// Returns the routes. A transaction reads them once.
+    private func routes() throws -> RouteTable {
+        if let table = loadedRoutes.table { return table }
+        let table = try RouteTable(database)
+        loadedRoutes.table = table
+        return table
+    }
+
+    package func route(of tokenType: TokenType, apnTopic: String) throws -> String {
+        try routes().route(of: tokenType, apnTopic: apnTopic)
+    }
+
+    package func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool {
         try outbox.reserveSlot(in: route, trust: trust, at: now) {
             try database.count(
                 "SELECT count(*) FROM push WHERE route = $1 AND trust = ANY($2) AND \(OpenPushes.due)", route,
@@ -94,38 +103,7 @@ extension WriteTransaction {
         count(.withdrawn, by: changedCount)
     }
 
-    /// Writes the content of a deferred push with which others were coalesced. Finished pushes do not change.
-    func rewrite(_ deferred: DeferredPush) throws {
-        try rewrite(deferred.row) { secrets in
-            secrets.chatID = PushSecrets.sendable(deferred.content.chatID)
-            secrets.message = PushSecrets.sendable(deferred.content.message)
-        }
-    }
-
-    /// Changes an open push's secrets. Finished pushes do not change.
-    func rewrite(_ push: Int64, _ change: (inout PushSecrets) -> Void) throws {
-        let row = try database.first(
-            """
-            SELECT key_hash, installation_id, deduplication_key, secrets FROM push
-            WHERE id = $1 AND \(OpenPushes.byRow) FOR UPDATE
-            """,
-            push
-        ) { row in
-            let place = SealedPlace.push(to: try row.nextInstallation(), deduplicationKey: try row.next())
-            return (place: place, secrets: try sealing.pushSecrets(row.next(), in: place))
-        }
-        guard var row else { return }
-        change(&row.secrets)
-        try store(row.secrets, ofPush: push, in: row.place)
-    }
-
-    /// Stores an open push's secrets.
-    func store(_ secrets: PushSecrets, ofPush push: Int64, in place: SealedPlace) throws {
-        database.add("UPDATE push SET secrets = $1 WHERE id = $2", try sealing.seal(secrets.fields, in: place), push)
-    }
-
-    /// Records a delivery to a bundle id. After the first, the open pushes to the bundle id leave the slots for unknown bundle ids.
-    func addDeliveredBundleID(_ apnTopic: String, in route: String) throws {
+    package func addDeliveredBundleID(_ apnTopic: String, in route: String) throws {
         let isNew =
             try database.run("INSERT INTO delivered_topic (route, apn_topic) VALUES ($1, $2) ON CONFLICT DO NOTHING", route, apnTopic) == 1
         guard isNew else { return }

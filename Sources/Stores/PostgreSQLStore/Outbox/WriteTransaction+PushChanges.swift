@@ -1,11 +1,9 @@
-import Envelope
-import Store
+package import Envelope
+package import Store
 
 extension WriteTransaction {
-    /// Applies changes of different pushes, with one statement for each kind. Finished pushes and those of other servers do not change.
-    ///
-    /// - Throws: `alreadyEnded` if a push to lease is finished or belongs to another server; `damaged` if it is leased or does not exist.
-    func applyPushes(_ changes: ChangeOrder, at now: Timestamp) throws {
+    /// Each kind of change takes one statement.
+    package func applyPushes(_ changes: ChangeOrder, at now: Timestamp) throws {
         record(changes.refusals)
         try finish(changes.outcomes, at: now)
         try retry(changes.retries)

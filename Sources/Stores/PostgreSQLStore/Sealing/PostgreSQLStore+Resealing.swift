@@ -14,7 +14,7 @@ extension PostgreSQLStore {
             let state = try ResealingState(transaction.database, isLocked: true)
             // A server that was started before a rotation has an older newest key. It leaves the work to the others.
             guard state.keyID == sealer.keys.newest else { return }
-            try Resealing(transaction: transaction, newestKey: [sealer.keys.newest]).next(state)
+            try Resealing(transaction: transaction, newest: [sealer.keys.newest]).next(state)
         }
         return try await sealingProgress()
     }
@@ -22,10 +22,7 @@ extension PostgreSQLStore {
     package func sealingProgress() async throws -> SealingProgress {
         try await read { database in
             let state = try ResealingState(database)
-            guard state.step != .done else { return .sealed }
-            let stepCount = ResealingStep.done.rawValue - ResealingStep.first.rawValue
-            let stepsDone = Double(state.step.rawValue - ResealingStep.first.rawValue)
-            return .resealing((stepsDone + (try state.fraction(database))) / Double(stepCount))
+            return SealingProgress(state.step, try state.fraction(database), first: .first, done: .done)
         }
     }
 }
@@ -51,11 +48,8 @@ struct ResealingState {
 
     /// Returns the fraction of the step's table that is done.
     fileprivate func fraction(_ database: Transaction) throws -> Double {
-        guard !position.isEmpty else { return 0 }
-        if let table = step.tableWithID {
-            let last = try database.count("SELECT coalesce(max(id), 0) FROM \(table)")
-            return last == 0 ? 0 : min(1, Double(Int64(position: position)) / Double(last))
-        }
+        guard !position.isEmpty, let rows = step.rows else { return 0 }
+        if step.isNumbered { return try database.fraction(of: rows, at: Int64(position: position)) }
         // Keys of bytes are spread evenly, but for names.
         return Double(Int64(position: Array(position.prefix(2)))) / 65_536
     }

@@ -1,4 +1,3 @@
-import Bytes
 import Store
 
 /// The steps of re-sealing, in their order. The raw value is stored.
@@ -14,41 +13,25 @@ enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
 
     static let first = registrations
 
-    /// The table whose ids are the positions of the step, or nil if its positions are keys of bytes.
-    var tableWithID: String? {
+    /// The rows that the step goes through, or nil after the last.
+    var rows: ResealedRows<RowCursor>? {
         switch self {
-        case .registrations: "registration"
-        case .deadRegistrations: "dead_registration"
-        case .pushes: "push"
-        case .replies: "message"
-        case .originPushes: "nextcloud_origin_push"
-        case .proxyDevices, .originKeys, .done: nil
+        case .registrations: ResealedRows(.registrations([.tokens, .allowedKeys, .chatLists]), by: "id", where: "is_live")
+        case .deadRegistrations: ResealedRows(.deadRegistrations, by: "id")
+        case .pushes: ResealedRows(.pushes, by: "id", where: OpenPushes.inOrder)
+        case .replies: ResealedRows(.replies, by: "id")
+        case .proxyDevices: ResealedRows(.proxyDevices, by: "identifier")
+        case .originKeys: ResealedRows(.originKeys, by: "user_name")
+        case .originPushes:
+            ResealedRows(
+                .originPushes, by: "id",
+                from: "nextcloud_origin_push JOIN nextcloud_origin_device AS device ON device.id = nextcloud_origin_push.device")
+        case .done: nil
         }
     }
 
+    /// Whether the rows are numbered. The key of others is bytes.
+    var isNumbered: Bool { rows?.key == "id" }
+
     var next: ResealingStep { Self.allCases.first { $0.rawValue > rawValue } ?? .done }
-}
-
-/// The key of a row as the stored position of a step.
-protocol ResealingPosition: SQLValue, Sendable {
-    /// Creates the key from the stored bytes. No bytes stand for the beginning.
-    init(position: [UInt8])
-
-    /// The bytes to store.
-    var position: [UInt8] { get }
-}
-
-extension Int64: ResealingPosition {
-    init(position: [UInt8]) { self.init(bigEndianBytes: position) }
-
-    var position: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.append(bigEndian: self)
-        return bytes
-    }
-}
-
-extension [UInt8]: ResealingPosition {
-    init(position: [UInt8]) { self = position }
-    var position: [UInt8] { self }
 }

@@ -53,9 +53,8 @@ extension SQLiteStore: CopyableStore {
         try await queue.perform { transaction in
             let database = transaction.database
             // The steps of another kind of store are others, so unfinished re-sealing begins again.
-            try database.run(
-                "INSERT INTO sealing (id, key_id, step, position, needs_compaction) VALUES (1, ?, ?, 0, 0)", copied.sealing.keyID,
-                copied.sealing.isComplete ? ResealingStep.done : .first)
+            try database.insertSealing(
+                keyID: copied.sealing.keyID, step: copied.sealing.isComplete ? ResealingStep.done : .first)
             for table in ["dead_registration", "nextcloud_origin_device", "nextcloud_origin_push"] {
                 try database.run("DELETE FROM sqlite_sequence WHERE name = ?", table)
                 try database.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, copied.lastNumbers[table] ?? 0)

@@ -6,17 +6,9 @@ import Synchronization
 extension SQLiteStore {
     package var damagedRowCount: Int { damagedRows.load(ordering: .relaxed) }
 
-    /// Sets rows aside. A push then waits for the next start, which makes it due again.
     func setAside(_ rows: [Int64], _ kind: DamagedRowKind) async throws {
         guard !rows.isEmpty else { return }
-        try await queue.perform { transaction in
-            for row in rows {
-                try transaction.database.run("INSERT OR IGNORE INTO damaged_row (kind, row) VALUES (?, ?)", kind.rawValue, row)
-                guard kind == .push else { continue }
-                try transaction.database.run(
-                    "UPDATE push SET next_attempt_at = \(NextAttempt.held), reason = 'damaged' WHERE id = ? AND finished_at IS NULL", row)
-            }
-        }
+        try await queue.perform { try $0.setAside(rows, kind) }
         damagedRows.add(rows.count, ordering: .relaxed)
         logger.error("rows are damaged and set aside", metadata: ["table": "\(kind.rawValue)", "rows": "\(rows)"])
     }

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import Glibc
 package import Store
 
 extension Database: SQLDatabase {
@@ -62,22 +63,26 @@ package struct RowCursor: SQLRow {
 /// The parameters of a statement, which are `?` in their order, or `$1`, `$2` and so on.
 struct StatementParameters: SQLParameters {
     private let statement: BoundStatement
-    /// The index of each numbered parameter. To SQLite `$1` is a name, and it numbers names by their first occurrence.
-    private var indexes: [Int: Int32] = [:]
-    private let isNumbered: Bool
+    /// The index of each numbered parameter, or 0 for one that the statement does not use. To SQLite `$1` is a name, and it numbers names
+    /// by their first occurrence.
+    private var indexes: [Int32] = []
     private var count = 0
 
     fileprivate init(_ statement: BoundStatement) {
         self.statement = statement
-        isNumbered = statement.number(of: 1) != nil
-        guard isNumbered else { return }
-        for index in 1...statement.parameterCount { if let number = statement.number(of: index) { indexes[number] = index } }
+        guard statement.number(of: 1) != nil else { return }
+        for index in 1...statement.parameterCount {
+            guard let number = statement.number(of: index) else { continue }
+            while indexes.count < number { indexes.append(0) }
+            indexes[number - 1] = index
+        }
     }
 
     /// The index of the next parameter, or nil if the statement does not use it.
     private mutating func next() -> Int32? {
         count += 1
-        return isNumbered ? indexes[count] : Int32(count)
+        if indexes.isEmpty { return Int32(count) }
+        return count <= indexes.count && indexes[count - 1] > 0 ? indexes[count - 1] : nil
     }
 
     mutating func bindNull() throws(StoreError) { if let index = next() { try statement.bindNull(at: index) } }
@@ -93,7 +98,7 @@ struct StatementParameters: SQLParameters {
     ///
     /// - Throws: If the statement has parameters without a value.
     fileprivate func complete() throws(StoreError) {
-        let isComplete = isNumbered ? indexes.keys.allSatisfy { $0 <= count } : Int32(count) == statement.parameterCount
+        let isComplete = indexes.isEmpty ? Int32(count) == statement.parameterCount : indexes.count <= count
         guard isComplete else { throw StoreError(code: SQLITE_RANGE) }
     }
 }
@@ -143,7 +148,7 @@ struct StatementColumn: SQLColumn {
     /// Returns the number of a parameter such as `$1`, or nil if it has no number.
     fileprivate func number(of index: Int32) -> Int? {
         guard let name = unsafe sqlite3_bind_parameter_name(pointer, index), unsafe name[0] == Int8(UInt8(ascii: "$")) else { return nil }
-        return unsafe Int(String(cString: name + 1))
+        return unsafe Int(atoi(name + 1))
     }
 
     /// Returns the names of the parameters, such as `:id`.

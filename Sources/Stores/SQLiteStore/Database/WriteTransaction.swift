@@ -6,15 +6,10 @@ package import Store
 package struct WriteTransaction {
     package let database: Database
     let secrets: DatabaseSecrets
-    let outbox: OutboxChanges
-    let ledger = LedgerChanges()
+    package let outbox: OutboxChanges
+    package let ledger = LedgerChanges()
     let routes = RouteNames()
 
     var fingerprints: ListFingerprints { secrets.fingerprints }
     package var sealing: RowSealing { secrets.sealing }
-
-    /// Counts events in the ledger, in the same transaction.
-    func count(_ milestone: Milestone, by amount: Int = 1) {
-        ledger.add(milestone, count: amount)
-    }
 }

@@ -35,26 +35,10 @@ extension SQLiteStore {
             ) { try $0.next(PushOutcome.self).milestone }
             let pruned = Dictionary((messages + pushes).map { ($0, 1) }, uniquingKeysWith: +)
             for (milestone, count) in pruned { transaction.ledger.add(milestone, pruned: count) }
-            let suspicionCount = try database.run(
-                """
-                DELETE FROM suspect_token WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE tried_at < ? LIMIT ?)
-                """,
-                now.advanced(by: .zero - Suspicion.lifetime), limit)
-            let provenCount = try database.run(
-                """
-                DELETE FROM proven_token WHERE token_digest IN (SELECT token_digest FROM proven_token WHERE delivered_at < ? LIMIT ?)
-                """,
-                oldest.provenTokens, limit)
-            let deadCount = try database.run(
-                "DELETE FROM dead_registration WHERE id IN (SELECT id FROM dead_registration WHERE died_at < ? LIMIT ?)",
-                oldest.deadRegistrations, limit)
-            let removedCount = try database.run(
-                "DELETE FROM nextcloud_device WHERE id IN (SELECT id FROM nextcloud_device WHERE removed_at < ? LIMIT ?)",
-                oldest.removedDevices, limit)
-            let deadTokenCount = max(suspicionCount, provenCount, deadCount, removedCount)
+            let tokenCount = try transaction.pruneTokens(oldest, limit: limit, at: now)
             return Pruned(
-                messageCount: messages.count, pushCount: pushes.count, deadTokenCount: deadTokenCount,
-                isBounded: max(messages.count, pushes.count, deadTokenCount) >= limit)
+                messageCount: messages.count, pushCount: pushes.count, deadTokenCount: tokenCount,
+                isBounded: max(messages.count, pushes.count, tokenCount) >= limit)
         }
     }
 }

@@ -20,10 +20,7 @@ extension SQLiteStore {
             transaction.count(.uncertain, by: leaseCount)
             try database.run(
                 "UPDATE push SET next_attempt_at = \(NextAttempt.now) WHERE finished_at IS NULL AND next_attempt_at > ?", latest)
-            let earlier = try database.all("SELECT token_type, apn_topic, name FROM route") { row in
-                RouteAssignment(tokenType: try row.next(), apnTopic: try row.next(), route: try row.next())
-            }
-            if Set(earlier) != routes { try transaction.reassign(to: routes) }
+            if try database.assignedRoutes() != routes { try transaction.reassign(to: routes) }
             for route in Set(routes.map(\.route)) {
                 transaction.outbox.reread(route)
                 try transaction.findRounds(of: route)
@@ -157,41 +154,8 @@ extension SQLiteStore {
     }
 
     package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration] {
-        try await queue.perform { transaction in
-            let changes = ChangeOrder(update)
-            try transaction.applyPushes(changes, at: now)
-            for (route, topic) in update.deliveredBundleIDs { try transaction.addDeliveredBundleID(topic, in: route) }
-            return try changes.tokens.flatMap { try transaction.apply($0, at: now) }
-        }
+        try await queue.perform { try $0.apply(update, at: now) }
     }
-
-    package func deliveredBundleIDs() async throws -> [String: Set<String>] {
-        try await read { database in
-            let topics = try database.all("SELECT route, apn_topic FROM delivered_topic") { row in
-                (try row.next(String.self), Set([try row.next(String.self)]))
-            }
-            return Dictionary(topics) { $0.union($1) }
-        }
-    }
-
-    package func recentDevices(route: String, since time: Timestamp, limit: Int) async throws -> [RecentDevice] {
-        try await read { database in
-            let suspected = Set(
-                try database.all("SELECT token_digest FROM suspect_token WHERE route = ? LIMIT ?", route, OutboxLimits.recentPushCount) {
-                    RowSealing.device(of: try $0.next())
-                })
-            return try database.all(Self.selectDelivered, time, OutboxLimits.recentPushCount, route, PushOutcome.sent, limit) { row in
-                let device: DeviceCode = try row.next()
-                return RecentDevice(device: device, deliveredAt: try row.next(), isSuspected: suspected.contains(device))
-            }
-        }
-    }
-
-    private static let selectDelivered = """
-        SELECT device, max(finished_at) FROM (
-            SELECT device, route, state, finished_at FROM push WHERE finished_at >= ? ORDER BY finished_at DESC LIMIT ?
-        ) WHERE route = ? AND state = ? AND device IS NOT NULL GROUP BY device LIMIT ?
-        """
 
     package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
 

@@ -4,7 +4,7 @@ import GRDB
 import PushProtocol
 import StatusCrypto
 package import Store
-import Wire
+package import Wire
 
 extension WriteTransaction {
     /// Adds a push to the outbox.
@@ -26,10 +26,7 @@ extension WriteTransaction {
         for milestone in new.milestones { count(milestone) }
     }
 
-    /// Reserves a slot in the queue of a route.
-    ///
-    /// - Returns: Whether a slot was free.
-    func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool {
+    package func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool {
         try outbox.reserveSlot(in: route, trust: trust, at: now) {
             let levels = OutboxCapacity.Slots(trust).levels.map { "\($0.rawValue)" }.joined(separator: ", ")
             return try database.count(
@@ -47,10 +44,7 @@ extension WriteTransaction {
         VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
-    /// Applies changes of pushes. Finished pushes do not change.
-    ///
-    /// - Throws: `alreadyEnded` if a push to lease is finished, and `damaged` if it is leased or does not exist.
-    func applyPushes(_ changes: ChangeOrder, at now: Timestamp) throws {
+    package func applyPushes(_ changes: ChangeOrder, at now: Timestamp) throws {
         for (push, new) in changes.refusals {
             try database.run(
                 "UPDATE push SET refused_at = ?, counted_refusals = ?, shortening = ? WHERE id = ? AND finished_at IS NULL",
@@ -114,8 +108,8 @@ extension WriteTransaction {
         WHERE id = ?5 AND finished_at IS NULL
         """
 
-    /// Returns the route of a push; the empty string if no assignment matches. A transaction looks up each assignment once.
-    func route(of tokenType: TokenType, apnTopic: String) throws -> String {
+    /// A transaction looks up each assignment once.
+    package func route(of tokenType: TokenType, apnTopic: String) throws -> String {
         try routes.name(of: tokenType, apnTopic: apnTopic) {
             try database.first("SELECT \(Self.route(tokenType: "?1", apnTopic: "?2"))", tokenType, apnTopic) { try $0.next() } ?? ""
         }
@@ -146,8 +140,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Records a delivery to a bundle id. After the first one, the open pushes to the bundle id leave the slots for unknown bundle ids.
-    func addDeliveredBundleID(_ apnTopic: String, in route: String) throws {
+    package func addDeliveredBundleID(_ apnTopic: String, in route: String) throws {
         let isNew = try database.run("INSERT OR IGNORE INTO delivered_topic (route, apn_topic) VALUES (?, ?)", route, apnTopic) == 1
         guard isNew else { return }
         try record(
@@ -248,34 +241,6 @@ extension WriteTransaction {
         count(.withdrawn, by: changedCount)
     }
 
-    /// Writes the content of a deferred push with which others were coalesced. Finished pushes do not change.
-    func rewrite(_ deferred: DeferredPush) throws {
-        try rewrite(deferred.row) { secrets in
-            secrets.chatID = PushSecrets.sendable(deferred.content.chatID)
-            secrets.message = PushSecrets.sendable(deferred.content.message)
-        }
-    }
-
-    /// Changes the secrets of an open push. Finished pushes do not change.
-    private func rewrite(_ push: Int64, _ change: (inout PushSecrets) -> Void) throws {
-        let row = try database.first(Self.selectSecrets, push) { row in
-            let place = SealedPlace.push(to: try row.nextInstallation(), deduplicationKey: try row.next())
-            return (place: place, secrets: try sealing.pushSecrets(row.next(), in: place))
-        }
-        guard var row else { return }
-        change(&row.secrets)
-        try store(row.secrets, ofPush: push, in: row.place)
-    }
-
-    /// Stores the secrets of an open push.
-    func store(_ secrets: PushSecrets, ofPush push: Int64, in place: SealedPlace) throws {
-        try database.run("UPDATE push SET secrets = ? WHERE id = ?", try sealing.seal(secrets.fields, in: place), push)
-    }
-
-    private static let selectSecrets = """
-        SELECT key_hash, installation_id, deduplication_key, secrets FROM push WHERE id = ? AND finished_at IS NULL
-        """
-
     /// The SQL condition for the open pushes of a target, whose key hash and installation id are the first two values. Without the `+`,
     /// SQLite would substitute the key hash for the column in substr() and not use the index.
     private static let isOpenPushOfTarget =
@@ -303,14 +268,6 @@ extension Database {
             ORDER BY id DESC LIMIT 8
         ) WHERE attempts = 0 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at > ?3
         """
-
-    /// Returns whether a push with that deduplication key entered the outbox at that time or later.
-    func isQueued(_ deduplicationKey: Digest32, since: Timestamp) throws -> Bool {
-        try first(
-            "SELECT 1 FROM push WHERE deduplication_prefix = ? AND deduplication_key = ? AND accepted_at >= ?", deduplicationKey.prefix,
-            deduplicationKey, since
-        ) { try $0.next() } ?? false
-    }
 }
 
 /// The names and known bundle ids of routes that a transaction has looked up.

@@ -20,16 +20,23 @@ enum ResealingStep: Int64, CaseIterable, StoredInteger, SQLValue {
 
     static let first = registrations
 
-    /// The table and its numeric key whose rows the step goes through, or nil if it counts otherwise.
-    var sealedTable: (table: SealedTable<RowCursor>, key: String)? {
+    /// The rows that the step goes through by their numbers, or nil if it goes on otherwise. SQLite reads the tables of a CROSS JOIN in
+    /// their order.
+    var rows: ResealedRows<RowCursor>? {
         switch self {
-        case .registrations: (.registrations([.tokens]), "id")
-        case .lists: (.registrations([.allowedKeys, .chatLists], in: "registration_lists"), "registration")
-        case .deadRegistrations: (.deadRegistrations, "id")
-        case .pushes: (.pushes, "id")
-        case .replies: (.replies, "id")
-        case .proxyDevices: (.proxyDevices, "id")
-        case .originPushes: (.originPushes, "id")
+        case .registrations: ResealedRows(.registrations([.tokens]), by: "id")
+        case .lists:
+            ResealedRows(
+                .registrations([.allowedKeys, .chatLists], in: "registration_lists"), by: "registration",
+                from: "registration_lists CROSS JOIN registration ON registration.id = registration_lists.registration")
+        case .deadRegistrations: ResealedRows(.deadRegistrations, by: "id")
+        case .pushes: ResealedRows(.pushes, by: "id", from: "push INDEXED BY push_open", where: "finished_at IS NULL")
+        case .replies: ResealedRows(.replies, by: "id")
+        case .proxyDevices: ResealedRows(.proxyDevices, by: "id")
+        case .originPushes:
+            ResealedRows(
+                .originPushes, by: "id",
+                from: "nextcloud_origin_push CROSS JOIN nextcloud_origin_device AS device ON device.id = nextcloud_origin_push.device")
         case .originKeys, .takingFreePages, .returningFreePages, .truncatingLog, .done: nil
         }
     }

@@ -8,7 +8,7 @@ extension SQLiteStore {
         let sealer = try sealing.sealer
         let step = try await queue.perform { transaction in
             let state = try ResealingState(transaction.database)
-            let resealing = Resealing(transaction: transaction, newestKey: [sealer.keys.newest])
+            let resealing = Resealing(transaction: transaction, newest: [sealer.keys.newest])
             try transaction.database.overwritingDeletedContent { try resealing.next(state) }
             return state.step
         }
@@ -19,14 +19,8 @@ extension SQLiteStore {
     package func sealingProgress() async throws -> SealingProgress {
         try await read { database in
             let state = try ResealingState(database)
-            guard state.step != .done else { return .sealed }
-            var part = 0.0
-            if let (table, key) = state.step.sealedTable {
-                let last = try database.count("SELECT coalesce(max(\(key)), 0) FROM \(table.name)")
-                part = last == 0 ? 0 : min(1, Double(state.position) / Double(last))
-            }
-            let stepCount = ResealingStep.done.rawValue - ResealingStep.first.rawValue
-            return .resealing((Double(state.step.rawValue - ResealingStep.first.rawValue) + part) / Double(stepCount))
+            let part = try state.step.rows.map { try database.fraction(of: $0, at: state.position) } ?? 0
+            return SealingProgress(state.step, part, first: .first, done: .done)
         }
     }
 

@@ -22,10 +22,17 @@ package struct SQLDialect: Sendable {
     package let skippingLocked: String
     /// Whether waiting pushes name the server that owns them.
     package let hasOwners: Bool
+    /// The condition that a push which its row names is open.
+    package let isOpenRow: String
+    /// The position where a step of re-sealing begins.
+    package let firstPosition: String
+    /// Whether the database is compacted after re-sealing.
+    package let needsCompaction: Bool
 
     package init(
         user: String, hasPrefixes: Bool, proxyDeviceRow: String, isUnfinished: String, hasStatusMessageID: String,
-        openPushesByDevice: String, liveRegistrations: String, topics: String, forUpdate: String, skippingLocked: String, hasOwners: Bool
+        openPushesByDevice: String, liveRegistrations: String, topics: String, forUpdate: String, skippingLocked: String, hasOwners: Bool,
+        isOpenRow: String, firstPosition: String, needsCompaction: Bool
     ) {
         self.user = user
         self.hasPrefixes = hasPrefixes
@@ -38,6 +45,9 @@ package struct SQLDialect: Sendable {
         self.forUpdate = forUpdate
         self.skippingLocked = skippingLocked
         self.hasOwners = hasOwners
+        self.isOpenRow = isOpenRow
+        self.firstPosition = firstPosition
+        self.needsCompaction = needsCompaction
     }
 
     // MARK: Rows by a hash, the parameter `$1`, whose first 8 bytes are `$2`

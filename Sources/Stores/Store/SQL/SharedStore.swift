@@ -1,6 +1,7 @@
 package import Bytes
 package import Envelope
 package import PushProtocol
+package import Wire
 
 /// A store that runs the shared statements.
 package protocol SharedStore: Sendable {
@@ -30,6 +31,8 @@ package protocol SharedWriteTransaction {
     var sealing: RowSealing { get }
     /// The number of this server, which owns the rows that it adds, or nil in the database of one server.
     var owner: Int64? { get }
+    var outbox: OutboxChanges { get }
+    var ledger: LedgerChanges { get }
 
     // MARK: What each store does in its own way
 
@@ -50,6 +53,22 @@ package protocol SharedWriteTransaction {
 
     /// Records deliveries to registrations.
     func addDeliveries(to targets: [TargetRegistration], at now: Timestamp) throws
+
+    /// Returns the route of a push; the empty string if no assignment matches.
+    func route(of tokenType: TokenType, apnTopic: String) throws -> String
+
+    /// Reserves a slot in the queue of a route.
+    ///
+    /// - Returns: Whether a slot was free.
+    func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool
+
+    /// Applies changes of different pushes. Finished pushes, and those of other servers, do not change.
+    ///
+    /// - Throws: `alreadyEnded` if a push to lease is finished or belongs to another server; `damaged` if it is leased or does not exist.
+    func applyPushes(_ changes: ChangeOrder, at now: Timestamp) throws
+
+    /// Records a delivery to a bundle id. After the first one, the open pushes to the bundle id leave the slots for unknown bundle ids.
+    func addDeliveredBundleID(_ apnTopic: String, in route: String) throws
 
     /// Deletes suspicions.
     func clear(_ suspicions: [Digest32]) throws
