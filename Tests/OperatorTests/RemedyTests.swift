@@ -1,3 +1,6 @@
+import Bytes
+import Envelope
+import PushProtocol
 import Store
 import TestSupport
 import Testing
@@ -21,5 +24,14 @@ import Testing
         // Their words say more about the remedy than ours.
         #expect(Remedy.of("suspected token: BadDeviceToken") == Remedy.of("BadDeviceToken"))
         #expect(Remedy.of("lifetime: SenderId mismatch") == Remedy.of("SenderId mismatch"))
+    }
+
+    @Test(arguments: [true, false]) func `the remedy of a push says that the server retries only while it does`(isOpen: Bool) throws {
+        let time = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+        let push = TracedPush(
+            message: 1, receivedAt: time, route: "ios", acceptedAt: time, attemptCount: 2, attemptedAt: time, reason: "BadDeviceToken",
+            words: "BadDeviceToken", state: isOpen ? .open(.queued) : .finished(.expired, at: time))
+        let lines = TraceEntry(push, to: Installation(keyHash: FixedBytes(), installationID: "phone")).lines
+        #expect(lines.contains { $0.hasPrefix("  remedy ") && $0.hasSuffix(" The server retries.") == isOpen }, "\(lines)")
     }
 }

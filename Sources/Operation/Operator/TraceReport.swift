@@ -7,18 +7,18 @@ import Wire
 
 /// The history of pushes in a server's database, without tokens and texts.
 package struct TraceReport: Report {
-    private let entries: [Entry]
+    private let entries: [TraceEntry]
 
     /// Traces the push requests with an id.
     ///
     /// - Parameter id: The message id in the request, the request's Status message id, or its Waku message's hash.
     package init(ofMessage id: [UInt8], reading store: any OperatorViews) async throws {
-        entries = try await store.traceRequests(id).flatMap { request in request.reports.map { Entry($0, of: request) } }
+        entries = try await store.traceRequests(id).flatMap { request in request.reports.map { TraceEntry($0, of: request) } }
     }
 
     /// Traces the pushes to an installation.
     package init(to target: Installation, reading store: any OperatorViews) async throws {
-        entries = try await store.tracePushes(to: target).map { Entry($0, to: target) }
+        entries = try await store.tracePushes(to: target).map { TraceEntry($0, to: target) }
     }
 
     package var lines: [String] { entries.flatMap(\.lines) }
@@ -32,7 +32,7 @@ package struct TraceReport: Report {
 }
 
 /// A notification in a request, with its push.
-private struct Entry: Encodable {
+struct TraceEntry: Encodable {
     var keyHash: String?
     var installationID: String?
     var receivedAt: String?

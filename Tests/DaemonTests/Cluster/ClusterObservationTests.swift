@@ -36,20 +36,35 @@ import Transport
         }
     }
 
+    @Test func `a canary whose earlier run had a clock that was ahead registers above its version`() async throws {
+        try await withClusterWorld(["one"]) { world in
+            let server = try await world.start("one")
+            let ahead = ManualWallClock(WallClock.system.now().advanced(by: .seconds(3_600))).clock
+            // The version of a client without a state is its clock.
+            let version = UInt64(clamping: ahead.now().nanoseconds / 1_000_000)
+            try await Self.withCanaries(["three", "three"], clocks: [ahead, .system], storedVersion: version, in: world) { runs in
+                for run in runs + runs.suffix(1) { #expect(await run.check(), "\(run.warnings)") }
+            }
+            #expect(await server.terminate() == 0)
+            try await world.audit()
+        }
+    }
+
     private static func withCanaries(
-        _ names: [String], in world: ClusterWorld, _ body: ([Canary]) async -> Void
+        _ names: [String], clocks: [WallClock] = [.system, .system], storedVersion: UInt64? = nil, in world: ClusterWorld,
+        _ body: ([Canary]) async -> Void
     ) async throws {
         let network = EmbeddedTransport(bus: world.bus, pubsubTopics: ["/waku/2/rs/16/32"])
         var transport: any MessageTransport = network
         var canaries: [Canary] = []
-        for name in names {
+        for (name, wallClock) in zip(names, clocks) {
             let node = CanaryNode(transport: network)
             transport = CanaryTransport(transport: transport, canary: node)
             canaries.append(
                 try Canary(
                     CanarySettings(interval: .seconds(60)), identity: world.identity, serverName: name, node: node,
-                    pubsubTopic: "/waku/2/rs/16/32", clock: ContinuousClock(), wallClock: .system, logger: quietLogger,
-                    storedVersion: { _ in nil }))
+                    pubsubTopic: "/waku/2/rs/16/32", clock: ContinuousClock(), wallClock: wallClock, logger: quietLogger,
+                    storedVersion: { _ in storedVersion }))
         }
         let running = transport
         try await withThrowingTaskGroup { group in

@@ -1,3 +1,4 @@
+import Store
 import TestSupport
 import Testing
 
@@ -44,6 +45,17 @@ struct StatusHistoryTests {
         history.record(7, minute: 50)
         history.record(8, minute: 51)
         #expect(history.values == .init(hour: [7, 8], day: [7]))
+    }
+
+    @Test func `the file of another key or database is not read`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("status-history")
+        var (histories, figures) = (StatusHistories(), StoreFigures())
+        figures.registrationCount = 7
+        histories.record(figures, minute: 1)
+        await StatusHistoryFile(path: path, owner: "one").write(histories)
+        #expect(StatusHistoryFile(path: path, owner: "one").read().all.registrations.hour == [7])
+        #expect(StatusHistoryFile(path: path, owner: "two").read().all.registrations.hour.isEmpty)
     }
 
     @Test func `a percentile is the bound of its bucket`() {

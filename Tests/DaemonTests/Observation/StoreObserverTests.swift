@@ -1,7 +1,10 @@
+import Bytes
 import Envelope
+import SQLiteStore
 import Store
 import TestSupport
 import Testing
+import Wire
 
 @testable import Observation
 
@@ -36,6 +39,19 @@ import Testing
         try await body(observer)
         running.cancel()
         try await running.value
+    }
+
+    @Test func `a push that was accepted by a clock that was ahead has no negative age`() async throws {
+        let (folder, now) = (try TemporaryFolder(), Timestamp(nanoseconds: 1_800_000_000_000_000_000))
+        let store = try SQLiteStore(
+            path: folder.path("push.sqlite"), identity: FixedBytes(repeating: 2), sealingKeys: testSealingKeys, logger: quietLogger)
+        let notification = GatewayNotification(platform: .android, token: DeviceToken("phone"), kind: .alert, priority: .high, data: [:])
+        _ = try await store.enqueue(
+            [AcceptedNotification(notification, digest: FixedBytes(repeating: 1))], repeatsSince: nil, isDiscarded: false,
+            at: now.advanced(by: .seconds(60)))
+        let reading = try await StoreReading(store, wallClock: ManualWallClock(now).clock)
+        #expect(reading.oldestPushAge == .zero)
+        await store.close()
     }
 
     @Test func `the store is read each second, beside whoever asks`() async throws {

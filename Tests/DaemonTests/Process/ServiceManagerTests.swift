@@ -41,6 +41,21 @@ struct ServiceManagerTests {
         node.stop()
     }
 
+    @Test func `the watchdog vouches for the process, not for a database on another machine`() async throws {
+        let postgres = try await PostgreSQLProcess.start()
+        let folder = try TemporaryFolder()
+        let socket = try NotifySocket(in: folder)
+        let server = try await ServerProcess.start(
+            in: folder, settings: postgres.serverSettings, environment: ["NOTIFY_SOCKET": socket.name, "WATCHDOG_USEC": "500000"])
+        await socket.wait { $0.hasPrefix("READY=1\nSTATUS=ready") }
+        postgres.freeze()
+        try await server.waitUntilNotReady(because: "the database")
+        await socket.wait(for: "WATCHDOG=1", count: socket.all.count { $0 == "WATCHDOG=1" } + 3)
+        postgres.thaw()
+        #expect(await server.terminate() == 0)
+        await postgres.stop()
+    }
+
     @Test func `a long start gets more time while it reads or writes, and none while it hangs`() {
         var progress = StartProgress()
         #expect(progress.observe(byteCount: 7 << 20, after: .seconds(0)) == nil)

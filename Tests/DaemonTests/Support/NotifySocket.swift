@@ -48,6 +48,11 @@ final class NotifySocket: Sendable {
         await messages.wait { $0.contains(where: isWanted) }
     }
 
+    /// Waits until a message has come so often.
+    func wait(for message: String, count: Int) async {
+        await messages.wait { $0.count { $0 == message } >= count }
+    }
+
     func wait(count: Int) async {
         await messages.wait { $0.count >= count }
     }

@@ -3,6 +3,7 @@ import Foundation
 import HTTPClient
 import PushProtocol
 import StatusCrypto
+import Synchronization
 import TestServers
 import TestSupport
 import Testing
@@ -158,6 +159,34 @@ import Testing
         }
         defer { server.stop() }
         #expect(await GorushClient(.init(url: server.url)).probe() == probe)
+    }
+
+    @Test func `a gorush that hides its configuration gets no push, unless it is trusted to be in sync mode`() async throws {
+        try await withStubGorush(.init(isBehindProxy: true)) { stub in
+            #expect(await GorushClient(stub).post([.android()]) == .unfit(issue: GorushProfile.hiddenIssue))
+            #expect(stub.notifications.all.isEmpty)
+            let trusting = GorushClient(
+                http: HTTPClient(), endpoint: .init(url: await stub.url), probeTimeout: .seconds(600), trustsSyncMode: true)
+            #expect(await trusting.post([.android()]) == .accepted(failures: []))
+        }
+    }
+
+    @Test(arguments: [401, 403, 404])
+    func `a gorush that refuses to show its configuration is there, behind a proxy that answers for it`(status: Int) async throws {
+        let hasShown = Atomic(false)
+        let server = try RawServer { connection in
+            while let request = connection.readRequest() {
+                if request.hasPrefix("POST") {
+                    connection.respond(status: 502, body: "")
+                } else if hasShown.exchange(true, ordering: .sequentiallyConsistent) {
+                    connection.respond(status: status, body: "")
+                } else {
+                    connection.respond(body: syncConfiguration)
+                }
+            }
+        }
+        defer { server.stop() }
+        #expect(await GorushClient(.init(url: server.url)).post([.android()]) == .busy(.init(proxyStatus: 502)))
     }
 
     @Test("An absent gorush is unavailable")

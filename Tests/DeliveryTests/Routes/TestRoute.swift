@@ -17,8 +17,12 @@ struct TestRoute {
         configure(&configuration)
         state = RouteState(route: .init(name: "route", pushes: .platform(.android)), configuration: configuration, routesOfEndpoint: 1)
         state.handle(.topicsSaved([""]), at: .zero)
-        if let instance = GorushInstance(settings: "core: {sync: true, worker_num: \(workers)}") {
-            state.handle(.probed(.instance(instance)), at: .zero)
+        setWorkers(workers, at: 0)
+    }
+
+    mutating func setWorkers(_ count: Int, at seconds: Double) {
+        if let instance = GorushInstance(settings: "core: {sync: true, worker_num: \(count)}") {
+            state.handle(.probed(.instance(instance)), at: .seconds(seconds))
         }
     }
 

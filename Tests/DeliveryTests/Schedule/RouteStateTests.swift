@@ -51,10 +51,31 @@ import Testing
         #expect(route.choose(at: 1).isEmpty && route.choose(at: 2).count == 1)
     }
 
-    @Test func `words about a push trouble no device`() {
+    @Test func `words about a push trouble no device, and end a device's trouble`() throws {
+        let words = AttemptOutcome.failed(FailureTaxonomy.classify("BadPriority"))
         var route = TestRoute()
-        route.attempt(1...1, .failed(FailureTaxonomy.classify("BadPriority")), at: 0)
+        route.attempt(1...1, words, at: 0)
         #expect(route.state.devices[TestRoute.device(1)]?.trouble == nil)
+        route = TestRoute()
+        route.attempt(1...1, TestRoute.failure, at: 0)
+        route.answer(try #require(route.choose(at: 2).first), to: 1, words, at: 2)
+        #expect(route.state.devices[TestRoute.device(1)]?.trouble == nil)
+    }
+
+    @Test func `after words about a quota a device waits a minute`() {
+        var route = TestRoute()
+        route.attempt(1...1, .failed(FailureTaxonomy.classify("Quota exceeded for quota metric")), at: 0)
+        #expect(route.choose(at: 59).isEmpty && route.choose(at: 60).count == 1)
+    }
+
+    @Test func `of devices in trouble that are due, the one with the younger trouble is first`() {
+        var route = TestRoute()
+        for (device, seconds) in [(1, 0.0), (1, 100), (2, 109)] {
+            route.accept(device, at: seconds)
+            for choice in route.choose(at: seconds) { route.answer(choice, to: device, TestRoute.failure, at: seconds) }
+        }
+        route.setWorkers(1, at: 200)
+        #expect(route.choose(at: 200).map(\.device) == [TestRoute.device(2)])
     }
 
     @Test func `a batch without an answer troubles no device`() {
@@ -86,6 +107,41 @@ import Testing
             route.state.unrecordedOutcomes = []
         }
         #expect(delays == [150, 300, 600, 1_200].map { .seconds($0) })
+    }
+
+    @Test func `a paused route tries another device each second, and a trial without an answer is none`() throws {
+        var route = TestRoute()
+        for second in 0..<3 { route.attempt(1...1, .notSent(reason: .unavailable), .away(issue: "gone"), at: Double(second)) }
+        for device in 2...4 { route.accept(device, at: 3) }
+        var tried: Set<Int> = []
+        for second in [3.0, 4, 5, 6] {
+            let trials = route.choose(at: second)
+            #expect(trials.count == 1)
+            let trial = try #require(trials.first)
+            let device = try #require((1...4).first { TestRoute.device($0) == trial.device })
+            tried.insert(device)
+            let isSilent = second == 6
+            route.answer(
+                trial, to: device, isSilent ? .unknown(reason: .noResponseInTime) : .notSent(reason: .unavailable),
+                isSilent ? .silent : .away(issue: "gone"), at: second)
+        }
+        #expect(tried == [1, 2, 3, 4] && route.choose(at: 7).count == 1)
+    }
+
+    @Test func `a minute without a delivery opens new connections, until one is delivered`() {
+        var route = TestRoute()
+        route.attempt(1...1, TestRoute.failure, at: 0)
+        #expect(!route.state.wantsNewConnection(at: .seconds(59)) && route.state.wantsNewConnection(at: .seconds(60)))
+        route.attempt(2...2, .sent, at: 61)
+        #expect(!route.state.wantsNewConnection(at: .seconds(62)))
+    }
+
+    @Test func `a call does not wait for its device's attempt in flight`() {
+        var route = TestRoute()
+        route.accept(1, at: 0)
+        #expect(route.choose(at: 0).count == 1)
+        route.accept(1, trust: .call, at: 1)
+        #expect(route.choose(at: 1).map(\.kind) == [.call])
     }
 
     @Test func `calls pass a device's attempt, its trouble and the bulkhead, two at a time, but not a paused route`() {
