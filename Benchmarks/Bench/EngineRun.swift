@@ -87,10 +87,13 @@ struct EngineRun {
         let store = try database.open()
         let wallClock = WallClock.system
         let directory = try await TopicDirectory(serverKey: BenchmarkOwners.server.publicKey, store: store)
-        let delivery = gorushURL.map {
-            DeliveryLoop(
-                store: store, configuration: DeliveryConfiguration(endpoint: .init(url: $0)), clock: ContinuousClock(),
-                wallClock: wallClock, logger: .silent, onUnregistered: { await directory.remove($0, unlessLiveIn: store) })
+        let delivery = gorushURL.map { url in
+            var configuration = DeliveryConfiguration(endpoint: .init(url: url))
+            // The store counts it as named, too. Otherwise the first pushes would wait for the budget of unproven bundle ids.
+            configuration.knownBundleIDs = [RunningDelivery.topic]
+            return DeliveryLoop(
+                store: store, configuration: configuration, clock: ContinuousClock(), wallClock: wallClock, logger: .silent,
+                onUnregistered: { await directory.remove($0, unlessLiveIn: store) })
         }
         let engine = engine(on: store, directory, transport) { delivery?.wake() }
         let delivering = Task { try await delivery?.run() }
