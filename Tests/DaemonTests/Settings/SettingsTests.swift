@@ -80,6 +80,14 @@ struct SettingsTests {
             yaml: "admin: { listen: 'localhost:8645' }\n",
             problem: "transport.embedded.listen: 127.0.0.1:8645 is already used by admin.listen, on localhost:8645"),
         Case(
+            yaml: "gateways: { listen: '127.0.0.1:8646', softphone: { apps: { 'com.example': { platform: android } } } }\n",
+            problem:
+                "gateways.listen: 127.0.0.1:8646 is already used by admin.listen, on 127.0.0.1:8646, "
+                + "found 127.0.0.1:8646 (FILE, line 1)"),
+        Case(
+            yaml: "gateways: { listen: '127.0.0.1:1', nextcloudProxy: { apps: [{ platform: android }, { platform: windows }] } }\n",
+            problem: "gateways.nextcloudProxy.apps.1.platform: expected one of ios, android, found windows (FILE, line 1)"),
+        Case(
             yaml: "transport: { embedded: { listen: ['0.0.0.0:70', '127.0.0.1:70'] } }\n",
             problem:
                 "transport.embedded.listen: 127.0.0.1:70 is already used by transport.embedded.listen, "

@@ -206,6 +206,22 @@ import Testing
         }
         #expect(route.state.warnings(at: .seconds(59)).isEmpty)
         #expect(route.state.warnings(at: .seconds(60)).map(\.kind) == [.newDevices] && !route.state.belief.fails(at: .seconds(60)))
+        route.attempt(9...9, .sent, at: 61)
+        #expect(route.state.warnings(at: .seconds(61)).isEmpty)
+    }
+
+    @Test func `twenty devices that get nothing for a minute are a warning, although others get their pushes`() {
+        var route = TestRoute()
+        route.attempt(1...30, .sent, at: 0)
+        for device in 1...20 { route.accept(device, at: 1) }
+        for seconds in [1.0, 30, 62] {
+            for choice in route.choose(at: seconds) {
+                guard let device = (1...20).first(where: { TestRoute.device($0) == choice.device }) else { continue }
+                route.answer(choice, to: device, TestRoute.failure, at: seconds)
+            }
+            route.attempt(30...30, .sent, at: seconds)
+            #expect(route.state.warnings(at: .seconds(seconds)).map(\.kind) == (seconds > 60 ? [.manyInTrouble] : []))
+        }
     }
 
     @Test(arguments: [(2, false), (3, true)])

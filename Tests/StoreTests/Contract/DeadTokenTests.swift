@@ -133,10 +133,15 @@ struct DeadTokenTests {
         }
     }
 
-    @Test(arguments: StoreUnderTest.all)
-    func `a registration that was removed with its token is restored completely`(kind: StoreUnderTest) async throws {
-        try await kind.withStore { store in
-            let row = try await store.register(registration())
+    @Test(arguments: StoreUnderTest.all, 0..<3)
+    func `a registration that was removed with its token is restored completely`(kind: StoreUnderTest, flag: Int) async throws {
+        // One flag at a time, so that none stands for another.
+        var original = registration()
+        original.content.enabled = flag == 0
+        original.content.allowFromContactsOnly = flag == 1
+        original.content.blockMentions = flag == 2
+        try await kind.withStore { [original] store in
+            let row = try await store.register(original)
             let changed = ChangedRegistration(registration: row, topics: topics)
             // The second copy contains the restored rows.
             for number in 1...2 {
@@ -151,10 +156,10 @@ struct DeadTokenTests {
                     ])
                 #expect(try await store.restoreDeadRegistrations([dead[0].id, 99], at: later) == [changed])
                 #expect(try await store.deadRegistrations(limit: 9) == [])
+                #expect(try await store.target() == PushTarget(original.content))
+                #expect(try await store.queryable() == [QueryableRegistration(original.content)])
             }
-            #expect(try await store.target() == PushTarget(registration().content))
-            #expect(try await store.queryable() == [QueryableRegistration(registration().content)])
-            #expect(try await store.version()?.plaintextDigest == registration().plaintextDigest)
+            #expect(try await store.version()?.plaintextDigest == original.plaintextDigest)
             #expect(try await store.liveTopics(of: [row]) == [changed])
         }
     }

@@ -225,6 +225,7 @@ struct OutboxTests {
             // Another one replaces them; a postponement and an expiry keep them.
             try await change(1, .retry(at: start, isUnknown: true), .noResponse, words: nil)
             try await change(2, .postpone(until: start), .suspectedToken, words: nil)
+            #expect(try await store.progress(ofPush: push(2).deduplicationKey)?.reason == PushReason.suspectedToken.rawValue)
             try await change(3, .finish(.sent), nil, words: nil)
             #expect(try await [words(1), words(2), words(3), words(4)] == [nil, "Quota of x 2", nil, "Quota of x 4"])
             #expect(try await store.expirePushes(route: "", acceptedBefore: start.advanced(by: .seconds(1)), limit: 9, at: start) == 3)
