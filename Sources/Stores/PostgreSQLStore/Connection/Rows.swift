@@ -1,3 +1,4 @@
+import Bytes
 import CLibPQ
 package import Store
 
@@ -86,7 +87,11 @@ private struct ResultColumn: SQLColumn {
 
     var isNull: Bool { rows.isNull(row, column) }
 
-    func integer() throws(StoreError) -> Int64 { try rows.value(row, column, .integer) { Int64(bigEndian: $0) } }
+    func integer() throws(StoreError) -> Int64 {
+        try rows.value(row, column, .integer) { bytes in
+            unsafe bytes.withUnsafeBufferPointer { unsafe Int64(bigEndianBytes: $0) }
+        }
+    }
     func bool() throws(StoreError) -> Bool { try rows.value(row, column, .bool) { $0[0] != 0 } }
     func version() throws(StoreError) -> UInt64 { UInt64(bitPattern: try integer()) ^ 1 << 63 }
     func text() throws(StoreError) -> String {
@@ -94,12 +99,6 @@ private struct ResultColumn: SQLColumn {
     }
 
     func bytes<Result>(_ read: (Span<UInt8>) -> Result) throws(StoreError) -> Result { try rows.value(row, column, .bytes, read) }
-}
-
-extension Int64 {
-    fileprivate init(bigEndian bytes: Span<UInt8>) {
-        self = bytes.indices.reduce(0) { $0 << 8 | Int64(bytes[$1]) }
-    }
 }
 
 extension Rows {

@@ -108,9 +108,9 @@ extension CopiedTable {
 
     /// The value of a column. The rounds of different servers are not comparable, so their pushes are due before all others.
     fileprivate func expression(_ column: Column) -> String {
-        name == "push" && column.name == "next_attempt_at"
-            ? "CASE WHEN finished_at IS NULL AND next_attempt_at < \(NextAttempt.firstTime) THEN \(NextAttempt.now) ELSE next_attempt_at END"
-            : column.name
+        guard name == "push", column.name == "next_attempt_at" else { return column.name }
+        let isRound = "finished_at IS NULL AND next_attempt_at < \(NextAttempt.firstTime)"
+        return "CASE WHEN \(isRound) THEN \(NextAttempt.now) ELSE next_attempt_at END"
     }
 }
 

@@ -43,7 +43,8 @@ extension WriteTransaction {
                 is_live = true, was_registered = true, updated_at = excluded.updated_at, version = excluded.version,
                 plaintext_digest = excluded.plaintext_digest, token_type = excluded.token_type, enabled = excluded.enabled,
                 allow_from_contacts_only = excluded.allow_from_contacts_only, block_mentions = excluded.block_mentions,
-                apn_topic = excluded.apn_topic, grant_signature = excluded.grant_signature, blocked_chats = excluded.blocked_chats, muted_chats = excluded.muted_chats,
+                apn_topic = excluded.apn_topic, grant_signature = excluded.grant_signature, blocked_chats = excluded.blocked_chats,
+                muted_chats = excluded.muted_chats,
                 allowed_mentions_chats = excluded.allowed_mentions_chats, plain_topic = excluded.plain_topic,
                 prefixed_topic = excluded.prefixed_topic, secrets = excluded.secrets, token_code = excluded.token_code,
                 sealed_allowed_keys = excluded.sealed_allowed_keys, sealed_chat_lists = excluded.sealed_chat_lists

@@ -1,7 +1,7 @@
 /// The tables of the database.
 ///
-/// An index on the first 8 bytes (`…_prefix`) finds keys and hashes of 32 and 64 bytes; statements then compare all bytes. An index on the
-/// complete blob would take five times the bytes of a registration. Times are nanoseconds since 1970.
+/// An index on the first 8 bytes (`…_prefix`) finds keys and hashes of 32 and 64 bytes; statements then compare all bytes. An index on
+/// the complete blob would take five times the bytes of a registration. Times are nanoseconds since 1970.
 enum Tables {
     static let all = """
         PRAGMA application_id = \(Schema.applicationID);

@@ -29,6 +29,15 @@ package struct SQLDialect: Sendable {
     /// Whether the database is compacted after re-sealing.
     package let needsCompaction: Bool
 
+    // Rows by a hash, the parameter `$1`, whose first 8 bytes are `$2`. The texts are made once, because queries of each message have them.
+
+    /// The condition for pushes by their deduplication key.
+    package let isPush: String
+    /// The condition for rows by the hash of their owner's key.
+    package let isOfKey: String
+    /// The condition for devices of the Nextcloud proxy by their identifier.
+    package let isProxyDevice: String
+
     package init(
         user: String, hasPrefixes: Bool, proxyDeviceRow: String, isUnfinished: String, hasStatusMessageID: String,
         openPushesByDevice: String, liveRegistrations: String, topics: String, forUpdate: String, skippingLocked: String, hasOwners: Bool,
@@ -48,18 +57,11 @@ package struct SQLDialect: Sendable {
         self.isOpenRow = isOpenRow
         self.firstPosition = firstPosition
         self.needsCompaction = needsCompaction
-    }
-
-    // MARK: Rows by a hash, the parameter `$1`, whose first 8 bytes are `$2`
-
-    /// The condition for pushes by their deduplication key.
-    package var isPush: String { isHash("deduplication_key", prefix: "deduplication_prefix") }
-    /// The condition for rows by the hash of their owner's key.
-    package var isOfKey: String { isHash("key_hash", prefix: "key_prefix") }
-    /// The condition for devices of the Nextcloud proxy by their identifier.
-    package var isProxyDevice: String { isHash("identifier", prefix: "identifier_prefix") }
-
-    private func isHash(_ column: String, prefix: String) -> String {
-        hasPrefixes ? "\(prefix) = $2 AND \(column) = $1" : "\(column) = $1"
+        func isHash(_ column: String, prefix: String) -> String {
+            hasPrefixes ? "\(prefix) = $2 AND \(column) = $1" : "\(column) = $1"
+        }
+        isPush = isHash("deduplication_key", prefix: "deduplication_prefix")
+        isOfKey = isHash("key_hash", prefix: "key_prefix")
+        isProxyDevice = isHash("identifier", prefix: "identifier_prefix")
     }
 }

@@ -65,7 +65,8 @@ extension SharedWriteTransaction {
         let dialect = Database.dialect
         let row = try database.first(
             """
-            SELECT key_hash, installation_id, deduplication_key, secrets FROM push WHERE id = $1 AND \(dialect.isOpenRow) \(dialect.forUpdate)
+            SELECT key_hash, installation_id, deduplication_key, secrets FROM push
+            WHERE id = $1 AND \(dialect.isOpenRow) \(dialect.forUpdate)
             """,
             deferred.row
         ) { row in
