@@ -5,8 +5,9 @@ import HTTPClient
 import TestServers
 import TestSupport
 import Testing
-import Transport
 import WakuREST
+
+@testable import Transport
 
 /// The faults of a node: no message in its store is lost (RELIABILITY.md T5).
 @Suite(.safetyNet)
@@ -302,6 +303,22 @@ struct GapTests {
                 #expect(world.receiver.numbers == Array(0..<48))
                 #expect(world.receiver.condition.value.origins.allSatisfy { $0 == .backfilled })
                 #expect((world.checkpoints.condition.value[TestNode.topic]?.count ?? 0) >= 24)
+            }
+        }
+    }
+
+    @Test func `a clock that is set back while a gap is closed leaves no negative age of the checkpoint`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            try await world.send([1])
+            _ = try await node.get(TestNode.path)
+            world.wallClock.advance(by: .seconds(30))
+            world.receiver.onReceive { _ in world.wallClock.advance(by: .seconds(-3_600)) }
+            let transport = world.transport(node.url)
+            try await world.whileRunning(transport) { () async throws in
+                #expect(world.receiver.numbers == [1])
+                #expect(world.checkpoints.checkpoint(of: TestNode.topic).map { $0 > world.wallClock.now } == true)
+                let checkpoint = try #require(transport.links[0].status.oldestCheckpoint)
+                #expect(checkpoint <= transport.base.time.elapsed())
             }
         }
     }

@@ -1,5 +1,6 @@
 import Bytes
 import Envelope
+import PostgreSQLStore
 import SQLiteStore
 import Store
 import TestSupport
@@ -51,6 +52,23 @@ import Wire
             at: now.advanced(by: .seconds(60)))
         let reading = try await StoreReading(store, wallClock: ManualWallClock(now).clock)
         #expect(reading.oldestPushAge == .zero)
+        await store.close()
+    }
+
+    @Test func `servers of one database say the same age of its oldest push, whatever their own clocks show`() async throws {
+        let url = try #require(try await TestDatabase.postgresql.settings()["storage.url"])
+        let store = try PostgreSQLStore(
+            PostgreSQLLocation(url: url).connection(password: nil, name: "test"), identity: FixedBytes(repeating: 2),
+            sealingKeys: testSealingKeys, serverName: "one", logger: quietLogger)
+        let notification = GatewayNotification(platform: .android, token: DeviceToken("phone"), kind: .alert, priority: .high, data: [:])
+        let acceptance = try #require(try await store.figures().databaseTime).advanced(by: .seconds(-600))
+        _ = try await store.enqueue(
+            [AcceptedNotification(notification, digest: FixedBytes(repeating: 1))], repeatsSince: nil, isDiscarded: false, at: acceptance)
+        for difference in [Duration.seconds(-86_400), .seconds(86_400)] {
+            let clock = ManualWallClock(acceptance.advanced(by: difference)).clock
+            let age = try #require(try await StoreReading(store, wallClock: clock).oldestPushAge)
+            #expect(age >= .seconds(600) && age < .seconds(86_400))
+        }
         await store.close()
     }
 
