@@ -98,6 +98,7 @@ struct ClientJudgeTests {
             try client.toServer(payload, type: type, topic: .partitioned(serverKey.publicKey))
         }
         #expect(layer(try sent(payload, .pushNotificationRegistrationResponse)) == .type)
+        #expect(judge(try sent(payload, .pushNotificationRegistrationResponse))?.kind == .unknown)
         #expect(layer(try sent(client.registration().encoded(), .pushNotificationRegistration)) == .encryption)
         #expect(layer(try sent(Array(payload.dropFirst(12) + payload.prefix(12)), .pushNotificationRegistration)) == .encryption)
         #expect(layer(try sent([0x0A, 0x7F, 1], .pushNotificationRequest)) == .protobuf)

@@ -123,6 +123,27 @@ import Testing
         }
     }
 
+    @Test func `in batch mode, first attempts share a request, and a repeated one has a request of its own`() async throws {
+        try await withProvenPhones({ $0.batchMode = .batch }) { stub, running in
+            let (troubled, healthy) = (Self.phones.prefix(4), Self.phones.dropFirst(4))
+            for push in troubled { stub.fail(token: push.deviceToken.text, with: "ServiceUnavailable") }
+            try await running.accept(Array(troubled), message: 2)
+            try await running.settle()
+            for push in troubled { stub.fail(token: push.deviceToken.text, with: nil) }
+            let before = stub.posts.all.count
+            // All repetitions are due now.
+            running.world.advance(by: .seconds(10))
+            try await running.accept(Array(healthy), message: 3)
+            try await running.pass { try await running.isAllDone() }
+            let posts = stub.posts.all.dropFirst(before)
+            for push in troubled {
+                let own = posts.filter { $0.body.contains(push.deviceToken.text + "\"") }
+                #expect(own.count == 1 && own.allSatisfy { $0.body.matches(of: #/"platform"/#).count == 1 })
+            }
+            #expect(posts.contains { $0.body.matches(of: #/"platform"/#).count > 1 })
+        }
+    }
+
     @Test func `of two gorush behind one address, the one with a wrong key delays pushes and stops nobody`() async throws {
         try await withProvenPhones { stub, running in
             stub.failByConnection { $0.isMultiple(of: 2) ? "The caller does not have permission" : nil }

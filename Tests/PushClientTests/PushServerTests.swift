@@ -202,6 +202,20 @@ struct PushServerTests {
         #expect(own.devices.count == 1 && own.rejectedCount == 0)
     }
 
+    @Test("of an answer the first 64 infos are read, whatever they are")
+    func flood() throws {
+        func info(of owner: PrivateKey) -> PushNotificationQueryInfo {
+            var info = PushNotificationQueryInfo()
+            info.publicKey = owner.publicKey.hash.bytes
+            return info
+        }
+        let (own, other) = (info(of: identity.privateKey), info(of: .test(9)))
+        var response = PushNotificationQueryResponse()
+        response.info = Array(repeating: other, count: 62) + Array(repeating: own, count: 40)
+        let answer = QueryResult(response, about: .hash(identity.publicKey.hash), by: PrivateKey.test(1).publicKey)
+        #expect(answer.devices.count == 2 && answer.rejectedCount == 100)
+    }
+
     @Test("a device for contacts only is returned without its token and with an unverifiable grant")
     func contactsOnly() async throws {
         let server = FakeServer()

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 
 /// Protobuf's JSON with the names of `Protos`: enumerations as numbers, 64-bit integers as strings, bytes as base64, defaults left out.
 struct JSONFields: FieldSource, Decodable, Sendable {
@@ -78,7 +79,7 @@ struct JSONFields: FieldSource, Decodable, Sendable {
         case nil:
             return nil
         case .number(let value):
-            return Number(value)
+            return Number(exactly: value)
         case .string(let text):
             guard let value = Number(text) else { throw Mismatch(name: name) }
             return value
@@ -102,28 +103,5 @@ struct JSONFields: FieldSource, Decodable, Sendable {
 
     struct Mismatch: Error {
         let name: String
-    }
-}
-
-private enum JSONValue: Decodable, Sendable {
-    case bool(Bool)
-    case number(Int64)
-    case string(String)
-    case array([JSONValue])
-    case object([String: JSONValue])
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let value = try? container.decode(Bool.self) {
-            self = .bool(value)
-        } else if let value = try? container.decode(Int64.self) {
-            self = .number(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode([JSONValue].self) {
-            self = .array(value)
-        } else {
-            self = .object(try container.decode([String: JSONValue].self))
-        }
     }
 }

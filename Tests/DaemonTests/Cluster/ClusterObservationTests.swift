@@ -103,9 +103,11 @@ import Transport
             }
             // Each server reads the database for its metrics in an interval of its own.
             var lines: [[String]] = [[], []]
-            while !lines.allSatisfy(isCurrent) || lines[0] != lines[1] {
-                try Task.checkCancellation()
-                lines = [try await figures(one), try await figures(two)]
+            try await OpenWaits.during("equal metrics of both servers") {
+                while !lines.allSatisfy(isCurrent) || lines[0] != lines[1] {
+                    try Task.checkCancellation()
+                    lines = [try await figures(one), try await figures(two)]
+                }
             }
             // The rest is a server's own. What both have in common describes their equal settings, or is a yes.
             let ofServer = ServerMetrics.declarations.filter { $0.scope == .server && $0.kind == .gauge }.map(\.name)

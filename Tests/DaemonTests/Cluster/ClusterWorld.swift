@@ -56,12 +56,14 @@ struct ClusterWorld: Sendable {
     }
 
     /// Returns when `pushctl cluster --all` shows the text.
-    func waitForCluster(_ isSo: (String) -> Bool) async throws {
-        while true {
-            let cluster = try await pushctl("cluster", "--all")
-            #expect(cluster.exitCode == 0, "\(cluster.error)")
-            if isSo(cluster.output) { return }
-            try Task.checkCancellation()
+    func waitForCluster(file: StaticString = #fileID, line: Int = #line, _ isSo: (String) -> Bool) async throws {
+        try await OpenWaits.during("\(file):\(line), for a condition of pushctl cluster") {
+            while true {
+                let cluster = try await pushctl("cluster", "--all")
+                #expect(cluster.exitCode == 0, "\(cluster.error)")
+                if isSo(cluster.output) { return }
+                try Task.checkCancellation()
+            }
         }
     }
 
@@ -109,15 +111,16 @@ func withClusterWorld(
 }
 
 extension ServerProcess {
-    /// Returns when the server has logged that it is not ready for this reason, and checks that its health check says so.
+    /// Returns when the server has logged that it is not ready, and its health check gives this reason. The log has only the first one.
     func waitUntilNotReady(because reason: String) async throws {
-        #expect(await logsNotReady(because: reason))
+        #expect(await logsNotReady())
+        try await AdminClient(self).body(of: "/health/ready") { $0.contains("\"ready\":false") && $0.contains(reason) }
         try await expectReadiness(503)
     }
 
-    /// Waits for the line of the log that says that the server is not ready for this reason.
-    func logsNotReady(because reason: String) async -> Bool {
-        await log.wait { $0.contains(" warning [Daemon] not ready reasons=") && $0.contains(reason) }
+    /// Waits for the line of the log that says that the server is not ready, for this reason if one is given.
+    func logsNotReady(because reason: String = "") async -> Bool {
+        await log.wait { $0.contains(" warning [Daemon] not ready reasons=") && (reason.isEmpty || $0.contains(reason)) }
     }
 
     func expectReadiness(_ status: Int) async throws {

@@ -87,11 +87,12 @@ import Testing
                     #expect(metrics.contains("\n\(line)\n"), "\(line)")
                 }
                 #expect(metrics.contains(/\npushserver_node_up\{node="[^"]+"\} 1\n/))
-                let status = try JSONDecoder().decode(StatusSnapshot.self, from: Data(try await admin.get("/status.json").body.utf8))
-                #expect(status.store.registrations == 12 && status.members?.map(\.name) == ["one", "two"])
-                #expect(status.nodes.map(\.isUsable) == [true] && status.routes.map(\.isDelivering) == [true, true])
-                #expect(status.issues.map(\.kind) == ["store"], "\(status.issues)")
-                #expect(status.issues.allSatisfy { $0.advice.contains("Check PostgreSQL") && !$0.command.contains("df -h") })
+                func status(_ body: String) throws -> StatusSnapshot { try JSONDecoder().decode(StatusSnapshot.self, from: Data(body.utf8)) }
+                let shown = try status(
+                    try await admin.body(of: "/status.json") { (try? status($0))?.issues.map(\.kind) == ["store"] })
+                #expect(shown.store.registrations == 12 && shown.members?.map(\.name) == ["one", "two"])
+                #expect(shown.nodes.map(\.isUsable) == [true] && shown.routes.map(\.isDelivering) == [true, true])
+                #expect(shown.issues.allSatisfy { $0.advice.contains("Check PostgreSQL") && !$0.command.contains("df -h") })
                 #expect(try await admin.get("/").body.contains("<h2>Waiting, all servers"))
                 if trouble == .hanging {
                     try await admin.body(of: "/") { $0.contains("<h2>Servers of the database, as of ") }

@@ -30,7 +30,7 @@ struct JSONOutputTests {
         let database = ["--database", folder.path("push.sqlite"), "--json"]
         try await check("register", ["register", "--device-token", "token", "--token-type", "firebase", "--json"])
         let keys = try await check("keys", ["keys", "--json"])
-        let alice = try #require(JSONDecoder().decode([String: JSONValue].self, from: Data(keys.utf8))["publicKey"]?.text)
+        let alice = try #require(JSONDecoder().decode([String: JSONValue].self, from: Data(keys.utf8))["publicKey"]?.string)
         try await check("query", ["query", "--owner", alice, "--json"])
         try await check("push", ["push", "--to", alice, "--message-id", "abcd", "--json"])
         try await check("advertise", ["advertise", "--json"])
@@ -114,7 +114,7 @@ private struct JSONSchema {
             return values.flatMap { value in forms.first.map { faults(of: value, form: $0, at: path + "[]") } ?? [] }
         case (.object(let forms), .object(let values)):
             let missing = forms.filter { name, form in
-                !(form.text?.hasSuffix("?") ?? false) && !name.hasSuffix("?") && values[name] == nil
+                !(form.string?.hasSuffix("?") ?? false) && !name.hasSuffix("?") && values[name] == nil
             }
             let known = values.flatMap { name, value in
                 (forms[name] ?? forms[name + "?"]).map { faults(of: value, form: $0, at: "\(path).\(name)") } ?? [
@@ -122,47 +122,24 @@ private struct JSONSchema {
                 ]
             }
             return missing.keys.map { "\(path).\($0) is missing" } + known
-        case (.text(let type), let value):
+        case (.string(let type), let value):
             return value.isOfType(type.hasSuffix("?") ? String(type.dropLast()) : type) ? [] : ["\(path) is not of type \(type)"]
         default: return ["\(path) has another form"]
         }
     }
 }
 
-/// Any JSON value.
-private enum JSONValue: Decodable {
-    case object([String: JSONValue])
-    case array([JSONValue])
-    case text(String)
-    case number(UInt64)
-    case boolean(Bool)
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let value = try? container.decode([String: JSONValue].self) {
-            self = .object(value)
-        } else if let value = try? container.decode([JSONValue].self) {
-            self = .array(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .text(value)
-        } else if let value = try? container.decode(Bool.self) {
-            self = .boolean(value)
-        } else {
-            self = .number(try container.decode(UInt64.self))
-        }
-    }
-
-    var text: String? { if case .text(let text) = self { text } else { nil } }
-
-    func isOfType(_ type: String) -> Bool {
+extension JSONValue {
+    fileprivate func isOfType(_ type: String) -> Bool {
         switch (type, self) {
-        case ("text", .text), ("number", .number), ("boolean", .boolean): true
-        case ("key", .text(let text)): text.wholeMatch(of: /0x04[0-9a-f]{128}/) != nil
-        case ("compressed", .text(let text)): text.wholeMatch(of: /0x0[23][0-9a-f]{64}/) != nil
-        case ("hash", .text(let text)): text.wholeMatch(of: /[0-9a-f]{128}/) != nil
-        case ("hex", .text(let text)): text.wholeMatch(of: /[0-9a-f]*/) != nil
-        case ("digits", .text(let text)): UInt64(text) != nil
-        case ("instant", .text(let text)): text.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/) != nil
+        case ("text", .string), ("boolean", .bool): true
+        case ("number", .number(let number)): number >= 0 && number == number.rounded()
+        case ("key", .string(let text)): text.wholeMatch(of: /0x04[0-9a-f]{128}/) != nil
+        case ("compressed", .string(let text)): text.wholeMatch(of: /0x0[23][0-9a-f]{64}/) != nil
+        case ("hash", .string(let text)): text.wholeMatch(of: /[0-9a-f]{128}/) != nil
+        case ("hex", .string(let text)): text.wholeMatch(of: /[0-9a-f]*/) != nil
+        case ("digits", .string(let text)): UInt64(text) != nil
+        case ("instant", .string(let text)): text.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/) != nil
         default: false
         }
     }

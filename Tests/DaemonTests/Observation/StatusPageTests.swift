@@ -189,6 +189,8 @@ struct StatusPageTests {
                 == "default-src 'none'; style-src 'sha256-\(hash)'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
         let json = try await admin.response("/status.json")
         #expect(headers("cache-control", json) == ["no-store"] && headers("content-type", json) == ["application/json"])
+        let metrics = try await admin.response("/metrics")
+        #expect(headers("content-type", metrics) == ["text/plain; version=0.0.4; charset=utf-8"])
         let snapshot = try JSONDecoder().decode(StatusSnapshot.self, from: Data(json.body))
         #expect(snapshot.isReady && snapshot.warnings.map(\.kind) == ["dryRun"] && snapshot.store.registrations == 0)
         #expect(snapshot.publicKey == server.addresses.publicKey && snapshot.files.databaseBytes ?? 0 > 0)

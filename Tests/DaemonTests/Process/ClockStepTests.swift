@@ -10,8 +10,14 @@ import Wire
 /// A server as a process under a clock that makes steps.
 @Suite(.fewAtATime)
 struct ClockStepTests {
-    @Test(arguments: [false, true])
-    func `a canary goes on after the clock was set back ten minutes, and no age is negative`(isRestarted: Bool) async throws {
+    enum Interruption: CaseIterable {
+        case none
+        case kill
+        case stop
+    }
+
+    @Test(arguments: Interruption.allCases)
+    func `a canary goes on after the clock was set back ten minutes, and no age is negative`(after interruption: Interruption) async throws {
         let folder = try TemporaryFolder()
         let clock = try await PreloadedClock(in: folder)
         func start() async throws -> ServerProcess {
@@ -24,10 +30,15 @@ struct ClockStepTests {
         }
         var server = try await start()
         var metrics = try await check(server, count: 1)
-        if isRestarted { await server.kill() }
+        switch interruption {
+        case .none: break
+        case .kill: await server.kill()
+        // It leaves the tombstone of its canary.
+        case .stop: #expect(await server.terminate() == 0)
+        }
         try clock.step(seconds: -600)
-        if isRestarted { server = try await start() }
-        metrics = try await check(server, count: isRestarted ? 1 : 2)
+        if interruption != .none { server = try await start() }
+        metrics = try await check(server, count: interruption == .none ? 2 : 1)
         #expect(metrics.contains("pushserver_canary_checks_total{result=\"failed\"} 0\n"), "\(server.log.all)")
         let ages = metrics.split(separator: "\n").filter { $0.contains("_age_seconds ") && !$0.hasPrefix("#") }
         #expect(ages.count >= 4)

@@ -21,11 +21,13 @@ struct AdminClient: Sendable {
 
     /// Returns a body once it meets a condition. What it shows of the database is a second or two old.
     @discardableResult
-    func body(of path: String, once isSo: (String) -> Bool) async throws -> String {
-        while true {
-            let body = try await get(path).body
-            if isSo(body) { return body }
-            try Task.checkCancellation()
+    func body(of path: String, file: StaticString = #fileID, line: Int = #line, once isSo: (String) -> Bool) async throws -> String {
+        try await OpenWaits.during("\(file):\(line), for a condition of \(path)") {
+            while true {
+                let body = try await get(path).body
+                if isSo(body) { return body }
+                try Task.checkCancellation()
+            }
         }
     }
 

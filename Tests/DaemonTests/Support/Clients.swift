@@ -8,20 +8,24 @@ import Wire
 /// The clients of a network: owners of devices, and senders. Each sender registers and then requests a push.
 struct Clients: Sendable {
     let senders: [ProtocolClient]
+    /// The device tokens of the owners. The message with number n is for the owner n modulo their count.
+    let deviceTokens = (0..<4).map { String(repeating: "a\($0)", count: 32) }
     private let owners: [ProtocolClient]
     private let network: BusMembership
     private let mailboxes: Mailboxes
 
     init(of server: ServerProcess, on bus: Bus) throws {
         let key = try serverKey(of: server)
-        owners = (0..<4).map { _ in ProtocolClient(server: key, clock: .system) }
+        owners = deviceTokens.map { _ in ProtocolClient(server: key, clock: .system) }
         senders = (0..<32).map { _ in ProtocolClient(server: key, clock: .system) }
         mailboxes = Mailboxes(of: owners + senders)
         network = bus.attach(listener: mailboxes)
     }
 
     func registerOwners() async throws {
-        for owner in owners { try await network.publish(owner.envelope(owner.registration())) }
+        for (owner, deviceToken) in zip(owners, deviceTokens) {
+            try await network.publish(owner.envelope(owner.registration(deviceToken: deviceToken)))
+        }
         await mailboxes.wait { [owners] counts in owners.allSatisfy { counts[$0.key.publicKey] == 1 } }
     }
 

@@ -22,7 +22,7 @@ import Wire
         tablet = Installation(keyHash: key.hash, installationID: "installation-of-a-tablet")
     }
 
-    /// Stores a key with a phone, an unregistered tablet, a dead device, pushes and a reply, and another key with the same rows.
+    /// Stores a key with a phone, an unregistered tablet, a dead device, pushes (sent, in flight and waiting) and a reply, and another key with the same rows.
     private func fill(_ store: any PushStore) async throws {
         for keyHash in [key.hash, hash(2)] {
             let base = keyHash == key.hash ? 0 : 10
@@ -47,6 +47,8 @@ import Wire
             try await store.enqueue(pushes, message: message)
         }
         try await store.change([1, 4], to: .finish(.sent))
+        // An attempt is in flight, and leaves its push forgotten all the same.
+        try await store.lease([2, 5])
     }
 
     @Test(arguments: StoreUnderTest.all)

@@ -34,4 +34,16 @@ struct GatewayOutboxTests {
             #expect(try await store.duePushes(route: "", at: start, limit: 2).map(\.notification) == [notification])
         }
     }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `a notification that is discarded as it is accepted is never due, and the ledger balances`(_ stores: StoreUnderTest) async throws {
+        try await stores.withStore { store async throws in
+            let accepted = AcceptedNotification(Self.minimal, digest: Digest32(), owner: [])
+            _ = try await store.enqueue([accepted], repeatsSince: nil, isDiscarded: true, at: start)
+            #expect(try await store.duePushes(route: "", at: start, limit: 2).isEmpty)
+            let facts = try await store.auditFacts()
+            #expect(facts.rowCounts == [.discarded: 1])
+            #expect(Audit(facts).balances, "\(Audit(facts).lines.filter { !$0.balances })")
+        }
+    }
 }

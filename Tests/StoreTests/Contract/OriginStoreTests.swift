@@ -12,7 +12,8 @@ struct OriginStoreTests {
     static func device(_ tokenID: Int64, user: String = "Alice", proxy: String = "https://a", hash: String = "h1") -> OriginDevice {
         OriginDevice(
             user: user, tokenID: tokenID, identifier: "\(user) \(tokenID)", publicKey: GatewayVectors.publicKey("device_ios"),
-            pushTokenHash: hash, proxy: proxy, appType: .talk, lastSeen: tokenID == 1 ? nil : start, createdAt: start)
+            pushTokenHash: hash, proxy: proxy, appType: .talk, lastSeen: tokenID == 1 ? nil : start,
+            createdAt: start.advanced(by: .seconds(-7)))
     }
 
     static func push(_ tokenID: Int64, _ subject: String = "s", kind: GatewayNotification.Kind = .voip) -> OriginPush {

@@ -14,8 +14,8 @@ struct ProxyStoreTests {
     private static func device(_ number: Int, token: DeviceToken = "0123456789abcdef token", voip: DeviceToken? = "voip") -> ProxyDevice {
         ProxyDevice(
             identifier: DeviceIdentifier(hash(number)), userKey: GatewayVectors.publicKey("user_alice"), pushTokenHash: hash(number),
-            platform: .ios, token: token, topic: "topic", voipToken: voip, voipTopic: voip.map { _ in "topic.voip" }, createdAt: start,
-            updatedAt: start)
+            platform: .ios, token: token, topic: "topic", voipToken: voip, voipTopic: voip.map { _ in "topic.voip" },
+            createdAt: start.advanced(by: .seconds(-7)), updatedAt: start)
     }
 
     private func put(_ device: ProxyDevice, in store: any ProxyStore, at now: Timestamp = start) async throws {

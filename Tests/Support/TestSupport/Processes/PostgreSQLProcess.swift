@@ -47,8 +47,10 @@ package final class PostgreSQLProcess: Sendable {
         try await standby.start()
         _ = try await query("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'")
         _ = try await query("SELECT pg_reload_conf()")
-        while try await query("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'quorum'") == "0" {
-            try Task.checkCancellation()
+        try await OpenWaits.during("the standby of a PostgreSQL") {
+            while try await query("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'quorum'") == "0" {
+                try Task.checkCancellation()
+            }
         }
         return standby
     }

@@ -14,7 +14,7 @@ package final class Condition<Value: Sendable>: Sendable {
     }
 
     /// As much of a value as the message of a test that hangs shows.
-    private static var longestText: Int { 300 }
+    private static var longestText: Int { 1_000 }
 
     private let state: Mutex<State>
 

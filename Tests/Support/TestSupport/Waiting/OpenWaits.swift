@@ -21,7 +21,7 @@ package final class OpenWaits: Sendable {
     ///   - place: Where it waits.
     ///   - state: Describes what it sees instead of what it waits for.
     ///   - progress: A number that rises while that works which is waited for. The wait does not hang while it rises.
-    static func during<Result: Sendable>(
+    package static func during<Result: Sendable>(
         _ place: @autoclosure @escaping @Sendable () -> String, seeing state: @escaping @Sendable () -> String = { "" },
         progress: @escaping @Sendable () -> Int = { 0 }, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
     ) async rethrows -> Result {
