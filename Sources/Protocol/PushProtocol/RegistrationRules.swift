@@ -43,13 +43,14 @@ package struct RegistrationPolicy: Sendable, Equatable {
     package var apnTopics: Set<String>?
     /// The number of stored bytes above which the server rejects keys without a registration. Nil means that only the disk is a limit.
     package var maximumStoredByteCount: Int?
-    /// The time after which a registration is removed if it is neither renewed nor reached by a push. A device in use does either within
-    /// half a year.
+    /// The time after which a registration is removed if it is neither renewed nor reached by a push.
     package var lifetime: Duration
+    /// A device in use renews its registration, or gets a push, within half a year.
+    package static let defaultLifetime = Duration.seconds(180 * 86_400)
 
     package init(
         acceptRetransmission: Bool = true, acceptNew: Bool = true, apnTopics: Set<String>? = nil, maximumStoredByteCount: Int? = nil,
-        lifetime: Duration = .seconds(180 * 24 * 3_600)
+        lifetime: Duration = Self.defaultLifetime
     ) {
         self.acceptRetransmission = acceptRetransmission
         self.acceptNew = acceptNew

@@ -106,7 +106,7 @@ final class Route: Sendable {
                     case .probe: probes.addTask { await self.probe() }
                     case .expire: await reportingStoreFailure { try await expire() }
                     case .read(let limits): await reportingStoreFailure { try await read(limits) }
-                    case .post: await reportingStoreFailure { try await post(in: &requests) }
+                    case .post: await reportingStoreFailure { try await attemptDue(in: &requests) }
                     case .recordOutcomes: await reportingStoreFailure { try await recordOutcomes() }
                     case .wait(let until): await dependencies.time.wait(for: changed, until: until)
                     case .stop: return
@@ -170,7 +170,7 @@ final class Route: Sendable {
         }
     }
 
-    private func post(in group: inout DiscardingTaskGroup) async throws {
+    private func attemptDue(in group: inout DiscardingTaskGroup) async throws {
         guard dependencies.mayPost(dependencies.memberNumber()) else { return handle(.storeFailed("the lease of this server has ended")) }
         let now = dependencies.time.elapsed()
         let (choices, batch, mustRecord) = state.withLock { state in
@@ -182,7 +182,7 @@ final class Route: Sendable {
         do {
             // A look-up has to see what was decided about the device's last push.
             if mustRecord { try await recordOutcomes() }
-            try await post(choices, batch: batch, in: &group)
+            try await attempt(choices, batch: batch, in: &group)
         } catch {
             handle(.dropped(choices.map { ($0, .unchanged) }))
             throw error
@@ -190,7 +190,7 @@ final class Route: Sendable {
     }
 
     /// Posts chosen attempts. If it throws, it has posted none of them.
-    private func post(_ choices: [AttemptChoice], batch: Int?, in group: inout DiscardingTaskGroup) async throws {
+    private func attempt(_ choices: [AttemptChoice], batch: Int?, in group: inout DiscardingTaskGroup) async throws {
         let time = dependencies.time
         let found = try await dependencies.outbox.pushes(choices.map(\.push), route: name, at: time.now)
         var choiceOfRow: [Int64: AttemptChoice] = [:]

@@ -3,9 +3,6 @@ import PushProtocol
 
 /// The times before which rows are pruned.
 package struct Retention: Sendable {
-    /// Counts from the last delivery, and equals an unused registration's default lifetime.
-    private static let provenTokenLifetime = Duration.seconds(180 * 86_400)
-
     private let now: Timestamp
 
     package init(at now: Timestamp) {
@@ -16,7 +13,8 @@ package struct Retention: Sendable {
     package var finishedPushes: Timestamp { now.advanced(by: .zero - ProtocolLimits.finishedPushLifetime) }
     /// The copies of dead registrations, and suspicions against tokens.
     package var deadRegistrations: Timestamp { now.advanced(by: .zero - DeadRegistration.lifetime) }
-    package var provenTokens: Timestamp { now.advanced(by: .zero - Self.provenTokenLifetime) }
+    /// The marks of tokens whose last delivery is as long ago as an unused registration lives by default.
+    package var provenTokens: Timestamp { now.advanced(by: .zero - RegistrationPolicy.defaultLifetime) }
     package var removedDevices: Timestamp { now.advanced(by: .zero - ProxyDevice.removalMemory) }
 }
 
