@@ -77,4 +77,47 @@ struct GatewayDeliveryTests {
             }
         }
     }
+
+    @Test func `what waits for a gateway's phone ends with it`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running async throws in
+                stub.fail(token: iosToken(1), with: "Unregistered")
+                let notification = GatewayNotification(
+                    platform: .ios, token: DeviceToken(iosToken(1)), topic: "topic", kind: .alert, priority: .high, data: [:])
+                _ = try await running.store.enqueue(
+                    (1...3).map { AcceptedNotification(notification, digest: FixedBytes(repeating: $0)) }, repeatsSince: nil,
+                    isDiscarded: false, at: world.wallClock.now)
+                running.loop.wake()
+                try await running.settle()
+                #expect(try await running.outcomes() == [.deadToken: 1, .expired: 2])
+                #expect(try await running.audit().balances)
+            }
+        }
+    }
+
+    @Test(arguments: [false, true]) func `a call whose attempt was cut off by a crash does not ring again`(isTriedOnce: Bool) async throws {
+        try await withStubGorush { stub in
+            let (world, url, crashed) = (try World(), await stub.url, Recorder<World>())
+            stub.breakDown(.hang)
+            try await world.withDelivery(to: url, { $0.drainLimit = .zero }) { running async throws in
+                var notification = GatewayNotification(
+                    platform: .android, token: DeviceToken(androidToken(1)), kind: .voip, priority: .high, data: [:])
+                (notification.isCall, notification.isTriedOnce) = (true, isTriedOnce)
+                _ = try await running.store.enqueue(
+                    [AcceptedNotification(notification, digest: FixedBytes(repeating: 1))], repeatsSince: nil, isDiscarded: false,
+                    at: world.wallClock.now)
+                running.loop.wake()
+                await stub.posts.wait(for: 1)
+                crashed.append(try world.crashed())
+            }
+            stub.breakDown(nil)
+            try await #require(crashed.all.first).withDelivery(to: url) { running async throws in
+                try await running.settle()
+                #expect(try await running.outcomes() == [.withdrawn: 1])
+                #expect(stub.notifications.all.isEmpty)
+                #expect(try await running.audit().balances)
+            }
+        }
+    }
 }

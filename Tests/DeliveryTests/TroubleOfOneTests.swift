@@ -144,6 +144,22 @@ import Testing
         }
     }
 
+    @Test func `a push without ciphertext that is too long waits longer and longer`() async throws {
+        try await withProvenPhones { stub, running in
+            var push = Self.troubled
+            push.message = []
+            stub.fail(token: push.deviceToken.text, with: "Android message is too big")
+            try await running.accept([push], message: 2)
+            var passed = Duration.zero
+            while passed < .seconds(600) {
+                let idle = try await running.settle()
+                running.world.advance(by: idle)
+                passed += idle
+            }
+            #expect((5...100).contains(posts(to: push, at: stub)))
+        }
+    }
+
     @Test func `of two gorush behind one address, the one with a wrong key delays pushes and stops nobody`() async throws {
         try await withProvenPhones { stub, running in
             stub.failByConnection { $0.isMultiple(of: 2) ? "The caller does not have permission" : nil }

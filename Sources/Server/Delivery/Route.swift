@@ -210,7 +210,7 @@ final class Route: Sendable {
         let now = reading.now
         var random = dependencies.random
         let elapsed = time.elapsed()
-        let first = Set(choiceOfRow.filter { $0.value.kind == .first }.keys)
+        let first = Set(pushes.filter { choiceOfRow[$0.id]?.kind == .first && $0.attempts == 0 }.map(\.id))
         func isDoubtful(_ push: QueuedPush) -> Bool { reading.age(since: push.acceptedAt, lifetime: planner.lifetime) == .doubtful }
         var plan = planner.plan(
             pushes.filter { !isDoubtful($0) }, sharing: first, batch: batch, at: now, using: &random
@@ -258,8 +258,8 @@ final class Route: Sendable {
         let start = dependencies.time.elapsed()
         let answer = await gorush.post(
             batch.map(\.notification), timeout: dependencies.configuration.timeout,
-            onNewConnection: state.withLock { $0.wantsNewConnection(at: start) },
-            keepingConnectionIf: { !$0.refusesCredentials })
+            onNewConnection: state.withLock { $0.wantsNewConnection(at: start) && $0.takesNewConnection(at: start) },
+            keepingConnectionIf: { answer in !answer.refusesCredentials || !state.withLock { $0.takesNewConnection(at: start) } })
         metrics.answered(answer, after: dependencies.time.elapsed() - start)
         let retriesItself = state.withLock { $0.profile.instance?.retriesItself ?? false }
         switch ResponseInterpretation(answer, batch: batch, retriesItself: retriesItself) {

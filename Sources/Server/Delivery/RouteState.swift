@@ -103,6 +103,8 @@ struct RouteState: Sendable {
     private var calls = Deque<WaitingPush>()
     private(set) var bulkhead: Bulkhead
     private var budget = RetryBudget()
+    /// For connections that are opened although others are idle: a connection that nobody uses stays open for two minutes.
+    private var newConnections = RetryBudget()
     private(set) var breaker = CircuitBreaker()
     private(set) var profile: GorushProfile
     private(set) var belief: Belief
@@ -185,11 +187,11 @@ struct RouteState: Sendable {
         return limits
     }
 
-    /// Whether devices were forgotten whose pushes the queues have passed, so that these have to be read again.
+    /// Whether the queues are to be read again from their starts. They may have passed a push that nobody looks at any more: that of a
+    /// forgotten device, of a row that another session held, or of a server of another version that has moved it.
     mutating func mustReread(at now: Duration) -> Bool {
-        guard devices.hasForgotten, now - rereadAt >= Self.rereadInterval else { return false }
+        guard now - rereadAt >= Self.rereadInterval else { return false }
         rereadAt = now
-        devices.recover()
         return true
     }
 
@@ -282,6 +284,15 @@ struct RouteState: Sendable {
     /// Whether an attempt is made over a new connection: after a minute without a delivery, another gorush may be behind the address.
     func wantsNewConnection(at now: Duration) -> Bool {
         belief.failureCount > 0 && now - (belief.lastDeliveryTime ?? .zero) >= Belief.interval
+    }
+
+    /// Takes a new connection from its budget.
+    ///
+    /// - Returns: False if the attempt has to do with the connections that exist.
+    mutating func takesNewConnection(at now: Duration) -> Bool {
+        guard newConnections.available(at: now, limit: bulkhead.workerCount) >= 1 else { return false }
+        newConnections.spend(at: now, limit: bulkhead.workerCount)
+        return true
     }
 
     /// The rules for attempts that ended.
@@ -417,8 +428,13 @@ struct RouteState: Sendable {
             case .unchanged: device.hasMore = true
             }
         }
-        // Nothing else would notice that calls wait.
-        if choice.kind == .call, reason == .unchanged { schedule.wake() }
+        if choice.kind == .call, reason == .unchanged, case .row(let id) = choice.push { putBack(id, to: choice.device) }
+    }
+
+    /// Puts a call back that was not posted. Its queue has passed it.
+    private mutating func putBack(_ call: Int64, to device: DeviceCode) {
+        guard !calls.contains(where: { $0.id == call }) else { return }
+        calls.prepend(WaitingPush(id: call, device: device, trust: .call))
     }
 
     private mutating func end(_ choice: AttemptChoice) {
@@ -456,7 +472,7 @@ struct RouteState: Sendable {
         case .failed(let failure) where attempt.outcome.isPushRefusal:
             trouble.since = trouble.since ?? now
             attempt.ownDelay =
-                failure.kind == .tooLong && attempt.push.refusals.shortening == .none ? .zero : delay(since: trouble.since ?? now)
+                failure.kind == .tooLong && attempt.push.mayBeShortened ? .zero : delay(since: trouble.since ?? now)
             // The token may be good. The payload may have been looked at first, so a suspicion stays.
             updateDevice(of: choice, at: now) { device in
                 if choice.kind != .call { device.trouble = nil }
@@ -480,14 +496,22 @@ struct RouteState: Sendable {
             fail(attempt, least: isQuota ? Self.quotaDelay : .zero, jitter: jitter, at: now)
         }
         if choice.kind == .call { attempt.ownDelay = max(attempt.ownDelay, ProportionalBackOff.shortest) }
-        if trouble.since != nil || trouble.unansweredCount > 0, pushes[id] != nil || pushes.count < Self.maximumPushCount {
+        if trouble.since != nil || trouble.unansweredCount > 0 {
+            if pushes[id] == nil { forgetOldestPushes() }
             pushes[id] = trouble
         }
         unrecordedOutcomes.append(attempt)
     }
 
+    /// Makes room for another push in trouble. The oldest ones have ended in the meantime, most of them otherwise than by an attempt.
+    private mutating func forgetOldestPushes() {
+        guard pushes.count >= Self.maximumPushCount else { return }
+        for id in pushes.keys.sorted().prefix(Self.maximumPushCount / 10) { pushes[id] = nil }
+    }
+
     private mutating func delivered(_ attempt: PushAttempt, at now: Duration) {
         budget.delivered(at: now, limit: bulkhead.workerCount)
+        newConnections.delivered(at: now, limit: bulkhead.workerCount)
         let released = belief.delivered(attempt, at: now)
         updateDevice(of: attempt.choice, at: now) { device in
             device.trouble = nil
@@ -516,8 +540,9 @@ struct RouteState: Sendable {
 
     private mutating func recorded(_ decision: PushDecision, _ attempt: PushAttempt, at now: Duration) {
         guard case .finish(let outcome) = decision.disposition else {
-            // A call waits in its queue again.
-            if attempt.choice.kind == .call { schedule.wake() }
+            guard attempt.choice.kind == .call else { return }
+            if case .releaseLease = decision.disposition { putBack(attempt.push.id, to: attempt.choice.device) }
+            schedule.wake()
             return
         }
         pushes[attempt.push.id] = nil
@@ -525,8 +550,9 @@ struct RouteState: Sendable {
         if outcome == .deadToken { belief.forget(device, isDead: true) }
         switch decision.token {
         case .unregister:
+            // A look-up finds what waits for the same phone nevertheless: a push that goes to its new token.
             devices.update(device, at: now) { device in
-                (device.trouble, device.hasMore, device.pushes) = (nil, false, [])
+                (device.trouble, device.hasMore, device.pushes) = (nil, true, [])
             }
         case .giveUp:
             devices.update(device, at: now) { device in (device.hasMore, device.pushes) = (false, []) }

@@ -136,6 +136,40 @@ import Testing
         #expect(!route.state.wantsNewConnection(at: .seconds(62)))
     }
 
+    @Test func `an outage opens no more new connections than its budget allows`() {
+        var route = TestRoute()
+        var count = 0
+        for _ in 0..<100 where route.state.takesNewConnection(at: .seconds(10)) { count += 1 }
+        #expect((1...40).contains(count))
+        let (first, second) = (route.state.takesNewConnection(at: .seconds(11)), route.state.takesNewConnection(at: .seconds(11)))
+        let third = route.state.takesNewConnection(at: .seconds(11))
+        #expect(first && second && !third)
+    }
+
+    @Test(arguments: [false, true]) func `a call that was not posted goes before everything else when it can be`(isDropped: Bool) {
+        var route = TestRoute()
+        route.accept(1, trust: .call, at: 0)
+        let call = route.choose(at: 0)[0]
+        if isDropped {
+            route.state.handle(.dropped([(call, .unchanged)]), at: .zero)
+        } else {
+            route.answer(call, to: 1, .notSent(reason: .unavailable), .away(issue: "gone"), at: 0)
+            let attempts = route.state.unrecordedOutcomes
+            route.state.handle(.recorded([PushDecision(disposition: .releaseLease)], attempts), at: .zero)
+        }
+        #expect(route.choose(at: 0).first?.push == call.push)
+    }
+
+    @Test func `what waits for a device goes to its new token after a verdict about the old one`() {
+        var route = TestRoute()
+        for _ in 1...2 { route.accept(1, at: 0) }
+        let first = route.choose(at: 0)[0]
+        route.answer(first, to: 1, .failed(FailureTaxonomy.classify("NotRegistered")), at: 0)
+        let decision = PushDecision(disposition: .finish(.deadToken), token: .unregister)
+        route.state.handle(.recorded([decision], route.state.unrecordedOutcomes), at: .zero)
+        #expect(route.choose(at: 0).map(\.push) == [.device(TestRoute.device(1))])
+    }
+
     @Test func `a call does not wait for its device's attempt in flight`() {
         var route = TestRoute()
         route.accept(1, at: 0)

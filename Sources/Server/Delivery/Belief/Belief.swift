@@ -141,7 +141,7 @@ struct Belief: Sendable {
                 refuseCredentials(words, at: now)
             } else if failure.kind == .topic, isKnown(push.push.apnTopic) {
                 refusedTopics[push.push.apnTopic] = (words, now)
-            } else if failure.kind == .refusedDevice, refused.count < Self.maximumDeviceCount {
+            } else if failure.kind == .refusedDevice, attempt.isOfRecentDevice, refused.count < Self.maximumDeviceCount {
                 refused.insert(attempt.choice.device)
             }
         }

@@ -37,6 +37,14 @@ struct PushDecision: Sendable, Equatable {
     var refusals: PushRefusals?
 }
 
+extension QueuedPush {
+    /// Whether the push may be repeated without its ciphertext.
+    var mayBeShortened: Bool { refusals.shortening == .none && !push.message.isEmpty }
+
+    /// Whether somebody waited for the outcome of its attempt, which may have rung.
+    var mustNotRingAgain: Bool { state == .unknown && notification.map { $0.isCall || $0.isTriedOnce } ?? false }
+}
+
 /// Decides what follows from an attempt (DELIVERY_RULES.md). When the next one is made is up to the device, except for the push's own
 /// delay.
 struct OutcomeRules: Sendable {
@@ -74,7 +82,7 @@ struct OutcomeRules: Sendable {
                 var refused = refusals.judge(attempt.refusal, after: attempt.push.refusals, acceptedAt: attempt.push.acceptedAt)
                 var decision = retry(reason)
                 switch refused.shortening {
-                case .none where failure.kind == .tooLong && !attempt.push.push.message.isEmpty:
+                case .none where failure.kind == .tooLong && attempt.push.mayBeShortened:
                     refused.shortening = .next
                     decision.disposition = .retry(after: .zero, isUnknown: false)
                 case _ where refused.countedCount >= RefusalRules.requiredCount:

@@ -74,7 +74,10 @@ extension PushAttempt {
             let dead = DeadToken(
                 token: push.push.deviceToken, type: push.push.tokenType, apnTopic: topic, tried: push.registration, attemptedAt: at,
                 reason: decision.reason ?? .unregistered, route: context.route)
-            return [.clearSuspicion(push.targetDigest), .unregister(dead)]
+            // A gateway's pushes have no registration whose end withdraws them.
+            let others: [OutboxUpdate.TokenChange] =
+                push.notification == nil ? [] : [.expirePushes(to: choice.device, route: context.route, reason: dead.reason)]
+            return [.clearSuspicion(push.targetDigest), .unregister(dead)] + others
         case .giveUp(let suspicion):
             return [
                 .suspect(push.targetDigest, suspicion, route: context.route),

@@ -16,7 +16,7 @@ struct DeliveryItem: Sendable {
 struct DeliveryPlan: Sendable {
     var expired: [QueuedPush] = []
     var unsendable: [(push: QueuedPush, obstacle: UnsendablePush)] = []
-    /// Pushes whose installation has unregistered, or belongs to another app now.
+    /// Pushes whose installation has unregistered, or belongs to another app now, and calls whose attempt a crash has cut off.
     var withdrawn: [(push: QueuedPush, reason: PushReason)] = []
     /// Pushes with unproven bundle ids that the budget does not admit now.
     var deferred: [QueuedPush] = []
@@ -73,6 +73,8 @@ struct BatchPlanner: Sendable {
                 plan.expired.append(push)
             } else if let reason = push.orphanReason {
                 plan.withdrawn.append((push, reason))
+            } else if push.mustNotRingAgain {
+                plan.withdrawn.append((push, .noResponse))
             } else if let obstacle = UnsendablePush(push.push) {
                 plan.unsendable.append((push, obstacle))
             } else {

@@ -58,8 +58,6 @@ struct WaitingDevices: Sendable {
     private var devices: [DeviceCode: WaitingDevice] = [:]
     private(set) var lines = Lines()
     private var timers = Heap<Timer>()
-    /// Whether a device was forgotten whose pushes the queue has passed.
-    private(set) var hasForgotten = false
 
     private struct Timer: Sendable, Comparable {
         var time: Duration
@@ -177,14 +175,8 @@ struct WaitingDevices: Sendable {
                 ? (left.value.trouble?.since ?? .zero) < (right.value.trouble?.since ?? .zero) : !isLeftProven
         }
         // A tenth at once, because sorting takes time.
-        for (code, device) in order.prefix(Self.maximumCount / 10) {
-            if device.hasPushes { hasForgotten = true }
-            devices[code] = nil
-        }
+        for (code, _) in order.prefix(Self.maximumCount / 10) { devices[code] = nil }
     }
-
-    /// Records that the queue is read again from its start.
-    mutating func recover() { hasForgotten = false }
 }
 
 extension WaitingDevice {
