@@ -57,6 +57,16 @@ import Testing
         #expect(suffix.isEmpty || !FileManager.default.fileExists(atPath: paths.database))
     }
 
+    @Test func `a database is restored into a folder whose name a URL would write otherwise`() async throws {
+        try await writeBackup()
+        let state = folder.path("a folder ü%")
+        try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        var paths = paths
+        paths.database = state + "/push.sqlite"
+        _ = try await RestoreReport(restoring: folder.path("source"), identityFile: nil, to: paths) { _ in }
+        #expect(try SQLiteStore.identity(ofDatabaseAt: paths.database) == key.publicKey.compressed)
+    }
+
     @Test func `a restored database is complete, and has no log or index of another one`() async throws {
         try await writeBackup()
         try folder.write("left", to: "push.sqlite-shm")

@@ -66,7 +66,7 @@ struct PreparedFile {
         guard (FileGrowth.size(of: path + "-wal") ?? 0) == 0 else {
             throw .failed("The WAL of \(path) could not be copied into the file. Try again.")
         }
-        let folder = URL(filePath: place).deletingLastPathComponent().path()
+        let folder = URL(filePath: place).deletingLastPathComponent().path(percentEncoded: false)
         guard sync(path), unsafe rename(path, place) == 0, sync(folder) else { throw failure(place) }
         unsafe unlink(place + "-shm")
     }

@@ -11,7 +11,8 @@ enum Schema {
 
     /// Creates the tables if there are none, and brings those of 0.2.0 up to date.
     ///
-    /// - Throws: `StoreError` if the database belongs to another identity or version, or if an operator's command has locked it.
+    /// - Throws: `StoreError` if the database belongs to another identity or version, if an operator's command has locked it, or if another
+    ///   session uses tables that have to be changed.
     static func prepare(_ transaction: Transaction, identity: FixedBytes<33>) throws {
         try OperatorLock.exclude(by: transaction)
         OperatorLock.excludeStarts(by: transaction)
@@ -20,7 +21,10 @@ enum Schema {
             insertIdentity(transaction, identity: identity)
         }
         guard try self.identity(transaction) == identity else { throw StoreError.otherIdentity }
-        if try transaction.count("SELECT schema_version FROM identity") == earlierVersion { changeTables(transaction) }
+        guard try transaction.count("SELECT schema_version FROM identity") == earlierVersion else { return }
+        // Behind a change that waits for another session, all statements of the running servers would wait too.
+        transaction.add("SET LOCAL lock_timeout = '2s'")
+        changeTables(transaction)
     }
 
     /// Creates the tables for the rows of another store, or empties those of a copy that was interrupted. They get no identity, so that no

@@ -26,7 +26,9 @@ import Testing
         #expect(throws: PostgreSQLLocationError.self) { try PostgreSQLLocation(url: "postgresql://a@db.example/rings?sslmode=\(sslmode)") }
     }
 
-    @Test(arguments: ["postgresql://push:hush@host/rings", "postgresql://push@host/rings?password=hush"])
+    @Test(arguments: [
+        "postgresql://push:hush@host/rings", "postgresql://push@host/rings?password=hush", "postgresql://push@host/rings?sslpassword=hush",
+    ])
     func `a password in a URL is refused and not shown`(url: String) {
         let error = #expect(throws: PostgreSQLLocationError.self) { try PostgreSQLLocation(url: url) }
         #expect(error?.description.contains("password") == true && error?.description.contains("hush") == false)

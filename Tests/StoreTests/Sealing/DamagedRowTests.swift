@@ -1,5 +1,6 @@
 import Bytes
 import Envelope
+import PushProtocol
 import Store
 import TestSupport
 import Testing
@@ -65,6 +66,24 @@ import Wire
         #expect(try await again.duePushes(route: "ios", at: start, limit: 9).isEmpty)
         #expect(again.damagedRowCount == 1)
         await again.close()
+    }
+
+    @Test(arguments: SealableStore.all)
+    func `a registration that cannot be read holds up no outcome and no removal of others`(kind: SealableStore) async throws {
+        let folder = try TemporaryFolder()
+        let store = try kind.open(folder, sealingKeys(1))
+        for number in 1...3 { try await store.register(registration(installation(number), version: UInt64(number))) }
+        try kind.execute("UPDATE registration SET secrets = \(kind.blob("01ff")) WHERE id = 1", folder)
+        let attemptedAt = start.advanced(by: .seconds(1))
+        for (number, count) in [(1, 0), (2, 1)] {
+            let removed = try await store.unregister(token: "device token \(number)", attemptedAt: attemptedAt, at: attemptedAt)
+            #expect(removed.count == count)
+        }
+        #expect(try await store.deadRegistrations(limit: 9).map(\.installation) == [installation(2)])
+        try kind.execute("UPDATE dead_registration SET secrets = \(kind.blob("01ff"))", folder)
+        #expect(try await store.deadRegistrations(limit: 9).isEmpty)
+        #expect(try await store.version(of: installation(3))?.isRegistered == true)
+        await store.close()
     }
 
     @Test(arguments: SealableStore.all)

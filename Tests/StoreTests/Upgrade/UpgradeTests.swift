@@ -65,6 +65,16 @@ import Wire
         #expect(error?.description.contains("let pushserver 0.2 open it once, then start this version") == true)
     }
 
+    @Test func `an update does not wait in front of the running servers for a table that another session reads`() async throws {
+        let (folder, release) = (try TemporaryFolder(), EarlierRelease.postgreSQL[0])
+        try release.copy(to: folder)
+        let other = try Connection(folder.newPostgreSQL())
+        for statement in ["BEGIN", "LOCK TABLE push IN ACCESS SHARE MODE"] { _ = try other.run([Command(statement)]) }
+        #expect(throws: StoreError.rowLocked(by: nil)) { try release.open(folder, release.sealingKeys()) }
+        _ = try other.run([Command("ROLLBACK")])
+        try await release.open(folder, release.sealingKeys()).close()
+    }
+
     @Test func `a rotation that 0.2.0 started continues`() async throws {
         let folder = try TemporaryFolder()
         let release = EarlierRelease.postgreSQL[0]

@@ -88,7 +88,7 @@ extension NextcloudDevice {
 
     /// Checks that the file can be written, without writing it.
     static func checkFolder(of path: String) throws(Failure) {
-        let folder = URL(filePath: path).deletingLastPathComponent().path()
+        let folder = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
         guard FileManager.default.isWritableFile(atPath: folder) else {
             throw .configuration("\(path) cannot be written: its folder does not exist, or you may not write in it.")
         }

@@ -139,6 +139,8 @@ enum PostgreSQLError: Error, Equatable {
 
     /// The SQLSTATE of a wait for a lock that took longer than `lock_timeout`.
     static let lockNotAvailable = "55P03"
+    /// The SQLSTATE of a look-up of a transaction's number that PostgreSQL has never given away.
+    static let invalidValue = "22023"
 
     /// Whether the same transaction may succeed if it runs again: a serialization failure or a deadlock.
     var isTransient: Bool { self == .failed(state: "40001") || self == .failed(state: "40P01") }

@@ -172,8 +172,7 @@ final class ConnectionSlot {
                             "SELECT EXISTS (SELECT FROM last_write WHERE writer = $1 AND sequence = $2)", mark.writer, mark.sequence))
                 }
             } catch {
-                // Another error is that of a number which PostgreSQL has never given away.
-                guard case .disconnected = error else { return false }
+                if error == .failed(state: PostgreSQLError.invalidValue) { return false }
                 guard ContinuousClock.now - start < Self.longestOutage else { throw error }
             }
             usleep(Self.lookUpIntervalMicroseconds)

@@ -22,6 +22,9 @@ package struct PostgreSQLLocation: Sendable, Equatable {
             throw PostgreSQLLocationError(
                 "the URL contains a password, which would be printed; put it into the file of storage.passwordFile")
         }
+        guard parameters["sslpassword"] == nil else {
+            throw PostgreSQLLocationError("the URL contains sslpassword, which would be printed; use a key without a password")
+        }
         guard parameters["dbname"] != nil else { throw PostgreSQLLocationError("the URL names no database") }
         let hosts = [parameters["host"], parameters["hostaddr"]].compactMap(\.self).flatMap { $0.split(separator: ",") }
         if !hosts.allSatisfy(Self.isLocal) {

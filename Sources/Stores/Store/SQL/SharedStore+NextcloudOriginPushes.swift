@@ -40,7 +40,8 @@ extension SQLDatabase {
     ) throws -> [WaitingOriginPush] {
         // Each of the two queries reads its rows in order from an index.
         func waiting(_ condition: String, limit: Int) throws -> [WaitingOriginPush] {
-            try all(
+            var damaged: [Int64] = []
+            return try all(
                 """
                 SELECT push.id, device.id, identifier, push_token_hash, device.\(Self.dialect.user), token_id, push.secrets, priority, kind,
                     expires_at
@@ -49,10 +50,12 @@ extension SQLDatabase {
                 """,
                 proxy, limit, owner
             ) { row in
-                try WaitingOriginPush(
-                    id: row.next(), device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(),
-                    push: row.originPush(sealing))
-            }
+                let id = try row.next(Int64.self)
+                return try row.readable(id, or: &damaged) { row in
+                    try WaitingOriginPush(
+                        id: id, device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(), push: row.originPush(sealing))
+                }
+            }.compactMap(\.self)
         }
         let calls = try waiting("kind = 'voip'", limit: limit)
         return try calls + waiting("kind <> 'voip'", limit: limit - calls.count)
