@@ -87,7 +87,9 @@ import Testing
                     #expect(metrics.contains("\n\(line)\n"), "\(line)")
                 }
                 #expect(metrics.contains(/\npushserver_node_up\{node="[^"]+"\} 1\n/))
-                func status(_ body: String) throws -> StatusSnapshot { try JSONDecoder().decode(StatusSnapshot.self, from: Data(body.utf8)) }
+                func status(_ body: String) throws -> StatusSnapshot {
+                    try JSONDecoder().decode(StatusSnapshot.self, from: Data(body.utf8))
+                }
                 let shown = try status(
                     try await admin.body(of: "/status.json") { (try? status($0))?.issues.map(\.kind) == ["store"] })
                 #expect(shown.store.registrations == 12 && shown.members?.map(\.name) == ["one", "two"])

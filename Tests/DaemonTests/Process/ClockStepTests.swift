@@ -17,7 +17,8 @@ struct ClockStepTests {
     }
 
     @Test(arguments: Interruption.allCases)
-    func `a canary goes on after the clock was set back ten minutes, and no age is negative`(after interruption: Interruption) async throws {
+    func `a canary goes on after the clock was set back ten minutes, and no age is negative`(after interruption: Interruption) async throws
+    {
         let folder = try TemporaryFolder()
         let clock = try await PreloadedClock(in: folder)
         func start() async throws -> ServerProcess {
