@@ -26,7 +26,8 @@ import Transport
             control.faults.reportsPeers = false
             #expect(await server.log.wait { $0.contains("No connected peers") })
             try await network.publish(alice.envelope(queryFor: [alice.keyHash], onTopicOf: alice.keyHash))
-            try await admin.body(of: "/metrics") { $0.contains("\npushserver_replies_waiting 1\n") }
+            // Its first attempt has failed, so the reply is held.
+            try await admin.body(of: "/metrics") { $0.contains(#/\npushserver_replies_total\{kind="query",outcome="failed"\} [1-9]/#) }
             control.faults.reportsPeers = true
             try await admin.body(of: "/metrics") { $0.contains(#"pushserver_replies_total{kind="query",outcome="published"} 1"#) }
             let timed = try await admin.get("/metrics").body.contains(#"pushserver_reply_seconds_count{kind="query"} 1"#)
