@@ -123,8 +123,8 @@ extension Failure {
                 .unavailable(
                     """
                     No server: \(failure). Possible causes: the server is not running; the key is another server's; server and node are on \
-                    different shards, or have no peers in between; or the node's store does not take the replies, because their time is wrong or \
-                    they are marked as ephemeral (--own-node reads those).
+                    different shards, or have no peers in between; or the node's store does not take the replies, because their time is \
+                    wrong or they are marked as ephemeral (--own-node reads those).
                     """)
             }
     }

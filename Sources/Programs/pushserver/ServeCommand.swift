@@ -43,8 +43,10 @@ struct CheckConfigCommand: AsyncParsableCommand {
             print(settings.openFileSummary)
             if settings.configurationFile == nil {
                 StandardError.print(
-                    "no configuration file: these are the defaults, variables and flags; name the server's file with --config or \(SettingsSource.configurationFileVariable)"
-                )
+                    """
+                    no configuration file: these are the defaults, variables and flags; name the server's file with --config or \
+                    \(SettingsSource.configurationFileVariable)
+                    """)
             }
             for deprecation in settings.deprecations {
                 StandardError.print("deprecated: \(deprecation)")

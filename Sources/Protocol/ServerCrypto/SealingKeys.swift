@@ -3,8 +3,8 @@ package import StatusCrypto
 
 /// The keys that seal values at rest with AES-256-GCM. The newest key seals. All of them open.
 ///
-/// A sealed value is: key id (1 byte) ‖ nonce (12) ‖ ciphertext ‖ tag (16). Nonces are random, so a key may seal 2³² values (NIST SP
-/// 800-38D, section 8.3).
+/// A sealed value is: key id (1 byte) ‖ nonce (12) ‖ ciphertext ‖ tag (16). Nonces are random, so a key may seal 2³² values (NIST
+/// SP 800-38D, section 8.3).
 package struct SealingKeys: HoldsSecret, Sendable {
     /// What a sealed value has in addition to its plaintext.
     package static let overheadByteCount = 1 + AESGCM.nonceByteCount + AESGCM.tagByteCount

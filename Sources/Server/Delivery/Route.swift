@@ -210,7 +210,7 @@ final class Route: Sendable {
         let now = reading.now
         var random = dependencies.random
         let elapsed = time.elapsed()
-        let first = Set(pushes.filter { choiceOfRow[$0.id]?.kind == .first && $0.attempts == 0 }.map(\.id))
+        let first = batch == nil ? [] : Set(pushes.filter { choiceOfRow[$0.id]?.kind == .first && $0.attempts == 0 }.map(\.id))
         func isDoubtful(_ push: QueuedPush) -> Bool { reading.age(since: push.acceptedAt, lifetime: planner.lifetime) == .doubtful }
         var plan = planner.plan(
             pushes.filter { !isDoubtful($0) }, sharing: first, batch: batch, at: now, using: &random

@@ -22,7 +22,8 @@ import Wire
         tablet = Installation(keyHash: key.hash, installationID: "installation-of-a-tablet")
     }
 
-    /// Stores a key with a phone, an unregistered tablet, a dead device, pushes (sent, in flight and waiting) and a reply, and another key with the same rows.
+    /// Stores a key with a phone, an unregistered tablet, a dead device, pushes (sent, in flight and waiting) and a reply, and another key
+    /// with the same rows.
     private func fill(_ store: any PushStore) async throws {
         for keyHash in [key.hash, hash(2)] {
             let base = keyHash == key.hash ? 0 : 10

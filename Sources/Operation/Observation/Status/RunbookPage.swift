@@ -74,7 +74,8 @@ package struct RunbookPage: Sendable {
     package var html: String {
         let sections = entries.map { entry in
             """
-            <section class="card wide" id="\(entry.anchor)"><h2>\(Self.escaped(entry.heading))</h2><pre>\(Self.escaped(entry.text))</pre></section>
+            <section class="card wide" id="\(entry.anchor)"><h2>\(Self.escaped(entry.heading))</h2>\
+            <pre>\(Self.escaped(entry.text))</pre></section>
             """
         }
         return """

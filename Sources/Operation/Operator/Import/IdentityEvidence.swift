@@ -41,8 +41,9 @@ struct IdentityEvidence: HoldsSecret, Sendable {
         guard !storedKeys.isEmpty else {
             throw .configuration(
                 """
-                \(database) does not say whose database it is, so the key cannot be checked. push-notification-server and statusd name the file \
-                after the key: give it the name \(Self.fileName(of: key))\(Self.appSuffix).db or \(Self.fileName(of: key)).db if it had it.
+                \(database) does not say whose database it is, so the key cannot be checked. push-notification-server and statusd name the \
+                file after the key: give it the name \(Self.fileName(of: key))\(Self.appSuffix).db or \(Self.fileName(of: key)).db if it \
+                had it.
                 """)
         }
         let publicKeys = storedKeys.compactMap { FixedBytes<32>($0).flatMap { try? PrivateKey($0).publicKey } }

@@ -148,8 +148,10 @@ package struct StatusGoImportReport: Report {
         }
         guard installed.publicKey == key.publicKey else {
             throw .configuration(
-                "The database is complete, but another process created the key file \(path) during the import. Replace it with the imported key."
-            )
+                """
+                The database is complete, but another process created the key file \(path) during the import. Replace it with the \
+                imported key.
+                """)
         }
         try FolderOwner.give(path)
     }

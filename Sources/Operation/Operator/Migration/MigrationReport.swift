@@ -19,8 +19,8 @@ package struct MigrationReport: Report {
         ["copied \(from) to \(to)"]
             + tables.map { "\($0.name): \($0.rows) \($0.rows == 1 ? "row" : "rows")" }
             + [
-                "The numbers of rows and the audits of both databases are equal. \(from) is marked as moved, so that no server starts on it. "
-                    + "Name the new database in the server's configuration."
+                "The numbers of rows and the audits of both databases are equal. \(from) is marked as moved, so that no server starts "
+                    + "on it. Name the new database in the server's configuration."
             ]
     }
 

@@ -8,8 +8,8 @@ struct MigrateStoreCommand: AsyncParsableCommand {
         abstract: "Copy a server's database into PostgreSQL, or from PostgreSQL into a file.",
         discussion: """
             The servers must be stopped, and the destination must be a new database. Sealed values stay sealed, and the key files stay the \
-            server's. The command compares both databases, and the new one is complete or cannot be used. At the end it marks the source, so that \
-            no server starts on it; --undo lifts the mark. A killed copy begins again.
+            server's. The command compares both databases, and the new one is complete or cannot be used. At the end it marks the source, \
+            so that no server starts on it; --undo lifts the mark. A killed copy begins again.
             """)
 
     @Option(

@@ -9,8 +9,8 @@ struct TopCommand: AsyncParsableCommand {
         commandName: "top",
         abstract: "Show the state of a running server, refreshed each second.",
         discussion: """
-            The figures are those of the status page. `q` or Ctrl-C ends the command. If standard output is no terminal, the command prints one \
-            report. Exit code 69 if the server's admin endpoints do not answer.
+            The figures are those of the status page. `q` or Ctrl-C ends the command. If standard output is no terminal, the command \
+            prints one report. Exit code 69 if the server's admin endpoints do not answer.
             """)
 
     @Option(help: ArgumentHelp("The server's admin endpoints; default \(AdminEndpoints.defaultURL).", valueName: "url"))

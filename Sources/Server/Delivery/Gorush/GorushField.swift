@@ -22,8 +22,8 @@ package struct GorushField: Sendable {
         self.isVisible = isVisible
     }
 
-    /// Returns the fields that an operator can set. The delivery sets some fields itself (`tokens`, `notif_id`, `collapse_id` …). The rest
-    /// don't do what their names suggest (Android's `topic`, `sound` and `image`), or don't belong to a message (`event` …).
+    /// Returns the fields that an operator can set. The delivery sets some fields itself (`tokens`, `notif_id`, `collapse_id` …). The
+    /// rest don't do what their names suggest (Android's `topic`, `sound` and `image`), or don't belong to a message (`event` …).
     package static func all(of platform: GorushPlatform) -> [GorushField] {
         switch platform {
         case .ios: ios

@@ -1,4 +1,4 @@
-/// A budget for all attempts that are not a device's first: two a second, and two more for each delivery.
+/// A budget for all attempts that are not a device's first: two a second, and two more for each delivery. New connections have one too.
 ///
 /// It slows the retries of an outage down without an estimate of its kind, and lets them double with each answer when it ends. Times are
 /// monotonic and count from the delivery's start.

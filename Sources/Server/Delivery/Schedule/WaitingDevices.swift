@@ -44,8 +44,8 @@ struct WaitingDevice: Sendable {
 
 /// The devices that a route knows, and the lines in which they wait for their turn.
 ///
-/// A device has one attempt in flight at a time, apart from calls. Its queue in the database is read once: pushes that pass while the
-/// device is in trouble, or has several already, are looked up when its turn comes, so that ten thousand cost no more than one.
+/// A device has one attempt in flight at a time, apart from calls. Its queue in the database is read once in ten minutes: pushes that pass
+/// while the device is in trouble, or has several already, are looked up when its turn comes, so that ten thousand cost no more than one.
 struct WaitingDevices: Sendable {
     /// Devices in trouble that are remembered. Those that never worked are forgotten first, because anyone can register any number.
     static let maximumCount = 100_000

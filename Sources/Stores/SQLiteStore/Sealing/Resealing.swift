@@ -29,16 +29,15 @@ struct Resealing {
     /// Users aren't numbered, so each transaction looks for the rest, until only rows are left that do not open.
     private func resealOriginKeys() throws -> Int64? {
         let table = SealedTable<RowCursor>.originKeys
-        var damaged: [Int64] = []
         let users = try database.all(
             "SELECT user, \(table.columns) FROM \(table.name) WHERE substr(secrets, 1, 1) <> ? LIMIT ?", newest,
             ResealingLimits.maximumRowCount
         ) { row in
             let user: String = try row.next()
-            return (user: user, values: try row.readable(0, or: &damaged) { try table.resealed(&$0, transaction.sealing) })
+            return (user: user, values: try row.readable { try table.resealed(&$0, transaction.sealing) })
         }
         for (user, values) in users { if let values { try table.store(values, where: "user", is: user, database) } }
-        return users.count < ResealingLimits.maximumRowCount || damaged.count == users.count ? nil : 0
+        return users.count < ResealingLimits.maximumRowCount || !users.contains { $0.values != nil } ? nil : 0
     }
 
     // MARK: Remains

@@ -84,16 +84,22 @@ extension SQLRow {
     @inlinable
     package mutating func next<Value: SQLValue>() throws(StoreError) -> Value { try next(Value.self) }
 
+    /// Reads a row, or nil if it is damaged.
+    package mutating func readable<Result>(_ read: (inout Self) throws -> Result) rethrows -> Result? {
+        do {
+            return try read(&self)
+        } catch StoreError.damaged {
+            skipRest()
+            return nil
+        }
+    }
+
     /// Reads a row, or nil if it is damaged, and its number then joins the others.
     package mutating func readable<Result>(
         _ row: Int64, or damaged: inout [Int64], _ read: (inout Self) throws -> Result
     ) rethrows -> Result? {
-        do {
-            return try read(&self)
-        } catch StoreError.damaged {
-            damaged.append(row)
-            skipRest()
-            return nil
-        }
+        let result = try readable(read)
+        if result == nil { damaged.append(row) }
+        return result
     }
 }

@@ -6,18 +6,16 @@ import Wire
 extension SharedStore {
     package func deadRegistrations(limit: Int) async throws -> [DeadRegistration] {
         try await reading { database in
-            var damaged: [Int64] = []
-            return try database.all(
+            try database.all(
                 """
                 SELECT id, died_at, reason, route, key_hash, plaintext_digest, secrets FROM dead_registration
                 ORDER BY id DESC LIMIT $1
                 """,
                 limit
             ) { row in
-                let id = try row.next(Int64.self)
-                return try row.readable(id, or: &damaged) { row in
-                    let (diedAt, reason, route): (Timestamp, String, String) = (try row.next(), try row.next(), try row.next())
-                    let registration = try row.deadRegistration(sealing)
+                try row.readable { row in
+                    let (id, diedAt, reason): (Int64, Timestamp, String) = (try row.next(), try row.next(), try row.next())
+                    let (route, registration): (String, Registration) = (try row.next(), try row.deadRegistration(sealing))
                     return DeadRegistration(
                         id: id, diedAt: diedAt, reason: reason, route: route, installation: registration.installation,
                         version: registration.content.version)

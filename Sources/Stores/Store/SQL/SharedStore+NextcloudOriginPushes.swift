@@ -40,8 +40,7 @@ extension SQLDatabase {
     ) throws -> [WaitingOriginPush] {
         // Each of the two queries reads its rows in order from an index.
         func waiting(_ condition: String, limit: Int) throws -> [WaitingOriginPush] {
-            var damaged: [Int64] = []
-            return try all(
+            try all(
                 """
                 SELECT push.id, device.id, identifier, push_token_hash, device.\(Self.dialect.user), token_id, push.secrets, priority, kind,
                     expires_at
@@ -50,10 +49,10 @@ extension SQLDatabase {
                 """,
                 proxy, limit, owner
             ) { row in
-                let id = try row.next(Int64.self)
-                return try row.readable(id, or: &damaged) { row in
+                try row.readable { row in
                     try WaitingOriginPush(
-                        id: id, device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(), push: row.originPush(sealing))
+                        id: row.next(), device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(),
+                        push: row.originPush(sealing))
                 }
             }.compactMap(\.self)
         }

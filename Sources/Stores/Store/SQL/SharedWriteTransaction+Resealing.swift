@@ -45,7 +45,6 @@ extension SharedWriteTransaction {
         guard let last else { return nil }
         let isStale = table.sealedColumns.map { "substr(\($0), 1, 1) <> $3" }.joined(separator: " OR ")
         let lock = Database.dialect.forUpdate
-        var damaged: [Int64] = []
         let due = try database.all(
             """
             SELECT \(key), \(table.columns) FROM \(rows.source)
@@ -56,7 +55,7 @@ extension SharedWriteTransaction {
         ) { row in
             let key: Key = try row.next()
             // A row that does not open keeps its value: it must not stop the others.
-            return (key: key, values: try row.readable(0, or: &damaged) { try table.resealed(&$0, sealing) })
+            return (key: key, values: try row.readable { try table.resealed(&$0, sealing) })
         }
         for row in due { if let values = row.values { try table.store(values, where: rows.key, is: row.key, database) } }
         return last

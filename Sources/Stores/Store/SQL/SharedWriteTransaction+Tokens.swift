@@ -52,7 +52,6 @@ extension SharedWriteTransaction {
 
     private func unregister(_ token: DeadToken, at now: Timestamp) throws -> [ChangedRegistration] {
         let dialect = Database.dialect
-        var damaged: [Int64] = []
         let dead = try database.all(
             """
             \(selectLiveRegistration(dialect))
@@ -62,10 +61,7 @@ extension SharedWriteTransaction {
             """,
             try sealing.code(of: token.token), token.type, token.apnTopic, token.tried?.row, token.tried?.version,
             token.attemptedAt
-        ) { row in
-            let id = try row.next(Int64.self)
-            return try row.readable(id, or: &damaged) { try $0.liveRegistration(id, sealing) }
-        }.compactMap(\.self)
+        ) { try $0.readable { try $0.liveRegistration(sealing) } }.compactMap(\.self)
         for registration in dead { try unregister(registration, reason: token.reason, route: token.route, at: now) }
         return dead.map(\.changed)
     }
@@ -79,7 +75,6 @@ extension SharedWriteTransaction {
     func unregister(
         unusedSince oldest: Timestamp, among rows: ClosedRange<Int64>, within budget: inout Int, at now: Timestamp
     ) throws -> [ChangedRegistration] {
-        var damaged: [Int64] = []
         let unused = try database.all(
             """
             \(selectLiveRegistration(Database.dialect))
@@ -87,10 +82,7 @@ extension SharedWriteTransaction {
             ORDER BY registration.id \(Database.dialect.skippingLocked)
             """,
             rows.lowerBound, rows.upperBound, oldest
-        ) { row in
-            let id = try row.next(Int64.self)
-            return try row.readable(id, or: &damaged) { try $0.liveRegistration(id, sealing) }
-        }.compactMap(\.self)
+        ) { try $0.readable { try $0.liveRegistration(sealing) } }.compactMap(\.self)
         let gone = unused.filter { registration in
             guard registration.hasWorked else { return true }
             budget -= 1
@@ -134,9 +126,9 @@ private func selectLiveRegistration(_ dialect: SQLDialect) -> String {
 }
 
 extension SQLRow {
-    /// Reads a registration as its client sent it, from the columns of `selectLiveRegistration` after the first.
-    fileprivate mutating func liveRegistration(_ id: Int64, _ sealing: RowSealing) throws -> LiveRegistration {
-        let changed = ChangedRegistration(registration: id, topics: try nextTopics())
+    /// Reads a registration as its client sent it, from the columns of `selectLiveRegistration`.
+    fileprivate mutating func liveRegistration(_ sealing: RowSealing) throws -> LiveRegistration {
+        let changed = ChangedRegistration(registration: try next(), topics: try nextTopics())
         let (keyHash, digest): (Digest64, Digest32) = (try next(), try next())
         let installation = Installation(keyHash: keyHash, installationID: try next())
         let tokens = try nextTokens(of: installation, sealing)
