@@ -132,8 +132,8 @@ import Wire
     @Test func `no number of a row in a file ends the server or a command`() async throws {
         let folder = try TemporaryFolder()
         let (base, path) = (folder.path("base.sqlite"), folder.path("work.sqlite"))
-        let keys = try Self.sealingKeys("6d75d3fc")
-        try FileManager.default.copyItem(at: Self.databases.appending(path: "6d75d3fc.sqlite"), to: URL(filePath: base))
+        let keys = try Self.sealingKeys("c58eeae8")
+        try FileManager.default.copyItem(at: Self.databases.appending(path: "c58eeae8.sqlite"), to: URL(filePath: base))
         let owner = try #require(try SQLiteStore.identity(ofDatabaseAt: base))
         await (try SQLiteStore(path: base, identity: owner, sealingKeys: keys, logger: quietLogger)).close()
         let columns: [(table: String, column: String)] = try {
@@ -165,7 +165,7 @@ import Wire
     }
 
     @Test func `no number of a row in PostgreSQL ends the server or a command`() async throws {
-        let keys = try Self.sealingKeys("6d75d3fc.postgresql")
+        let keys = try Self.sealingKeys("c58eeae8.postgresql")
         let folder = try #require(ProcessInfo.processInfo.environment["TEST_POSTGRESQL"])
         let name = "rows-\(UInt64.random(in: 0 ... .max))"
         func parameters(_ database: String) -> [String: String] { ["host": folder, "user": "postgres", "dbname": database] }
@@ -174,7 +174,7 @@ import Wire
         }
         _ = try run(["CREATE DATABASE \"\(name)\""], in: "postgres")
         defer { _ = try? run(["DROP DATABASE \"\(name)\" WITH (FORCE)"], in: "postgres") }
-        let dump = try String(contentsOf: Self.databases.appending(path: "6d75d3fc.postgresql.sql"), encoding: .utf8)
+        let dump = try String(contentsOf: Self.databases.appending(path: "c58eeae8.postgresql.sql"), encoding: .utf8)
         _ = try run(dump.components(separatedBy: ";\n").filter { !$0.isEmpty }, in: name)
         let owner = try #require(try PostgreSQLStore.identity(of: parameters(name)))
         func open() throws -> PostgreSQLStore {

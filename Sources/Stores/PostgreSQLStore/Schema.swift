@@ -5,11 +5,11 @@ import Store
 /// The versions of the tables, and the check that the database belongs to this program and identity.
 enum Schema {
     /// The version of the tables, which the database stores. A program refuses a database of a newer version.
-    private static let version: Int64 = 4
-    /// The version of 0.2.0, which this program changes into its own. It refuses a database of an older version.
-    private static let earlierVersion: Int64 = 3
+    private static let version: Int64 = 5
+    /// The version of 0.3.0, which this program changes into its own. It refuses a database of an older version.
+    private static let earlierVersion: Int64 = 4
 
-    /// Creates the tables if there are none, and brings those of 0.2.0 up to date.
+    /// Creates the tables if there are none, and brings those of 0.3.0 up to date.
     ///
     /// - Throws: `StoreError` if the database belongs to another identity or version, if an operator's command has locked it, or if another
     ///   session uses tables that have to be changed.
@@ -39,7 +39,7 @@ enum Schema {
         transaction.add("TRUNCATE \(tables.joined(separator: ", "))")
     }
 
-    /// Brings tables of 0.2.0 up to date. Other servers wait meanwhile, and those of 0.2.0 then continue.
+    /// Brings tables of 0.3.0 up to date. Other servers wait meanwhile, and those of 0.3.0 then continue.
     private static func changeTables(_ transaction: Transaction) {
         add(Tables.changes, to: transaction)
         transaction.add("UPDATE identity SET schema_version = $1", version)

@@ -147,14 +147,19 @@ enum Tables {
             apn_topic bytea NOT NULL,
             secrets bytea,                          -- `PushSecrets`, sealed; NULL once finished
             registration int8,
-            device bytea                            -- 8 bytes that distinguish the device it goes to; NULL in a row of 0.2.0
+            device bytea,                           -- 8 bytes that distinguish the device it goes to
+            unanswered int8 NOT NULL DEFAULT 0,     -- this and the two below: `UncertainAttempts`
+            brought_forward int8 NOT NULL DEFAULT 0,
+            broken int8 NOT NULL DEFAULT 0,
+            has_worked bool NOT NULL DEFAULT true   -- of a call: whether its device ever got a push
         ) WITH (\(freshStatistics));
         CREATE INDEX push_by_deduplication_key ON push (deduplication_key);
         CREATE INDEX push_due ON push (server, route, trust, next_attempt_at, id) WHERE \(OpenPushes.due);
         CREATE INDEX push_open ON push (id) WHERE \(OpenPushes.inOrder);
         CREATE INDEX push_open_by_target ON push (key_hash, installation_id, id) WHERE \(OpenPushes.ofTarget);
         CREATE INDEX push_open_by_registration ON push (registration) WHERE \(OpenPushes.ofTarget) AND registration IS NOT NULL;
-        \(deviceIndex);
+        CREATE INDEX push_open_by_device ON push (device, id) WHERE \(OpenPushes.ofDevice);
+        \(deliveryIndexes);
         CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
         CREATE TABLE route (
             token_type int8 NOT NULL,
@@ -212,7 +217,18 @@ enum Tables {
             row int8 NOT NULL,
             PRIMARY KEY (kind, row)
         );
-        \(newTables);
+        -- What each server's clock showed last, and a step that it does not believe yet (`StoredClock`).
+        CREATE TABLE clock (
+            server_name bytea PRIMARY KEY,
+            read_at int8 NOT NULL,
+            expected_at int8,                       -- what it would have shown without the step; NULL without one
+            held_for int8 NOT NULL                  -- how long servers of that name have run since the step, in nanoseconds
+        );
+        -- The days since 1970 on which pushes could be delivered.
+        CREATE TABLE delivering_day (
+            day int8 PRIMARY KEY,
+            unused_budget int8 NOT NULL             -- how many registrations and devices may still be removed on it as unused
+        );
 
         CREATE TABLE nextcloud_device (
             identifier bytea PRIMARY KEY,
@@ -265,45 +281,21 @@ enum Tables {
         CREATE INDEX nextcloud_origin_push_by_device ON nextcloud_origin_push (device)
         """
 
-    /// Changes the tables of 0.2.0 into those of 0.3.0.
+    /// Changes the tables of 0.3.0 into those of 0.4.0.
     ///
-    /// Servers of 0.2.0 still use the database during a rolling update: none of their statements names what is new or dropped. The
-    /// columns had the plaintext of 0.1.0. An interrupted copy may run the statements again.
+    /// Servers of 0.3.0 still use the database during a rolling update: none of their statements names what is new or dropped. An
+    /// interrupted copy may run the statements again.
     static let changes = """
-        \(newTables);
-        ALTER TABLE push ADD COLUMN IF NOT EXISTS device bytea, DROP COLUMN IF EXISTS notification_id,
-            DROP COLUMN IF EXISTS device_token, DROP COLUMN IF EXISTS chat_id, DROP COLUMN IF EXISTS ciphertext,
-            DROP COLUMN IF EXISTS notification;
-        \(deviceIndex);
-        ALTER TABLE identity DROP COLUMN IF EXISTS list_key;
-        ALTER TABLE registration DROP COLUMN IF EXISTS access_token, DROP COLUMN IF EXISTS device_token,
-            DROP COLUMN IF EXISTS allowed_keys, DROP COLUMN IF EXISTS chat_lists;
-        ALTER TABLE message DROP COLUMN IF EXISTS reply;
-        ALTER TABLE suspect_token DROP COLUMN IF EXISTS is_coded;
-        ALTER TABLE proven_token DROP COLUMN IF EXISTS is_coded;
-        ALTER TABLE dead_registration DROP COLUMN IF EXISTS content;
-        ALTER TABLE nextcloud_device DROP COLUMN IF EXISTS user_key, DROP COLUMN IF EXISTS token, DROP COLUMN IF EXISTS voip_token;
-        ALTER TABLE nextcloud_origin_key DROP COLUMN IF EXISTS sealed;
-        ALTER TABLE nextcloud_origin_push DROP COLUMN IF EXISTS subject, DROP COLUMN IF EXISTS signature
+        ALTER TABLE push ADD COLUMN IF NOT EXISTS unanswered int8 NOT NULL DEFAULT 0,
+            ADD COLUMN IF NOT EXISTS brought_forward int8 NOT NULL DEFAULT 0, ADD COLUMN IF NOT EXISTS broken int8 NOT NULL DEFAULT 0,
+            ADD COLUMN IF NOT EXISTS has_worked bool NOT NULL DEFAULT true;
+        \(deliveryIndexes)
         """
 
-    /// The tables that 0.2.0 does not have.
-    private static let newTables = """
-        -- What each server's clock showed last, and a step that it does not believe yet (`StoredClock`).
-        CREATE TABLE IF NOT EXISTS clock (
-            server_name bytea PRIMARY KEY,
-            read_at int8 NOT NULL,
-            expected_at int8,                       -- what it would have shown without the step; NULL without one
-            held_for int8 NOT NULL                  -- how long servers of that name have run since the step, in nanoseconds
-        );
-        -- The days since 1970 on which pushes could be delivered.
-        CREATE TABLE IF NOT EXISTS delivering_day (
-            day int8 PRIMARY KEY,
-            unused_budget int8 NOT NULL             -- how many registrations and devices may still be removed on it as unused
-        )
+    private static let deliveryIndexes = """
+        CREATE INDEX IF NOT EXISTS push_waiting ON push (server, route, trust, device, id) WHERE \(OpenPushes.waiting);
+        CREATE INDEX IF NOT EXISTS push_uncertain ON push (server, route, attempted_at) WHERE \(OpenPushes.uncertain)
         """
-
-    private static let deviceIndex = "CREATE INDEX IF NOT EXISTS push_open_by_device ON push (device, id) WHERE \(OpenPushes.ofDevice)"
 
     /// The storage parameters of the queues. PostgreSQL renews their statistics after 1,000 changes, at most once a minute. By default it
     /// waits for changes of a tenth of the rows. Beside two days of finished rows it would still expect an empty queue when 100,000

@@ -8,7 +8,7 @@ package enum StoreError: Error, Hashable, Sendable {
     case otherIdentity
     /// The database was written by a newer program version.
     case unknownSchema
-    /// The database is from before 0.2.0.
+    /// The database is from before 0.3.0.
     case outdatedSchema
     /// The database's rows were copied to another database, which the servers use now: its path or URL.
     case moved(to: String)
@@ -87,7 +87,7 @@ extension StoreError: CustomStringConvertible {
         case .notADatabase: "the file is not a database of this program"
         case .otherIdentity: "the database belongs to another identity key; a database never changes its identity"
         case .unknownSchema: "the database was written by another version of this program, which this one does not know"
-        case .outdatedSchema: "the database is from before 0.2.0: let pushserver 0.2 open it once, then start this version"
+        case .outdatedSchema: "the database is from before 0.3.0: let pushserver 0.3 open it once, then start this version"
         case .moved(let place):
             "pushctl migrate-store has moved it to \(place), where its clients are now. Name that database, or give it up and run "
                 + "pushctl migrate-store --undo"

@@ -99,7 +99,7 @@ struct StartTests {
         case .earlierVersion:
             #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
             try ServerDatabase(path: path).execute("DELETE FROM grdb_migrations WHERE identifier <> '0.1.0'")
-            advice = "let pushserver 0.2 open it once, then start this version"
+            advice = "let pushserver 0.3 open it once, then start this version"
         case .noFolder:
             try folder.write("", to: "file")
             path = folder.path("file/push.sqlite")

@@ -166,10 +166,10 @@ struct StoreScene: Sendable {
         return scenes
     }
 
-    /// The scenes of the first step on a database of 0.2.0.
+    /// The scenes of the first step on a database of 0.3.0.
     static let migration = Task {
         let folder = try TemporaryFolder()
-        let release = EarlierRelease.sqlite[1]
+        let release = EarlierRelease.sqlite
         try release.copy(to: folder)
         guard let owner = try SQLiteStore.identity(ofDatabaseAt: folder.database) else { throw StoreError.notSetUp }
         let script = StoreScript(identity: owner, sealingKeys: try release.sealingKeys())

@@ -15,36 +15,29 @@ import Testing
 struct EarlierRelease: Sendable, CustomTestStringConvertible {
     let testDescription: String
     private let file: String
-    private let keyFile: String
     private let isPostgreSQL: Bool
     /// A time after the last event in the database, when its pushes have not expired.
-    let later: Timestamp
+    let later = Timestamp(nanoseconds: 1_795_905_000_000_000_000)
 
-    /// - Parameters:
-    ///   - commit: The program that created the database.
-    ///   - updatedBy: The program that brought it up to date.
-    private init(_ commit: String, updatedBy: String? = nil, isPostgreSQL: Bool = false) {
-        let name = [commit, updatedBy].compactMap(\.self).joined(separator: "-")
-        testDescription = "\(isPostgreSQL ? "PostgreSQL" : "SQLite"), \(name)"
-        file = isPostgreSQL ? name + ".postgresql" : name
-        keyFile = isPostgreSQL ? commit + ".postgresql" : commit
+    /// - Parameter commit: The program that created the database.
+    private init(_ commit: String, isPostgreSQL: Bool = false) {
+        testDescription = "\(isPostgreSQL ? "PostgreSQL" : "SQLite"), \(commit)"
+        file = isPostgreSQL ? commit + ".postgresql" : commit
         self.isPostgreSQL = isPostgreSQL
-        later = Timestamp(nanoseconds: commit == Self.first ? 1_795_630_000_000_000_000 : 1_795_752_000_000_000_000)
     }
 
-    private static let (first, second) = ("010774d", "6d75d3fc")
-    /// Databases of 0.1.0.
-    static let outdated = [EarlierRelease(first), EarlierRelease(first, isPostgreSQL: true)]
-    static let sqlite = [EarlierRelease(second), EarlierRelease(first, updatedBy: second)]
-    static let postgreSQL = [EarlierRelease(second, isPostgreSQL: true), EarlierRelease(first, updatedBy: second, isPostgreSQL: true)]
-    /// Databases of 0.2.0. Rows that 0.1.0 wrote have its form in two of them.
-    static let all = sqlite + postgreSQL
+    private static let (second, third) = ("6d75d3fc", "c58eeae8")
+    /// Databases of 0.2.0.
+    static let outdated = [EarlierRelease(second), EarlierRelease(second, isPostgreSQL: true)]
+    /// Databases of 0.3.0.
+    static let (sqlite, postgreSQL) = (EarlierRelease(third), EarlierRelease(third, isPostgreSQL: true))
+    static let all = [sqlite, postgreSQL]
 
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Databases")
 
     /// The key that sealed the database, and before it one with which a rotation starts.
     func sealingKeys(rotatingTo newest: UInt8? = nil) throws -> SealingKeys? {
-        let line = try String(contentsOf: Self.folder.appending(path: keyFile + ".sealing.key"), encoding: .utf8)
+        let line = try String(contentsOf: Self.folder.appending(path: file + ".sealing.key"), encoding: .utf8)
         let digits = line.split(whereSeparator: \.isWhitespace).last.map(String.init) ?? ""
         guard let key = FixedBytes<32>(Hex.decode(digits) ?? []) else { return nil }
         let first = (UInt8(1), SecretBytes(key))

@@ -12,6 +12,10 @@ enum OpenPushes {
     static let ofDevice = "coalesce(push.finished_at, -3) = -3"
     /// For statements about all pushes in the order of their rows (`push_open`).
     static let inOrder = "coalesce(push.finished_at, -1) = -1"
+    /// For statements about the devices with waiting pushes (`push_waiting`).
+    static let waiting = "coalesce(push.finished_at, -4) = -4"
+    /// For statements about pushes that may have been sent (`push_uncertain`).
+    static let uncertain = "coalesce(push.finished_at, -5) = -5 AND push.state = 7"
     /// For statements that name pushes by their rows. Without an index of its own it leaves the primary key.
     static let byRow = "coalesce(push.finished_at, -2) < 0"
 }

@@ -8,18 +8,17 @@ struct Schema {
     /// `push` in ASCII, in SQLite's header, which distinguishes our files from those of other programs.
     static let applicationID: Int64 = 0x7075_7368
 
-    private static let secondVersion = "0.2.0"
-    /// A name in the databases of 0.1.0, which 0.2.0 replaces.
-    private static let nameOfFirstRelease = "first-release"
+    /// The version whose tables this program changes into its own. It refuses older ones.
+    private static let earlierVersion = "0.3.0"
 
     /// The server's compressed public key.
     let identity: FixedBytes<33>
 
-    /// The versions that a database names, and the changes to those of 0.2.0. Each migration is one transaction.
+    /// The versions that a database names, and the changes to those of 0.3.0. Each migration is one transaction.
     var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        for version in ["0.1.0", Self.secondVersion] { migrator.registerMigration(version) { _ in } }
-        migrator.registerMigration("0.3.0") { try $0.execute(sql: Tables.changes) }
+        for version in ["0.1.0", "0.2.0", Self.earlierVersion] { migrator.registerMigration(version) { _ in } }
+        migrator.registerMigration("0.4.0") { try $0.execute(sql: Tables.changes) }
         return migrator
     }
 
@@ -35,8 +34,7 @@ struct Schema {
         return true
     }
 
-    /// Returns whether any program has created tables. GRDB's own table does not count, because 0.2.0 creates it before the others: if it
-    /// was killed in between, the next start creates them.
+    /// Returns whether any program has created tables. GRDB's own table does not count.
     static func hasTables(_ database: Database) throws -> Bool {
         try database.count("SELECT count(*) FROM sqlite_schema WHERE tbl_name <> 'grdb_migrations'") != 0
     }
@@ -57,9 +55,8 @@ struct Schema {
         guard try Self.isOurs(database) else { throw StoreError.notADatabase }
         if let place = try MoveMark.place(database) { throw StoreError.moved(to: place) }
         let versions = try migrator.appliedIdentifiers(database)
-        guard !versions.contains(Self.nameOfFirstRelease) else { throw StoreError.outdatedSchema }
+        guard versions.contains(Self.earlierVersion) else { throw StoreError.outdatedSchema }
         guard try !migrator.hasBeenSuperseded(database) else { throw StoreError.unknownSchema }
-        guard versions.contains(Self.secondVersion) else { throw StoreError.outdatedSchema }
         let owner = try database.first("SELECT public_key FROM identity") { try $0.next(FixedBytes<33>.self) }
         guard owner == identity else { throw StoreError.otherIdentity }
         guard try !database.configuration.readonly || migrator.hasCompletedMigrations(database) else { throw StoreError.notSetUp }

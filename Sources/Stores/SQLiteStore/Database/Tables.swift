@@ -141,7 +141,11 @@ enum Tables {
             apn_topic TEXT NOT NULL,
             secrets BLOB,                           -- `PushSecrets`, sealed; NULL once finished
             registration INTEGER,                   -- the row it goes to; NULL for a push of a gateway
-            device BLOB                             -- 8 bytes that distinguish the device it goes to; NULL in a row of 0.2.0
+            device BLOB,                            -- 8 bytes that distinguish the device it goes to
+            unanswered INTEGER NOT NULL DEFAULT 0,  -- this and the two below: `UncertainAttempts`
+            brought_forward INTEGER NOT NULL DEFAULT 0,
+            broken INTEGER NOT NULL DEFAULT 0,
+            has_worked INTEGER NOT NULL DEFAULT 1   -- of a call: whether its device ever got a push
         ) STRICT;
         CREATE INDEX push_by_deduplication_key ON push (deduplication_prefix);
         -- Open pushes: by route, trust and time, in the order of acceptance, which is that of the rows, and by installation. SQLite counts
@@ -150,6 +154,7 @@ enum Tables {
         CREATE INDEX push_open ON push (finished_at) WHERE finished_at IS NULL;
         CREATE INDEX push_by_target ON push (substr(key_hash, 1, 8), installation_id) WHERE finished_at IS NULL;
         CREATE INDEX push_by_device ON push (device) WHERE finished_at IS NULL;
+        \(deliveryIndexes)
         CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
         -- The queue of a push: that of its type and bundle id, else that of its type ('').
         CREATE TABLE route (
@@ -215,7 +220,18 @@ enum Tables {
             row INTEGER NOT NULL,
             PRIMARY KEY (kind, row)
         ) STRICT, WITHOUT ROWID;
-        \(newTables)
+        -- What the server's clock showed last, and a step that it does not believe yet (`StoredClock`).
+        CREATE TABLE clock (
+            server_name TEXT PRIMARY KEY,           -- always the empty text: no other server uses the file
+            read_at INTEGER NOT NULL,
+            expected_at INTEGER,                    -- what it would have shown without the step; NULL without one
+            held_for INTEGER NOT NULL               -- how long servers have run since the step, in nanoseconds
+        ) STRICT, WITHOUT ROWID;
+        -- The days since 1970 on which pushes could be delivered.
+        CREATE TABLE delivering_day (
+            day INTEGER PRIMARY KEY,
+            unused_budget INTEGER NOT NULL          -- how many registrations and devices may still be removed on it as unused
+        ) STRICT;
 
         CREATE TABLE nextcloud_device (
             id INTEGER PRIMARY KEY,
@@ -274,26 +290,17 @@ enum Tables {
         CREATE INDEX nextcloud_origin_push_calls ON nextcloud_origin_push (proxy) WHERE kind = 'voip';
         """
 
-    /// Changes the tables of 0.2.0 into those of 0.3.0.
+    /// Changes the tables of 0.3.0 into those of 0.4.0.
     static let changes = """
-        \(newTables)
-        ALTER TABLE push ADD COLUMN device BLOB;
-        CREATE INDEX push_by_device ON push (device) WHERE finished_at IS NULL;
+        ALTER TABLE push ADD COLUMN unanswered INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE push ADD COLUMN brought_forward INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE push ADD COLUMN broken INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE push ADD COLUMN has_worked INTEGER NOT NULL DEFAULT 1;
+        \(deliveryIndexes)
         """
 
-    /// The tables that 0.2.0 does not have.
-    private static let newTables = """
-        -- What the server's clock showed last, and a step that it does not believe yet (`StoredClock`).
-        CREATE TABLE clock (
-            server_name TEXT PRIMARY KEY,           -- always the empty text: no other server uses the file
-            read_at INTEGER NOT NULL,
-            expected_at INTEGER,                    -- what it would have shown without the step; NULL without one
-            held_for INTEGER NOT NULL               -- how long servers have run since the step, in nanoseconds
-        ) STRICT, WITHOUT ROWID;
-        -- The days since 1970 on which pushes could be delivered.
-        CREATE TABLE delivering_day (
-            day INTEGER PRIMARY KEY,
-            unused_budget INTEGER NOT NULL          -- how many registrations and devices may still be removed on it as unused
-        ) STRICT;
+    private static let deliveryIndexes = """
+        CREATE INDEX push_waiting ON push (route, trust, device, id, finished_at) WHERE finished_at IS NULL;
+        CREATE INDEX push_uncertain ON push (route, attempted_at) WHERE finished_at IS NULL AND state = 7;
         """
 }

@@ -69,7 +69,8 @@ package struct CopiedTable: Sendable {
             """
             id message state route:text trust accepted_at next_attempt_at attempted_at reason:text finished_at attempts
             deduplication_key:bytes key_hash:bytes installation_id:text token_type type apn_topic:text secrets:bytes
-            registration refused_at counted_refusals shortening words:text device:bytes
+            registration refused_at counted_refusals shortening words:text device:bytes unanswered brought_forward broken
+            has_worked:bool
             """),
         CopiedTable("route", key: "token_type apn_topic", "token_type apn_topic:text name:text"),
         CopiedTable("delivered_topic", key: "route apn_topic", "route:text apn_topic:text"),
