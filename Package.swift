@@ -192,7 +192,7 @@ let package = Package(
             "Transport", in: "Sources/Network",
             [
                 "WakuREST", "Envelope", "Wire", "StatusCrypto", "HTTPServing", "MetricDeclarations", "JSON", "Tasks", "Bytes", hummingbird,
-                logging, metrics, serviceLifecycle,
+                deque, logging, metrics, serviceLifecycle,
             ]),
         library("WakuREST", in: "Sources/Network", ["Envelope", "Wire", "StatusCrypto", "HTTPClient", "JSON", "Bytes"]),
 

@@ -9,6 +9,7 @@ import Store
 import TestSupport
 import Testing
 import Transport
+import WakuREST
 import Wire
 
 /// Replies while no node has peers, and after it.
@@ -126,7 +127,7 @@ import Wire
 
     // MARK: Replies that were published in vain
 
-    @Test func `a reply that a node without peers accepted is published again, with the same bytes`() async throws {
+    @Test func `a reply that a node without peers accepted is published again, in a fresh envelope`() async throws {
         try await harness.withServer(publishing: publisher) { [self] server in
             try await sendAll(to: server)
             await server.engine.waitUntilIdle()
@@ -135,23 +136,57 @@ import Wire
                 await server.engine.waitUntilIdle()
                 #expect(harness.replies.all.count == 4 + index)
             }
-            #expect(Array(harness.replies.all.prefix(3)) == Array(harness.replies.all.suffix(3)))
+            #expect(Array(types.prefix(3)) == Array(types.suffix(3)))
+            #expect(Set(harness.replies.all.map(\.hash)).count == 6)
         }
         try await expectNothingLeft()
     }
 
-    @Test func `what archives would not keep any more is sealed again, and replies to registrations are dropped after 25 s`() async throws {
+    @Test func `an echo is never taken back`() async throws {
+        try await harness.register([alice])
+        try await harness.withServer(publishing: publisher, echoesReplies: true) { [self] server in
+            try await server.publish(query())
+            await harness.whileTimePasses { await harness.replies.wait(for: 3) }
+            #expect(publisher.losses.all.count == 1)
+        }
+    }
+
+    @Test(arguments: [TransportError.noPeers, .lost, .node(.refused(status: 500, text: "Failed to publish: timedout"))])
+    func `only a reply that a node took in vain, or that grew too old, is sealed again`(error: TransportError) async throws {
+        try await harness.withServer(publishing: publisher) { [self] server in
+            publisher.fail(1, with: error)
+            try await server.publish(alice.envelope(alice.registration()))
+            await harness.whileTimePasses { await server.engine.waitUntilIdle() }
+        }
+        #expect((publisher.refused.all == harness.replies.all) == (error != .lost))
+    }
+
+    @Test func `once peers are back, a held reply that has grown too old is published at once`() async throws {
+        try await harness.register([alice])
+        publisher.fail(.max, with: .noPeers)
+        try await harness.withServer(publishing: publisher) { [self] server in
+            try await server.publish(bob.envelope(bob.request([bob.notification(to: alice)])))
+            for count in 1...6 {
+                await publisher.refused.wait(for: count)
+                await harness.passTime()
+            }
+            await publisher.refused.wait(for: 7)
+            await harness.clock.sleepers { $0.contains { $0 > .seconds(20) } }
+            publisher.fail(1, with: .outdated)
+            server.engine.intake.networkReturned()
+            await server.engine.waitUntilIdle()
+        }
+        #expect(publisher.refused.all.count == 8)
+        #expect(types == [.pushNotificationResponse])
+    }
+
+    @Test func `replies to registrations are not published again after 25 s`() async throws {
         try await harness.withServer(publishing: publisher) { [self] server in
             try await sendAll(to: server)
             await server.engine.waitUntilIdle()
             harness.advance(by: .seconds(26))
-            let losses = publisher.losses.all
-            for reportLoss in losses {
-                publisher.fail(1, with: .outdated)
-                reportLoss()
-                publisher.fail(0)
-            }
-            await harness.whileTimePasses { await server.engine.waitUntilIdle() }
+            for reportLoss in publisher.losses.all { reportLoss() }
+            await server.engine.waitUntilIdle()
         }
         #expect(types.filter { $0 == .pushNotificationRegistrationResponse }.count == 1)
         #expect(types.count == 5)

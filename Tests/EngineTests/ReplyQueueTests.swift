@@ -286,7 +286,7 @@ import Wire
         add([1])
         var publication = try take(at: .zero)
         publication.envelopes = [.sample([1]), .sample([2])]
-        #expect(queue.takeBack(publication) == [])
+        #expect(queue.takeBack(publication.reply) == [])
         publication.envelopes.removeFirst()
         if isFailed { fail(publication, .own, at: .zero) } else { queue.published(publication) }
         #expect(next(at: .seconds(1))?.envelopes == [])

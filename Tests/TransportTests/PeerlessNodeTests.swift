@@ -85,6 +85,33 @@ struct PeerlessNodeTests {
         }
     }
 
+    @Test func `three hundred replies are reported as lost, whatever echoes they have, and only fresh envelopes pass`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            let transport = world.transport(node.url)
+            try await world.whileRunning(transport) { () async throws in
+                world.control.faults.hasPeers = false
+                let losses = Recorder<WakuEnvelope>()
+                for number in 0..<300 {
+                    let envelope = WakuEnvelope.sample([UInt8(number % 256), UInt8(number / 256)], sent: world.wallClock.now)
+                    try await transport.publish(envelope) { losses.append(envelope) }
+                    for echo in 1...2 as ClosedRange<UInt8> {
+                        try await transport.publish(.sample([UInt8(number % 256), UInt8(number / 256), echo], sent: world.wallClock.now))
+                    }
+                }
+                world.control.faults.reportsPeers = false
+                await world.pass(.seconds(10), dueIn: [WakuWorld.interval, .seconds(1)])
+                #expect(losses.all.count == 300)
+                setPeers(true, of: world.control)
+                await world.pass(.seconds(1), dueIn: [WakuWorld.interval, .seconds(10)])
+                for envelope in losses.all { try await transport.publish(envelope) }
+                #expect(world.peers.received == [])
+                let fresh = losses.all.map { WakuEnvelope.sample($0.message.payload, sent: world.wallClock.now) }
+                for envelope in fresh { try await transport.publish(envelope) }
+                #expect(world.peers.received == fresh)
+            }
+        }
+    }
+
     @Test func `a node whose health cannot be read, or that is busy, gets messages`() async throws {
         for isUnreadable in [false, true] {
             let world = WakuWorld()
@@ -150,7 +177,7 @@ struct PeerlessNodeTests {
         for node in nodes { await node.kill() }
     }
 
-    @Test func `a node keeps the messages of twelve seconds, 512 at most, and 16 MiB`() {
+    @Test func `a node keeps the messages of twelve seconds, 16,384 at most, and 16 MiB`() {
         var messages = AcceptedMessages()
         func add(_ count: Int, byteCount: Int = 1, after delay: Duration) {
             for number in 1...count {

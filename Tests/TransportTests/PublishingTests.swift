@@ -112,15 +112,4 @@ struct PublishingTests {
             }
         }
     }
-
-    @Test func `with a single node, and without the store of a peer, confirmation is ignored with a warning`() async throws {
-        let configuration = WakuTransport.Configuration(
-            pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval, confirmsPublishing: true)
-        try await withTransport(configuration) { transport async throws in
-            try await world.whileRunning(transport) { () async throws in
-                #expect(transport.warnings.map { $0.contains("confirmPublishing is ignored") } == [true])
-                #expect(!world.clock.sleepers.contains(.seconds(3)))
-            }
-        }
-    }
 }

@@ -9,13 +9,13 @@ package protocol MessageTransport: Sendable {
     /// Publishes an envelope and returns once the network has accepted it. Never retries later: retrying is the caller's task.
     ///
     /// - Throws: `TransportError` if the network did not accept the envelope. The caller may retry with the same bytes, except after
-    ///   `outdated`.
+    ///   `outdated` and `lost`.
     func publish(_ envelope: WakuEnvelope) async throws
 
     /// Publishes an envelope like ``publish(_:)``, and tells later if the network lost it.
     ///
     /// - Parameter reportLoss: Called at most once, after this function has returned, if the node that accepted the envelope had no peer to
-    ///   pass it to. The caller may publish the same bytes again.
+    ///   pass it to. The node would drop the same bytes as seen, so the caller seals the message again.
     func publish(_ envelope: WakuEnvelope, reportLoss: @escaping @Sendable () -> Void) async throws
 
     /// Publishes an envelope that the server itself is to receive from the network, like a client's. Otherwise like ``publish(_:)``.

@@ -6,6 +6,8 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
     case node(NodeError)
     /// No node that could get the message has a peer, so none got it (WAKU_REST.md §1.2).
     case noPeers
+    /// A node accepted the envelope and turned out to have no peers. It drops the same bytes as seen, so seal the message again.
+    case lost
     /// The envelope's timestamp is too far from now for any archive to keep it: seal the message again. Earlier attempts may have sent it.
     case outdated
 
@@ -13,7 +15,7 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
     package var isPassing: Bool {
         switch self {
         case .node(let error): error.mayPass(for: .publishing)
-        case .noPeers: true
+        case .noPeers, .lost: true
         case .outdated: false
         }
     }
@@ -22,6 +24,7 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .node(let error): "\(error)"
         case .noPeers: "no node has a peer"
+        case .lost: "the node that accepted the envelope has no peer"
         case .outdated: "the envelope is too old to be archived"
         }
     }

@@ -118,15 +118,17 @@ package struct Settings: HoldsSecret, Sendable {
         reader.update(&waku.cacheCapacity, "transport.waku.cacheCapacity", .integer(1...1_000_000))
         reader.update(&waku.usesHistory, "transport.waku.history", .bool)
         waku.storePeerAddress = reader.optional("transport.waku.storePeer", .multiaddress)
-        reader.update(&waku.confirmsPublishing, "transport.waku.confirmPublishing", .bool)
+        if reader.optional("transport.waku.confirmPublishing", .bool) != nil {
+            reader.warn("transport.waku.confirmPublishing has no effect any more; remove it, because version 0.5 rejects it")
+        }
         wakuHeaders = reader.headers("transport.waku.headers")
         wakuCertificateAuthorityFile = reader.existingFile("transport.waku.certificateAuthorityFile")
         waku.maximumPostsInFlight = reader.optional("transport.waku.maximumPostsInFlight", .integer(1...64))
 
         delivery = Self.gorush(&reader)
 
-        if waku.storePeerAddress != nil, !waku.usesHistory, !waku.confirmsPublishing {
-            reader.report("transport.waku.storePeer", "has no effect, because neither history nor confirmPublishing asks a store")
+        if waku.storePeerAddress != nil, !waku.usesHistory {
+            reader.report("transport.waku.storePeer", "has no effect, because transport.waku.history is false")
         }
 
         registrationPolicy = RegistrationPolicy(

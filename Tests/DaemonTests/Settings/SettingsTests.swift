@@ -107,7 +107,7 @@ struct SettingsTests {
             problem: "gorush.routes.a: expected either apnTopics, or platform with ios or android"),
         Case(
             yaml: "transport: { waku: { history: false, storePeer: /dns4/host/tcp/1/p2p/16U } }\n",
-            problem: "transport.waku.storePeer: has no effect, because neither history nor confirmPublishing asks a store"),
+            problem: "transport.waku.storePeer: has no effect, because transport.waku.history is false"),
         Case(
             yaml: "transport: { waku: { storePeer: host } }\n", problem: "transport.waku.storePeer: expected a multiaddress like "
         ),
@@ -158,6 +158,12 @@ struct SettingsTests {
         #expect(result.exitCode == 78)
         let problems = result.error.split(separator: "\n")
         #expect(problems.count == 1 && problems[0].contains(example.problem.replacing("FILE", with: file)), "\(result.error)")
+    }
+
+    @Test func `a setting of an earlier version that has no effect any more is a warning`() async throws {
+        let result = try await checkConfig("--set", "transport.waku.confirmPublishing=true")
+        #expect(result.exitCode == 0)
+        #expect(result.error.contains("transport.waku.confirmPublishing has no effect any more"), "\(result.error)")
     }
 
     @Test func `a problem does not show a value that may be a secret`() async throws {

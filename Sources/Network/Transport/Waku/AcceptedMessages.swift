@@ -1,10 +1,12 @@
+import DequeModule
+
 /// The messages that a node accepted in the last seconds. If its health then shows that it has no peers, they are lost: a node responds to
 /// a POST with 200 even without a peer (WAKU_REST.md §1.2).
 struct AcceptedMessages {
     /// How long a message is kept: the time between two readings of the health, and two seconds for the reading itself.
     static let lifetime = WakuNodeLink.healthInterval + .seconds(2)
     /// The limits of kept messages. Beyond them the oldest count as sent, because the node most likely still had its peers.
-    static let maximumCount = 512
+    static let maximumCount = 16_384
     static let maximumByteCount = 16 << 20
 
     struct Entry: Sendable {
@@ -14,7 +16,7 @@ struct AcceptedMessages {
     }
 
     /// The messages with the monotonic time of their acceptance, the oldest first.
-    private var entries: [(time: Duration, entry: Entry)] = []
+    private var entries: Deque<(time: Duration, entry: Entry)> = []
     private var byteCount = 0
 
     mutating func add(_ entry: Entry, at now: Duration) {

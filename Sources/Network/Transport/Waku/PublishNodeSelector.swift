@@ -116,12 +116,12 @@ struct PublishNodeSelector {
 
     func isConnected(_ node: Int) -> Bool { nodes[node].isConnected }
 
-    /// Remembers a message that a node accepted.
+    /// Remembers a message that a node accepted, unless it is nil.
     ///
     /// - Returns: False if the node has no peers by now, so that the message is lost.
-    mutating func keep(_ message: AcceptedMessages.Entry, acceptedBy node: Int, at now: Duration) -> Bool {
+    mutating func keep(_ message: AcceptedMessages.Entry?, acceptedBy node: Int, at now: Duration) -> Bool {
         guard nodes[node].isConnected else { return false }
-        nodes[node].accepted.add(message, at: now)
+        if let message { nodes[node].accepted.add(message, at: now) }
         return true
     }
 

@@ -28,7 +28,6 @@ package struct WakuMetrics: Sendable {
     let known = Self.knownMessages.counter()
     let historyFailures = Self.historyFailures.counter()
     let published = Self.publishedMessages.counter()
-    let unconfirmed = Self.unconfirmedMessages.counter()
     let publishQueueDepth = Self.publishQueueDepth.gauge()
     let lastPollAge = Self.lastPollAge.gauge()
     let checkpointAge = Self.checkpointAge.gauge()
@@ -48,7 +47,7 @@ package struct WakuMetrics: Sendable {
 
 extension WakuMetrics {
     package static let declarations = [
-        nodeUp, fetchedMessages, knownMessages, publishedMessages, unconfirmedMessages, polls, pollSeconds, lastPollAge, publishFailures,
+        nodeUp, fetchedMessages, knownMessages, publishedMessages, polls, pollSeconds, lastPollAge, publishFailures,
         publishQueueDepth, historyFailures, gapsFound, gapsFilled, recoveredMessages, comparedPeriod, checkpointAge,
     ]
 
@@ -61,9 +60,6 @@ extension WakuMetrics {
         .counter, "pushserver_node_messages_known_total", help: "Messages from the nodes that were repeated, or the server's own.")
     private static let publishedMessages = Metric(
         .counter, "pushserver_node_messages_published_total", help: "Messages that a node accepted.")
-    private static let unconfirmedMessages = Metric(
-        .counter, "pushserver_node_messages_unconfirmed_total",
-        help: "Published messages that no other node's store has, or that could not be looked up there.")
     private static let polls = Metric(
         .counter, "pushserver_node_polls_total", by: PollOutcome.self, help: "Polls of the nodes, by outcome.")
     private static let pollSeconds = Metric(

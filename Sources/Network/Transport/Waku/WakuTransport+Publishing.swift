@@ -1,46 +1,44 @@
-import Bytes
 import CoreMetrics
 package import Envelope
 import Logging
-import StatusCrypto
 import Synchronization
 import Tasks
 import WakuREST
 import Wire
 
 extension WakuTransport {
-    package func publish(_ envelope: WakuEnvelope) async throws { try await publish(envelope) {} }
+    package func publish(_ envelope: WakuEnvelope) async throws { try await publish(envelope, reportLoss: nil) }
 
     /// Publishes through any node with peers, and tries each at most once. Waits for a free slot, because a node handles few messages at a
     /// time (WAKU_REST.md §1.2).
     ///
-    /// - Throws: `outdated` if the envelope is too old for an archive, `noPeers` if no node has a peer, else a node's error.
+    /// - Throws: `outdated` if the envelope is too old for an archive, `noPeers` if no node has a peer, `lost` if one accepted it that had
+    ///   none, else a node's error.
     package func publish(_ envelope: WakuEnvelope, reportLoss: @escaping @Sendable () -> Void) async throws {
-        let hash = envelope.hash
-        base.known.withLock { $0.insert([hash], at: base.wallClock.now()) }  // the nodes will return the message to this server
-        let node = try await postToAny(envelope, reportLoss)
-        guard confirmsPublishing else { return }
-        confirmations.withLock { $0.add(.init(hash: hash, envelope: envelope, node: node, reportLoss: reportLoss)) }
+        try await publish(envelope, reportLoss: .some(reportLoss))
     }
 
-    package func publishToSelf(_ envelope: WakuEnvelope) async throws {
-        _ = try await postToAny(envelope) {}
+    package func publishToSelf(_ envelope: WakuEnvelope) async throws { try await postToAny(envelope, nil) }
+
+    private func publish(_ envelope: WakuEnvelope, reportLoss: (@Sendable () -> Void)?) async throws {
+        let hash = envelope.hash
+        base.known.withLock { $0.insert([hash], at: base.wallClock.now()) }  // the nodes will return the message to this server
+        try await postToAny(envelope, reportLoss)
     }
 
     /// Posts to the nodes in turn until the message is accepted.
     ///
-    /// - Returns: The node that accepted it.
-    /// - Throws: Why no node accepted it, preferably a reason that may pass.
-    private func postToAny(_ envelope: WakuEnvelope, _ reportLoss: @escaping @Sendable () -> Void) async throws -> Int {
+    /// - Throws: Why no node accepted it: `lost` if one did in vain, else preferably a reason that may pass.
+    private func postToAny(_ envelope: WakuEnvelope, _ reportLoss: (@Sendable () -> Void)?) async throws {
         waitingCount.add(1, ordering: .relaxed)
         defer { waitingCount.subtract(1, ordering: .relaxed) }
         var tried: Set<Int> = []
         var failure: TransportError?
         while let responses = try await postHedged(envelope, besides: tried) {
             for response in responses {
-                guard let error = response.error ?? keep(envelope, reportLoss, acceptedBy: response.node) else { return response.node }
+                guard let error = response.error ?? keep(envelope, reportLoss, acceptedBy: response.node) else { return }
                 tried.insert(response.node)
-                if failure?.isPassing != true { failure = error }
+                if failure?.isPassing != true || error == .lost { failure = error }
             }
         }
         guard let failure else {
@@ -50,17 +48,15 @@ extension WakuTransport {
         throw failure
     }
 
-    /// Remembers an accepted message until the node's health shows whether it had peers.
+    /// Remembers an accepted message, if its sender wants to know of its loss, until the node's health shows whether it had peers.
     ///
     /// - Returns: An error if it had none.
-    private func keep(
-        _ envelope: WakuEnvelope, _ reportLoss: @escaping @Sendable () -> Void, acceptedBy node: Int
-    ) -> TransportError? {
-        let entry = AcceptedMessages.Entry(byteCount: envelope.message.payload.count, reportLoss: reportLoss)
+    private func keep(_ envelope: WakuEnvelope, _ reportLoss: (@Sendable () -> Void)?, acceptedBy node: Int) -> TransportError? {
+        let entry = reportLoss.map { AcceptedMessages.Entry(byteCount: envelope.message.payload.count, reportLoss: $0) }
         let now = base.time.elapsed()
         guard !base.selector.update({ $0.keep(entry, acceptedBy: node, at: now) }) else { return nil }
         base.metrics.count(.noPeers)
-        return .noPeers
+        return .lost
     }
 
     private typealias Response = (node: Int, error: TransportError?)
@@ -156,54 +152,5 @@ extension WakuTransport {
 
     private func release(_ node: Int, after outcome: PublishNodeSelector.Outcome) {
         base.selector.update { [base] selector in selector.release(node, after: outcome, at: base.wallClock.now()) }
-    }
-
-    // MARK: Confirmation
-
-    /// Whether published messages are looked up. A node stores its own messages even without a peer, so its own store confirms nothing.
-    var confirmsPublishing: Bool {
-        base.configuration.confirmsPublishing && (links.count > 1 || base.configuration.storePeerAddress != nil)
-    }
-
-    /// Looks for the published messages in another node's store, and publishes once more what is missing.
-    func confirmPublished() async {
-        while await base.pause(Confirmations.interval) {
-            let entries = Dictionary(grouping: confirmations.withLock { $0.take() }, by: \.node)
-            for (node, entries) in entries {
-                for start in stride(from: 0, to: entries.count, by: HistorySync.maximumHashCount) {
-                    await confirm(Array(entries[start...].prefix(HistorySync.maximumHashCount)), acceptedBy: node)
-                }
-            }
-        }
-    }
-
-    private func confirm(_ entries: [Confirmations.Entry], acceptedBy node: Int) async {
-        // A store that does not respond is the history's trouble. It proves nothing about the messages.
-        guard let found = await stored(entries, acceptedBy: node) else { return base.metrics.unconfirmed.increment(by: entries.count) }
-        for entry in entries where !found.contains(entry.hash) {
-            do {
-                _ = try await postToAny(entry.envelope, entry.reportLoss)
-            } catch let error as TransportError where error.isPassing {
-                confirmations.withLock { $0.add(entry) }  // until it is too old
-            } catch {
-                base.metrics.unconfirmed.increment()
-                base.logger.warning(
-                    "a published message is not in another node's store",
-                    metadata: ["node": "\(links[node].node.name)", "error": "\(error)"])
-            }
-        }
-    }
-
-    /// Returns which messages are in the store of another connected node, or of the configured peer, or nil if no such store responds.
-    private func stored(_ entries: [Confirmations.Entry], acceptedBy node: Int) async -> Set<Digest32>? {
-        var query = StoreQuery()
-        query.hashes = entries.map { Hex.encode($0.hash.bytes, prefix: "0x") }
-        query.includesData = false
-        query.peerAddress = base.configuration.storePeerAddress
-        for link in links where base.selector.read({ $0.isConnected(link.index) }) {
-            guard query.peerAddress != nil || link.index != node && !link.status.lacksStore else { continue }
-            if let page = try? await link.node.storePage(query) { return Set(page.rows.compactMap(\.digest)) }
-        }
-        return nil
     }
 }

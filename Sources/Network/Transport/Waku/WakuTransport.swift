@@ -21,9 +21,6 @@ package final class WakuTransport: MessageTransport {
         package var usesHistory: Bool
         /// The multiaddress of another node whose store is queried through the node. Nil uses the node's own store.
         package var storePeerAddress: String?
-        /// Whether published messages are looked up in another node's store or the peer's, and published once more if they are missing.
-        /// Has no effect with a single node and without ``storePeerAddress``.
-        package var confirmsPublishing: Bool
         /// Whether the node's own store is listed, which shows what it lacks.
         var watchesStore: Bool { usesHistory && storePeerAddress == nil }
         /// The maximum number of POSTs in flight at a node. Nil uses the limit for the node's kind.
@@ -31,14 +28,13 @@ package final class WakuTransport: MessageTransport {
 
         package init(
             pubsubTopics: [String], pollInterval: Duration = .milliseconds(500), cacheCapacity: Int = 4_096, usesHistory: Bool = true,
-            storePeerAddress: String? = nil, confirmsPublishing: Bool = false, maximumPostsInFlight: Int? = nil
+            storePeerAddress: String? = nil, maximumPostsInFlight: Int? = nil
         ) {
             self.pubsubTopics = pubsubTopics
             self.pollInterval = pollInterval
             self.cacheCapacity = cacheCapacity
             self.usesHistory = usesHistory
             self.storePeerAddress = storePeerAddress
-            self.confirmsPublishing = confirmsPublishing
             self.maximumPostsInFlight = maximumPostsInFlight
         }
     }
@@ -47,7 +43,6 @@ package final class WakuTransport: MessageTransport {
     let links: [WakuNodeLink]
 
     let waitingCount = Atomic<Int>(0)
-    let confirmations = Mutex(Confirmations())
 
     /// - Parameters:
     ///   - nodes: The nodes, at least one.
@@ -64,13 +59,9 @@ package final class WakuTransport: MessageTransport {
     }
 
     package func run(receiver: any EnvelopeReceiver) async throws {
-        if base.configuration.confirmsPublishing, !confirmsPublishing {
-            base.logger.warning("\(Self.confirmationIgnored)")
-        }
         if !base.configuration.usesHistory { base.logger.notice("node's store is disabled; messages missed in a gap are lost") }
         await withDiscardingTaskGroup { group in
             for link in links { group.addTask { await link.run(receiver: receiver) } }
-            if confirmsPublishing { group.addTask { await self.confirmPublished() } }
         }
     }
 
@@ -80,13 +71,7 @@ package final class WakuTransport: MessageTransport {
     package var warnings: [String] {
         let now = base.time.elapsed()
         return (isUsable ? nodeIssues : []) + perNode { $0.status.warnings(at: now) } + quotaWarnings
-            + (base.configuration.confirmsPublishing && !confirmsPublishing ? [Self.confirmationIgnored] : [])
     }
-
-    private static let confirmationIgnored = """
-        transport.waku.confirmPublishing is ignored: a node stores its own messages even without a peer, so only another node of \
-        transport.waku.urls, or transport.waku.storePeer, can confirm them
-        """
 
     /// The nodes' states for operators, ordered as in the settings.
     package var nodeReports: [NodeReport] {

@@ -221,7 +221,7 @@ struct ReplyQueue: Sendable {
         } else {
             let isLost = inFlight.removeValue(forKey: publication.reply.id)?.isLost == true
             if isLost, !isDraining {
-                returnToQueue(Publication(reply: publication.reply))
+                returnToQueue(publication.reply)
             } else if !isDraining {
                 echoes?.add(publication.reply, at: budget.time)
             }
@@ -238,24 +238,24 @@ struct ReplyQueue: Sendable {
         }
     }
 
-    /// Takes back a reply that was published in vain, because the node that accepted it had no peers. It is published again, with the same
-    /// bytes while archives keep them, unless a newer reply to a registration may have followed it.
+    /// Takes back a reply that was published in vain, because the node that accepted it had no peers. It is published again in fresh
+    /// envelopes, unless a newer reply to a registration may have followed it.
     ///
     /// - Returns: The rows to be decided again, as ``add(_:)-([PendingReply])`` does.
-    mutating func takeBack(_ publication: Publication) -> [Int64] {
-        let reply = publication.reply
-        guard !publication.isEcho, !isDraining, !reply.isToRegistration || newestRegistrations[reply.recipient.compressed] == reply.id
-        else { return [] }
-        guard inFlight[publication.reply.id] == nil else {
-            inFlight[publication.reply.id]?.isLost = true
-            return []
+    mutating func takeBack(_ reply: PendingReply) -> [Int64] {
+        guard !isDraining, !reply.isToRegistration || newestRegistrations[reply.recipient.compressed] == reply.id else { return [] }
+        if inFlight[reply.id] != nil {
+            inFlight[reply.id]?.isLost = true
+        } else if waiting[reply.id] != nil {
+            waiting[reply.id]?.envelopes = []  // segments that were accepted are missing from it
+        } else {
+            returnToQueue(reply)
         }
-        returnToQueue(publication)
         return evict()
     }
 
-    private mutating func returnToQueue(_ publication: Publication) {
-        var publication = publication
+    private mutating func returnToQueue(_ reply: PendingReply) {
+        var publication = Publication(reply: reply)
         publication.isTakenBack = true
         enter(publication)
     }

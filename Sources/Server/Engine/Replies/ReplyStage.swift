@@ -140,22 +140,24 @@ final class ReplyStage: Sendable {
         var publication = publication
         if !publication.isEcho, await isFinished(publication) { return update { [publication] in $0.abandoned(publication) } }
         guard isTimely(publication) else { return }
-        var sealed = publication
         do {
             if publication.isEcho, !transport.canEcho {
                 context.metrics.countEchoes(.dropped)
                 return update { [publication] in $0.published(publication) }
             }
-            if publication.envelopes.isEmpty {
-                publication.envelopes = try sealer.seal(publication.reply, at: context.wallClock.now(), using: &random)
-            }
-            sealed = publication
+            var isFresh = publication.envelopes.isEmpty
+            if isFresh { try seal(&publication, using: &random) }
             while let envelope = publication.envelopes.first {
-                try await transport.publish(envelope) { [weak self, sealed] in self?.takeBack(sealed) }
-                publication.envelopes.removeFirst()
+                do {
+                    try await publish(envelope, of: publication)
+                    publication.envelopes.removeFirst()
+                } catch TransportError.outdated where !isFresh {
+                    // The reply was held, and that it grew too old is no failure.
+                    isFresh = true
+                    try seal(&publication, using: &random)
+                }
             }
         } catch {
-            if case TransportError.noPeers = error { publication = sealed }  // its first segments may be lost too
             // At a shutdown the row remains unmarked, and the next start publishes the reply.
             if !Task.isCancelled { failed(publication, error) }
             return
@@ -163,10 +165,17 @@ final class ReplyStage: Sendable {
         published(publication)
     }
 
-    /// Takes back a reply that was lost in the network.
-    private func takeBack(_ publication: ReplyQueue.Publication) {
-        decideAgain(update { $0.takeBack(publication) })
+    private func seal(_ publication: inout ReplyQueue.Publication, using random: inout SecureRandom) throws {
+        publication.envelopes = try sealer.seal(publication.reply, at: context.wallClock.now(), using: &random)
     }
+
+    /// Publishes an envelope. A reply that turns out to be lost in the network comes back, an echo does not.
+    private func publish(_ envelope: WakuEnvelope, of publication: ReplyQueue.Publication) async throws {
+        guard !publication.isEcho else { return try await transport.publish(envelope) }
+        try await transport.publish(envelope) { [weak self, reply = publication.reply] in self?.takeBack(reply) }
+    }
+
+    private func takeBack(_ reply: PendingReply) { decideAgain(update { $0.takeBack(reply) }) }
 
     /// Whether a reply is published: one that was held too long is dropped, or decided again.
     private func isTimely(_ publication: ReplyQueue.Publication) -> Bool {
@@ -222,10 +231,11 @@ final class ReplyStage: Sendable {
 
     private func failed(_ publication: ReplyQueue.Publication, _ error: any Error) {
         var publication = publication
-        if case TransportError.outdated = error { publication.envelopes = [] }
-        let failure: ReplyQueue.Failure = (error as? TransportError)?.isPassing == false ? .own : .network
+        let reason = error as? TransportError
+        if reason == .outdated || reason == .lost { publication.envelopes = [] }
+        let failure: ReplyQueue.Failure = reason?.isPassing == false ? .own : .network
         let now = context.wallClock.now()
-        if case TransportError.noPeers = error { update { $0.hold(at: now) } }
+        if reason == .noPeers || reason == .lost { update { $0.hold(at: now) } }
         let (wasBlocked, isBlocked, unstored) = update { [publication] queue in
             let wasBlocked = queue.isBlocked
             let unstored = queue.failed(publication, failure)

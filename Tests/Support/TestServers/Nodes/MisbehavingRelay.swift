@@ -1,9 +1,11 @@
+import Bytes
 package import Envelope
 import Foundation
 import Hummingbird
 import JSON
 package import Logging
 import ServiceLifecycle
+import StatusCrypto
 import Synchronization
 import TestSupport
 package import Transport
@@ -65,7 +67,12 @@ final class FaultyMember: BusListener {
         var inFlight: [(arrival: Timestamp, envelope: WakuEnvelope)] = []
         var arrivalCount = 0
         var takenCount = 0
+        /// What the node wrote to dead connections, with the times.
+        var written: [Digest32: Timestamp] = [:]
     }
+
+    /// How long the node drops repeated bytes as seen.
+    private static let seenTime = Duration.seconds(120)
 
     private struct Dropped: Error {}
 
@@ -142,7 +149,7 @@ final class FaultyMember: BusListener {
         if let refusal = faults.refusal(of: request) { return faults.isGoWaku ? GoWakuDialect.response(refusal) : refusal }
         var isDropped = false
         var response = await member.respond(to: request) { envelope in
-            guard faults.hasPeers else { return }  // a node stores and delivers its own message all the same
+            guard passes(envelope, faults) else { return }  // a node stores and delivers its own message all the same
             try await publish(envelope)
             isDropped = dropsNext()
             if isDropped { throw Dropped() }
@@ -156,6 +163,15 @@ final class FaultyMember: BusListener {
             return .json(faults.isGoWaku ? GoWakuDialect.messages(changed) : NodeResponse.messages(changed))
         }
         return faults.isGoWaku ? GoWakuDialect.response(response) : response
+    }
+
+    /// Whether the node passes a message of its own client on.
+    private func passes(_ envelope: WakuEnvelope, _ faults: RelayFaults) -> Bool {
+        let now = clock.now()
+        return state.withLock { state in
+            if !faults.hasPeers, faults.reportsPeers { state.written[envelope.hash] = now }
+            return faults.hasPeers && (state.written[envelope.hash].map { $0.advanced(by: Self.seenTime) <= now } ?? true)
+        }
     }
 
     private func change(_ messages: [WakuMessage], _ faults: RelayFaults) -> [WakuMessage] {

@@ -39,7 +39,8 @@ package struct RelayFaults: Codable, Sendable, Equatable {
     package var health = "READY"
     /// Whether the node has peers. Without any, it accepts messages, keeps them in its own store and cache, and passes them to nobody.
     package var hasPeers = true
-    /// Whether its health check says that it has peers. A test that sets it later than `hasPeers` has a check that lags.
+    /// Whether its health check says that it has peers. A test that sets it later than `hasPeers` has a check that lags: the node writes
+    /// messages to dead connections, and drops the same bytes for two minutes (WAKU_REST.md §1.2).
     package var reportsPeers = true
     /// Whether the node runs with `--relay=false`.
     package var hasNoRelay = false
