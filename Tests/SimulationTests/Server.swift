@@ -129,13 +129,14 @@ struct Server {
             switch history.action.work {
             case .load: return .loaded(try await store.checkpoint(of: Network.pubsubTopic))
             case .wait: return .waited
+            case .loadHoles: return .holes(try await store.holes(of: Network.pubsubTopic).holes.map(\.period))
             case .ask(let query): return .page(try network.page(query))
             case .offer(let envelopes, let hashes):
                 try await record(envelopes, at: now)
                 known.insert(hashes)
                 return .accepted
-            case .save(let checkpoint):
-                try await store.saveCheckpoint(checkpoint, of: Network.pubsubTopic)
+            case .save(let checkpoint, _):
+                try await store.save(HistoryProgress(of: Network.pubsubTopic, checkpoint: checkpoint))
                 return .saved
             }
         } catch {

@@ -149,7 +149,7 @@ import Wire
         #expect(world.saved.count >= 24)
         #expect(world.saved == world.saved.sorted())
         #expect(world.saved.last == world.now)
-        #expect(history.action.filledGapCount == 1)
+        #expect(world.filledGapCount == 1)
     }
 
     @Test(arguments: [nil, HistoryWorld.start.advanced(by: .seconds(86_400))])
@@ -215,7 +215,7 @@ import Wire
         #expect(try world.run(&history).allSatisfy { !$0.hasFoundMissed })
         #expect(world.accepted == [missed])
         #expect(world.saved.last == world.now)
-        #expect(history.action.filledGapCount == 1)
+        #expect(world.filledGapCount == 1)
     }
 
     /// Lets a minute pass, and the comparisons that are due then.
@@ -373,7 +373,7 @@ import Wire
         try world.run(&history)
         #expect(world.accepted == [missed])
         #expect(world.saved == [HistoryWorld.start, world.now])
-        #expect(history.action.filledGapCount == 1)
+        #expect(world.filledGapCount == 2)
     }
 
     @Test mutating func `messages for a registration of the same window are fetched at its end`() throws {
@@ -474,7 +474,7 @@ import Wire
         try world.run(&history)
         #expect(world.accepted == [message])
         #expect(history.action.issue == nil)
-        #expect(history.action.filledGapCount == 1)
+        #expect(world.filledGapCount == 2)
     }
 
     @Test mutating func `messages that could not be recorded are offered again first`() throws {
@@ -525,5 +525,55 @@ import Wire
         history.note(.gap, at: world.now)
         try world.run(&history, checkpoint: origin)
         #expect(world.missing(until: world.now) == 0)
+    }
+
+    // MARK: Holes
+
+    /// The windows of the queries that list a hole, which have data, and begin exactly where it does.
+    func listings(of hole: ClosedRange<Timestamp>) -> [ClosedRange<Timestamp>] {
+        world.queries.compactMap { query in
+            guard let start = query.startTime, let end = query.endTime, query.includesData, hole.contains(start) else { return nil }
+            return start...end
+        }
+    }
+
+    @Test mutating func `holes are listed in windows of an hour, at a start, each half hour, and when a store answers again`() throws {
+        let end = HistoryWorld.start.advanced(by: .seconds(-7_200))
+        let hole = end.advanced(by: .seconds(-9_000))...end
+        let windows = [0, 3_600, 7_200].map { (offset: Int64) in
+            hole.lowerBound.advanced(by: .seconds(offset))...min(end, hole.lowerBound.advanced(by: .seconds(offset + 3_600)))
+        }
+        world.state.withLock { $0.holes = [hole] }
+        try start()
+        #expect(listings(of: hole) == windows)
+        for minute in 1...30 {
+            #expect(listings(of: hole).count == 3, "\(minute)")
+            try world.run(&history, until: { $0.delay == HistorySync.interval })
+            world.advance(by: .seconds(60))
+            history.note(.waited, at: world.now)
+            try world.run(&history)
+        }
+        #expect(listings(of: hole) == windows + windows)
+        for event in [HistorySync.Event.waited, .failed(.other, "no store")] { history.note(event, at: world.now) }
+        try world.run(&history)
+        #expect(listings(of: hole) == windows + windows + windows)
+    }
+
+    @Test mutating func `what a hole's listing finds is recorded, cuts the hole, and moves no checkpoint`() throws {
+        let end = HistoryWorld.start.advanced(by: .seconds(-7_200))
+        let hole = end.advanced(by: .seconds(-600))...end
+        world.state.withLock { $0.holes = [hole] }
+        try start()
+        let saved = world.saved.last
+        let missed = world.archive(.seconds(7_500), number: 1)
+        world.advance(by: HistorySync.holeInterval)
+        history.note(.waited, at: world.now)
+        let actions = try world.run(&history)
+        #expect(world.accepted == [missed])
+        #expect(actions.allSatisfy { !$0.hasFoundMissed } && actions.count { $0.hasListedHoles } == 1)
+        let findings = try #require(world.state.withLock(\.findings).last)
+        #expect(findings.seconds == [HistoryWorld.start.advanced(by: .seconds(-7_500)).nanoseconds / 1_000_000_000])
+        #expect(findings.listedAt == world.now)
+        #expect(world.saved.last == world.saved.dropLast().last && world.saved.last != saved)
     }
 }

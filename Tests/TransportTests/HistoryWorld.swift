@@ -29,7 +29,13 @@ final class HistoryWorld: Sendable {
         var accepted: [WakuEnvelope] = []
         var acceptedDigests: Set<Digest32> = []
         var saved: [Timestamp] = []
+        /// What was saved with each checkpoint.
+        var findings: [HistorySync.Findings] = []
+        /// The holes that are stored.
+        var holes: [ClosedRange<Timestamp>] = []
         var queries: [StoreQuery] = []
+        /// The number of gaps that the last run has filled.
+        var filledGapCount = 0
         var now = HistoryWorld.start
         /// Whether the store responds to a cursor with an empty last page.
         var losesItsWay = false
@@ -49,6 +55,7 @@ final class HistoryWorld: Sendable {
     var accepted: [WakuEnvelope] { state.withLock(\.accepted) }
     var saved: [Timestamp] { state.withLock(\.saved) }
     var queries: [StoreQuery] { state.withLock(\.queries) }
+    var filledGapCount: Int { state.withLock(\.filledGapCount) }
 
     func history() -> HistorySync {
         HistorySync(
@@ -118,9 +125,13 @@ final class HistoryWorld: Sendable {
             accept(envelopes)
             state.withLock { $0.known.formUnion(hashes) }
             return .accepted
-        case .save(let checkpoint):
-            state.withLock { $0.saved.append(checkpoint) }
+        case .save(let checkpoint, let findings):
+            state.withLock { state in
+                state.saved.append(checkpoint)
+                state.findings.append(findings)
+            }
             return .saved
+        case .loadHoles: return .holes(state.withLock(\.holes))
         }
     }
 
@@ -131,7 +142,10 @@ final class HistoryWorld: Sendable {
     func run(_ history: inout HistorySync, checkpoint: Timestamp? = nil) throws -> [HistorySync.Action] {
         var actions: [HistorySync.Action] = []
         for _ in 0..<Self.maximumStepCount {
-            if history.action.work == .wait, [nil, HistorySync.interval].contains(history.action.delay) { return actions }
+            if history.action.work == .wait, [nil, HistorySync.interval].contains(history.action.delay) {
+                state.withLock { $0.filledGapCount = actions.reduce(0) { $0 + $1.filledGapCount } }
+                return actions
+            }
             if let delay = history.action.delay { advance(by: delay) }
             actions.append(history.note(try carryOut(history.action.work, checkpoint: checkpoint), at: now))
         }

@@ -14,7 +14,7 @@ import Wire
 @Suite(.safetyNet)
 struct PeerlessNodeTests {
     /// The sleepers of an idle transport whose node has no peers.
-    static let peerless = [WakuWorld.interval, .seconds(60), .seconds(1)]
+    static let peerless = [WakuWorld.interval, .seconds(1)]
 
     let world = WakuWorld()
     /// The messages that were reported as lost.

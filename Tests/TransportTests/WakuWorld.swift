@@ -75,6 +75,7 @@ final class Receiver: EnvelopeReceiver {
 /// Checkpoints in memory, which outlive the transports of a test.
 final class MemoryCheckpoints: CheckpointKeeper {
     let condition = Condition([String: [Timestamp]]())
+    private let open = Mutex([String: OpenHoles]())
 
     init(_ checkpoint: Timestamp? = nil, of topic: String = TestNode.topic) {
         condition.change { $0[topic] = checkpoint.map { [$0] } }
@@ -82,8 +83,18 @@ final class MemoryCheckpoints: CheckpointKeeper {
 
     func checkpoint(of pubsubTopic: String) -> Timestamp? { condition.value[pubsubTopic]?.last }
 
-    func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) {
-        condition.change { $0[pubsubTopic, default: []].append(checkpoint) }
+    func save(_ progress: HistoryProgress) {
+        let newest = condition.value.filter { progress.isOfTopic($0.key) }.compactMap(\.value.last).max()
+        open.withLock { open in
+            let earlier = open[progress.pubsubTopic] ?? OpenHoles([], listedUntil: Timestamp(nanoseconds: 0))
+            open[progress.pubsubTopic] = OpenHoles(
+                progress.holes(after: earlier.holes, newestCheckpoint: newest), listedUntil: progress.listedAt ?? earlier.listedUntil)
+        }
+        condition.change { $0[progress.checkpointName, default: []].append(progress.checkpoint) }
+    }
+
+    func holes(of pubsubTopic: String) -> OpenHoles {
+        open.withLock { $0[pubsubTopic] } ?? OpenHoles([], listedUntil: Timestamp(nanoseconds: 0))
     }
 
     /// Waits until the history checkpoint reaches a time.

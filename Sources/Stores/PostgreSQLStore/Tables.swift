@@ -229,6 +229,7 @@ enum Tables {
             day int8 PRIMARY KEY,
             unused_budget int8 NOT NULL             -- how many registrations and devices may still be removed on it as unused
         );
+        \(holeTables);
 
         CREATE TABLE nextcloud_device (
             identifier bytea PRIMARY KEY,
@@ -289,7 +290,26 @@ enum Tables {
         ALTER TABLE push ADD COLUMN IF NOT EXISTS unanswered int8 NOT NULL DEFAULT 0,
             ADD COLUMN IF NOT EXISTS brought_forward int8 NOT NULL DEFAULT 0, ADD COLUMN IF NOT EXISTS broken int8 NOT NULL DEFAULT 0,
             ADD COLUMN IF NOT EXISTS has_worked bool NOT NULL DEFAULT true;
-        \(deliveryIndexes)
+        \(deliveryIndexes);
+        \(holeTables)
+        """
+
+    private static let holeTables = """
+        -- Periods in which nothing was received, and of which no store has a message (`Hole`).
+        CREATE TABLE IF NOT EXISTS hole (
+            pubsub_topic bytea NOT NULL,
+            started_at int8 NOT NULL,
+            ended_at int8 NOT NULL,
+            found_at int8 NOT NULL,
+            PRIMARY KEY (pubsub_topic, started_at)
+        );
+        -- When each server began to list a topic's holes the last time that it listed all.
+        CREATE TABLE IF NOT EXISTS hole_listing (
+            pubsub_topic bytea NOT NULL,
+            server_name bytea NOT NULL,
+            listed_at int8 NOT NULL,
+            PRIMARY KEY (pubsub_topic, server_name)
+        )
         """
 
     private static let deliveryIndexes = """

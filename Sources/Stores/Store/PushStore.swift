@@ -71,11 +71,15 @@ package protocol MessageJournal: Sendable {
     /// Returns the replies to these messages that were not marked as published, oldest first.
     func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, receivedAt: Timestamp, reply: Reply)]
 
-    /// Returns a pubsub topic's history checkpoint, before which all messages are recorded. Nil means that none was saved.
-    func checkpoint(of pubsubTopic: String) async throws -> Timestamp?
+    /// Returns a history checkpoint, before which all messages are recorded. Nil means that none was saved.
+    func checkpoint(of name: String) async throws -> Timestamp?
 
-    /// Saves a history checkpoint. It may be earlier than the previous checkpoint, because clocks can be set back.
-    func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) async throws
+    /// Saves a history checkpoint, and what became of the topic's holes. The checkpoint may be earlier than the previous one, because
+    /// clocks can be set back.
+    func save(_ progress: HistoryProgress) async throws
+
+    /// Returns a pubsub topic's holes, in order.
+    func holes(of pubsubTopic: String) async throws -> OpenHoles
 }
 
 /// The store as the decider uses it: it loads facts and writes decisions.

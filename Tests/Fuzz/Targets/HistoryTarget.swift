@@ -29,7 +29,7 @@
                     try expect((1...100).contains(query.pageSize), "the size of a page is bounded")
                     try expect(query.hashes.count <= HistorySync.maximumHashCount, "the number of hashes is bounded")
                     try expect(query.hashes.isEmpty || query.startTime == nil, "a query has no hashes together with a time")
-                case .save(let checkpoint): try expect(checkpoint <= node.now, "a checkpoint is not in the future")
+                case .save(let checkpoint, _): try expect(checkpoint <= node.now, "a checkpoint is not in the future")
                 default: break
                 }
             }
@@ -162,6 +162,7 @@
                 }
                 return .accepted
             case .save: return .saved
+            case .loadHoles: return .holes([])
             }
         }
 

@@ -19,7 +19,7 @@ import Testing
         let original = try first.open()
         try await secrets.plant(in: original)
         let undecided = try await original.record(1_000)
-        try await original.saveCheckpoint(start, of: "/waku/2/rs/16/1")
+        try await original.save(HistoryProgress(of: "/waku/2/rs/16/1", checkpoint: start))
         let rows = try await Self.rows(of: original)
 
         try await first.copyToPostgreSQL(from: original)

@@ -176,7 +176,7 @@ struct JournalTests {
     func `a history checkpoint survives a restart, for its pubsub topic only`(kind: StoreUnderTest) async throws {
         try await kind.withCrash { store async throws in
             #expect(try await store.checkpoint(of: "/waku/2/rs/16/32") == nil)
-            try await store.saveCheckpoint(start, of: "/waku/2/rs/16/32")
+            try await store.save(HistoryProgress(of: "/waku/2/rs/16/32", checkpoint: start))
         } after: { store async throws in
             #expect(try await store.checkpoint(of: "/waku/2/rs/16/32") == start)
             #expect(try await store.checkpoint(of: "/waku/2/rs/16/64") == nil)
@@ -186,8 +186,8 @@ struct JournalTests {
     @Test(arguments: StoreUnderTest.all, [Duration.seconds(60), .seconds(-86_400)])
     func `a history checkpoint may be earlier than the previous one`(kind: StoreUnderTest, step: Duration) async throws {
         try await kind.withStore { store in
-            try await store.saveCheckpoint(start, of: "/waku/2/rs/16/32")
-            try await store.saveCheckpoint(start.advanced(by: step), of: "/waku/2/rs/16/32")
+            try await store.save(HistoryProgress(of: "/waku/2/rs/16/32", checkpoint: start))
+            try await store.save(HistoryProgress(of: "/waku/2/rs/16/32", checkpoint: start.advanced(by: step)))
             #expect(try await store.checkpoint(of: "/waku/2/rs/16/32") == start.advanced(by: step))
         }
     }
@@ -195,11 +195,11 @@ struct JournalTests {
     @Test(arguments: StoreUnderTest.all)
     func `a write to a closed store throws`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            try await store.saveCheckpoint(start, of: "/waku/2/rs/16/32")
+            try await store.save(HistoryProgress(of: "/waku/2/rs/16/32", checkpoint: start))
             _ = try await store.record(2)
             try await store.register(registration(installation(2)))
             await store.close()
-            await #expect(throws: StoreError.closed) { try await store.saveCheckpoint(start, of: "/waku/2/rs/16/32") }
+            await #expect(throws: StoreError.closed) { try await store.save(HistoryProgress(of: "/waku/2/rs/16/32", checkpoint: start)) }
             await #expect(throws: StoreError.closed) { try await store.record(1) }
             await #expect(throws: StoreError.closed) { try await store.register(registration()) }
         }

@@ -21,8 +21,17 @@ struct HistorySync {
         case ask(StoreQuery)
         /// Offer the messages to the receiver. Once it has accepted them, all the hashes are known.
         case offer([WakuEnvelope], hashes: [Digest32])
-        /// Save the checkpoint.
-        case save(Timestamp)
+        /// Save the checkpoint, with what the pass has found about the topic's holes.
+        case save(Timestamp, Findings)
+        /// Read the topic's holes.
+        case loadHoles
+    }
+
+    struct Findings: Equatable {
+        /// The times of recorded messages, in seconds since 1970.
+        var seconds: Set<Int64> = []
+        /// When the listing of all holes began that ends with this pass.
+        var listedAt: Timestamp?
     }
 
     /// The next step, and what came of the last event.
@@ -38,10 +47,13 @@ struct HistorySync {
         var hasFoundMissed = false
         /// The period whose messages the last event has listed to the end, without messages that may still be in transit.
         var listed: ClosedRange<Timestamp>?
+        /// Whether the last event has ended a listing of the topic's holes.
+        var hasListedHoles = false
     }
 
     enum Event {
         case loaded(Timestamp?)
+        case holes([ClosedRange<Timestamp>])
         /// The node delivers no live messages any more.
         case interrupted
         /// The node delivers again, but may have dropped messages meanwhile.
@@ -82,6 +94,8 @@ struct HistorySync {
     static let lookBack = Duration.seconds(70 * 60)
     /// The longest window in a look back, so that gaps and the last minute do not have to wait until it is compared as a whole.
     static let lookBackWindow = Duration.seconds(600)
+    /// The interval between two listings of the holes, in which messages may have reached a store late.
+    static let holeInterval = Duration.seconds(1_800)
     /// The minimum time to list a window. A longer window has as long as it covers: a node that needs more time never catches up.
     static let minimumListingTime = Duration.seconds(600)
     /// The period before now that is read without a checkpoint, or with a checkpoint in the future (the clock was changed): the lifetime of
@@ -116,6 +130,10 @@ struct HistorySync {
             case reachingPresent
             /// The window is before the checkpoint, which stays.
             case lookingBack
+            /// The window is a hole, of which everything is unknown. The checkpoint stays.
+            case listingHole
+
+            var movesCheckpoint: Bool { self == .catchingUp || self == .reachingPresent }
         }
 
         var kind: Kind
@@ -128,6 +146,7 @@ struct HistorySync {
         var deadline: Timestamp
         /// Unknown hashes in the listing, whose messages are to be fetched.
         var missing: [String] = []
+        var findings = Findings()
         var hasOffered = false
         var hasReconsidered = false
     }
@@ -151,6 +170,11 @@ struct HistorySync {
     /// The start of the period before the checkpoint that is still to be compared, or nil if there is none.
     private var lookBackStart: Timestamp?
     private var nextLookBack: Timestamp?
+    /// The windows of holes that are still to be listed, and when their listing began, or nil outside of one.
+    private var holes: [ClosedRange<Timestamp>] = []
+    private var holesLoadedAt: Timestamp?
+    /// When the holes are listed next: after a gap, and after a store failed, as soon as it is filled.
+    private var nextHoleListing: Timestamp?
     private var foreign: [UnregisteredMessage] = []
     private var pageSize = Self.maximumPageSize
     private var failureCount = 0
@@ -192,7 +216,7 @@ struct HistorySync {
     var action: Action {
         guard isInterrupted else { return step }
         switch step.work {
-        case .load, .offer, .save: return step
+        case .load, .offer, .save, .loadHoles: return step
         case .ask, .wait:
             // The node delivers no live messages, so there is nothing to compare with its store. Its return is a gap.
             var action = step
@@ -206,10 +230,12 @@ struct HistorySync {
         step.filledGapCount = 0
         step.hasFoundMissed = false
         step.listed = nil
+        step.hasListedHoles = false
         switch event {
         case .loaded(let stored):
             checkpoint = stored
             openGapCount > 0 ? begin(at: now) : next(.wait, after: nil)
+        case .holes(let periods): list(periods, at: now)
         case .waited:
             // An interruption replaces other work by a wait. A page's missing messages then still have to be fetched.
             guard step.work == .wait else { break }
@@ -222,7 +248,7 @@ struct HistorySync {
         case .saved: complete(at: now)
         case .interrupted: isInterrupted = true
         case .gap: noteGap(at: now)
-        case .failed(let failure, let reason): fail(failure, reason)
+        case .failed(let failure, let reason): fail(failure, reason, at: now)
         }
         continueWait(at: now)
         return action
@@ -250,11 +276,14 @@ struct HistorySync {
         if step.work != .wait { step.delay = .zero } else if pass == nil { begin(at: now) }
     }
 
-    /// Begins the pass over the next window: in a gap, in the last minute, or in what a look back has left.
+    /// Begins the pass over the next window: in a gap, in the last minute, in what a look back has left, or in a hole.
     private mutating func begin(at now: Timestamp) {
-        if openGapCount == 0, closingGapCount == 0, let lookBackStart, let checkpoint {
-            let end = min(checkpoint, lookBackStart.advanced(by: Self.lookBackWindow))
-            return begin(.lookingBack, over: lookBackStart...end, at: now)
+        if openGapCount == 0, closingGapCount == 0, let checkpoint {
+            if let lookBackStart {
+                let end = min(checkpoint, lookBackStart.advanced(by: Self.lookBackWindow))
+                return begin(.lookingBack, over: lookBackStart...end, at: now)
+            }
+            if !holes.isEmpty { return begin(.listingHole, over: holes.removeFirst(), at: now) }
         }
         let start = checkpoint.flatMap { $0 <= now ? $0 : nil } ?? now.advanced(by: .zero - Self.initialBackfill)
         if openGapCount > 0 { reviewStart = min(reviewStart ?? start, start) }
@@ -270,9 +299,9 @@ struct HistorySync {
         var query = StoreQuery()
         query.pubsubTopic = pubsubTopic
         query.peerAddress = peerAddress
-        query.startTime = kind == .lookingBack ? window.lowerBound : window.lowerBound.advanced(by: .zero - Self.margin)
+        query.startTime = kind.movesCheckpoint ? window.lowerBound.advanced(by: .zero - Self.margin) : window.lowerBound
         query.endTime = window.upperBound
-        query.includesData = kind != .lookingBack && window.length > Self.maximumHashWindow - Self.margin
+        query.includesData = kind == .listingHole || kind.movesCheckpoint && window.length > Self.maximumHashWindow - Self.margin
         let settled = min(window.upperBound, now.advanced(by: .zero - Self.comparisonDelay))
         pass = Pass(
             kind: kind, window: window, settled: settled, listing: StoreListing(query), deadline: Self.deadline(of: window, at: now))
@@ -302,16 +331,36 @@ struct HistorySync {
             checkpoint = finished.window.upperBound
             remainingComparisons = closingGapCount > 0 ? Self.comparisonsBeforeReview : remainingComparisons - 1
             step.filledGapCount = closingGapCount
+            if closingGapCount > 0 { nextHoleListing = now }
             closingGapCount = 0
             scheduleLookBack(at: now)
         case .lookingBack: lookBackStart = finished.window.upperBound
+        case .listingHole:
+            step.hasListedHoles = finished.findings.listedAt != nil
+            if step.hasListedHoles { holesLoadedAt = nil }
         }
         if let start = lookBackStart, let checkpoint, start >= checkpoint { lookBackStart = nil }
-        if finished.kind == .catchingUp || openGapCount > 0 || lookBackStart != nil {
+        if finished.kind == .catchingUp || openGapCount > 0 || lookBackStart != nil || !holes.isEmpty {
             begin(at: now)
+        } else if holesAreDue(at: now) {
+            next(.loadHoles, after: .zero)
         } else {
             next(.wait, after: Self.interval)
         }
+    }
+
+    private func holesAreDue(at now: Timestamp) -> Bool {
+        // The clock may have been set back.
+        nextHoleListing.map { $0 <= now || $0 > now.advanced(by: Self.holeInterval) } ?? false
+    }
+
+    /// Begins to list the holes, in windows like those of a gap.
+    private mutating func list(_ periods: [ClosedRange<Timestamp>], at now: Timestamp) {
+        nextHoleListing = now.advanced(by: Self.holeInterval)
+        holesLoadedAt = now
+        holes = periods.flatMap { $0.windows(of: Self.maximumWindow) }
+        step.hasListedHoles = holes.isEmpty
+        holes.isEmpty && openGapCount == 0 ? next(.wait, after: Self.interval) : begin(at: now)
     }
 
     /// Starts to look back if it is time to, and to review the last gap. Almost all messages are known by now, so hashes suffice.
@@ -347,12 +396,15 @@ struct HistorySync {
             next(.wait, after: Self.topicDelay)
         } else {
             let end = pass.window.upperBound
-            next(.save(pass.kind == .lookingBack ? checkpoint ?? end : end), after: .zero)
+            if pass.kind == .listingHole, holes.isEmpty { self.pass?.findings.listedAt = holesLoadedAt }
+            next(.save(pass.kind.movesCheckpoint ? end : checkpoint ?? end, self.pass?.findings ?? Findings()), after: .zero)
         }
     }
 
     private mutating func take(_ page: StorePage, at now: Timestamp) {
-        guard case .ask(let query) = step.work, var listing = pass?.listing, let deadline = pass?.deadline else { return }
+        guard case .ask(let query) = step.work, var listing = pass?.listing, let deadline = pass?.deadline, let window = pass?.window
+        else { return }
+        pass?.findings.seconds.formUnion(page.rows.compactMap(\.timestamp).filter(window.contains).map { $0.nanoseconds / 1_000_000_000 })
         guard query.hashes.isEmpty else {
             pass?.missing.removeFirst(query.hashes.count)
             return offer(page.rows)
@@ -372,7 +424,7 @@ struct HistorySync {
     }
 
     private mutating func reportListed() {
-        guard let pass, pass.listing.isComplete, pass.kind != .lookingBack else { return }
+        guard let pass, pass.listing.isComplete, pass.kind.movesCheckpoint else { return }
         let start = pass.window.lowerBound.advanced(by: .zero - Self.margin)
         if start <= pass.settled { step.listed = start...pass.settled }
     }
@@ -399,7 +451,7 @@ struct HistorySync {
 
     private mutating func accept() {
         guard case .offer(let envelopes, _) = step.work else { return }
-        if let pass, pass.kind != .lookingBack, openGapCount == 0, closingGapCount == 0 {
+        if let pass, pass.kind.movesCheckpoint, openGapCount == 0, closingGapCount == 0 {
             step.hasFoundMissed = !envelopes.isEmpty && isPolledSteadily(pass.window.lowerBound)
         }
         proceed()
@@ -426,12 +478,13 @@ struct HistorySync {
         stalls = (stalls.count + 1, reason)
         failureCount = stalls.count - 1
         extendDeadline(at: now)
-        fail(.cursorLost, reason)
+        fail(.cursorLost, reason, at: now)
     }
 
     /// Repeats the work with growing delays. A failed query is changed first: a smaller page, or no cursor.
-    private mutating func fail(_ failure: Failure, _ reason: String) {
+    private mutating func fail(_ failure: Failure, _ reason: String, at now: Timestamp) {
         let failureCount = failureCount + 1
+        if failure == .other { nextHoleListing = nextHoleListing.map { min($0, now) } ?? now }
         if pass != nil, case .ask = step.work, failure != .other {
             if failure == .tooLarge { pageSize = max(1, pageSize / 2) } else { pass?.listing.restart() }
             proceed()
@@ -443,5 +496,9 @@ struct HistorySync {
 }
 
 extension ClosedRange<Timestamp> {
-    fileprivate var length: Duration { lowerBound.duration(to: upperBound) }
+    /// The period in parts of this length. The last one may be shorter.
+    fileprivate func windows(of length: Duration) -> [ClosedRange<Timestamp>] {
+        let end = lowerBound.advanced(by: length)
+        return end < upperBound ? [lowerBound...end] + (end...upperBound).windows(of: length) : [self]
+    }
 }

@@ -32,6 +32,8 @@ enum Gap: String, MetricLabels {
     case overflow
     /// The receiver had no capacity for messages that the node's store still has.
     case shed
+    /// The node had no peers.
+    case peerless = "no_peers"
 
     static let labelNames = ["cause"]
 }

@@ -7,7 +7,11 @@ final class TopicSignals: Sendable {
     private struct Pending {
         var gapCount = 0
         var isInterrupted = false
+        /// Whether the node has no peers. Gaps wait until it has.
+        var isPeerless = false
         var hasMissed = false
+
+        var hasGap: Bool { gapCount > 0 && !isPeerless }
     }
 
     private let pending = Mutex(Pending())
@@ -15,7 +19,6 @@ final class TopicSignals: Sendable {
     private let storeWatch: Mutex<StoreWatch?>
     private let historySignal = Notify()
     private let rhythm: Mutex<PollRhythm>
-    private let outages = Monitor((watch: OutageWatch(), ended: ClosedRange<Timestamp>?.none))
 
     /// - Parameter pollInterval: The time between two polls.
     init(watchesStore: Bool, pollInterval: Duration) {
@@ -44,24 +47,15 @@ final class TopicSignals: Sendable {
     func signalHistory(_ reception: TopicPoll.Reception) {
         pending.withLock { pending in
             if case .gap = reception { pending.gapCount += 1 }
-            pending.isInterrupted = reception == .interrupted
+            pending.isInterrupted = reception == .interrupted || pending.isPeerless && pending.isInterrupted
         }
         historySignal.notify()
     }
 
-    /// Notes a change in the reception for ``nextOutage()``.
-    func noteReception(_ reception: TopicPoll.Reception, at now: Timestamp) {
-        outages.update { outages in
-            if let outage = outages.watch.note(reception, at: now) { outages.ended = outage }
-        }
-    }
-
-    /// Waits for the end of an outage of the node, or returns nil when the task is cancelled. Only the last of several is kept.
-    func nextOutage() async -> ClosedRange<Timestamp>? {
-        await outages.wait { outages in
-            defer { outages.ended = nil }
-            return outages.ended
-        }
+    /// The node has lost its peers, which interrupts the reception although the polls succeed, or has them again.
+    func setPeers(_ hasPeers: Bool) {
+        pending.withLock { $0.isPeerless = !hasPeers }
+        signalHistory(hasPeers ? .gap(.peerless) : .interrupted)
     }
 
     func signalMissed() {
@@ -71,7 +65,7 @@ final class TopicSignals: Sendable {
     /// - Returns: The next event, each only once, or nil.
     func nextForHistory() -> HistorySync.Event? {
         pending.withLock { pending in
-            if pending.gapCount > 0 {
+            if pending.hasGap {
                 pending.gapCount -= 1
                 return .gap
             }
@@ -89,6 +83,6 @@ final class TopicSignals: Sendable {
 
     /// Returns when an event for the history task is pending, or the task is cancelled.
     func waitForHistory() async {
-        while pending.withLock({ $0.gapCount == 0 && !$0.isInterrupted }), !Task.isCancelled { await historySignal.wait() }
+        while pending.withLock({ !$0.hasGap && !$0.isInterrupted }), !Task.isCancelled { await historySignal.wait() }
     }
 }

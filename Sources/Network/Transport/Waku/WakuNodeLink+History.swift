@@ -14,6 +14,8 @@ extension WakuNodeLink {
             isKnown: { hash in self.base.known.withLock { $0.contains(hash) } },
             forgottenUntil: { self.base.known.withLock(\.forgottenUntil) },
             isPolledSteadily: { start in signals.isPolledSteadily(since: start, at: self.base.time.elapsed()) })
+        var check = HoleCheck(pubsubTopic: topic, peerAddress: base.configuration.storePeerAddress)
+        var isJudged = true
         var action = history.action
         while await pause(action.delay, orSignals: signals) {
             let event = if let event = signals.nextForHistory() { event } else { await carryOut(action.work, receiver, topic) }
@@ -21,6 +23,8 @@ extension WakuNodeLink {
             status.report(action.issue, about: WakuStatus.historySubject(topic))
             watchStore(topic, event, action, signals)
             if action.hasFoundMissed { signals.signalMissed() }
+            if action.hasListedHoles { isJudged = false }
+            if case .saved = event { isJudged = await judgeHoles(of: topic, with: &check, isJudged: isJudged) }
             guard action.filledGapCount > 0 else { continue }
             base.metrics.gapsFilled.increment(by: action.filledGapCount)
             base.logger.notice("backfill completed", metadata: ["node": "\(node.name)", "topic": "\(topic)"])
@@ -44,33 +48,16 @@ extension WakuNodeLink {
         the node's store lacks most messages that the node delivers; check the node's log, the disk of its store and its retention policy
         """
 
-    /// Warns after each outage while the node's own store has no message of it.
-    func checkOutages(of topic: String, _ signals: TopicSignals) async {
-        await cancelWhenGracefulShutdown { [self] in
-            while let outage = await signals.nextOutage() {
-                var check = OutageCheck(outage, pubsubTopic: topic, at: base.wallClock.now())
-                while case .count(let query, let delay) = check.step, await base.pause(delay) {
-                    check.note(rowCount: try? await node.storePage(query).rows.count, at: base.wallClock.now())
-                    status.warn(check.hasHole ? Self.hole(outage) : nil, about: "outage on \(topic)")
-                }
-            }
-        }
-    }
-
-    private static func hole(_ outage: ClosedRange<Timestamp>) -> String {
-        let seconds = outage.lowerBound.duration(to: outage.upperBound.advanced(by: TopicPoll.maximumDelay)).components.seconds
-        return """
-            the store has no messages of the outage of \(seconds) s; if the node was down, only store-sync or storePeer brings them
-            """
-    }
-
     private func carryOut(_ work: HistorySync.Work, _ receiver: any EnvelopeReceiver, _ topic: String) async -> HistorySync.Event {
         do {
             switch work {
             case .load:
-                if let own = try await base.checkpoints.checkpoint(of: checkpointName(of: topic)) { return .loaded(own) }
+                let name = HistoryProgress.checkpointName(of: topic, at: checkpointNode)
+                if let own = try await base.checkpoints.checkpoint(of: name) { return .loaded(own) }
                 // A new node starts from the checkpoint that a transport with a single node saved.
                 return .loaded(try await base.checkpoints.checkpoint(of: topic))
+            case .loadHoles:
+                return .holes(try await base.checkpoints.holes(of: topic).holes.map(\.period))
             case .wait:
                 return .waited
             case .ask(let query):
@@ -86,9 +73,18 @@ extension WakuNodeLink {
                 try await offer(envelopes, hashes: hashes, to: receiver, origin: .backfilled)
                 base.metrics.recovered.increment(by: envelopes.count)
                 return .accepted
-            case .save(let checkpoint):
-                try await base.checkpoints.saveCheckpoint(checkpoint, of: checkpointName(of: topic))
-                let age = max(.zero, checkpoint.duration(to: base.wallClock.now()))
+            case .save(let checkpoint, let findings):
+                let now = base.wallClock.now()
+                var progress = HistoryProgress(of: topic, at: checkpointNode, checkpoint: checkpoint, now: now)
+                (progress.seconds, progress.listedAt) = (findings.seconds, findings.listedAt)
+                let reported = base.receptions.withLock { receptions in
+                    var reported = progress
+                    receptions[topic]?.report(in: &reported)
+                    return reported
+                }
+                try await base.checkpoints.save(reported)
+                base.receptions.withLock { $0[topic]?.stored(reported) }
+                let age = max(.zero, checkpoint.duration(to: now))
                 status.saved(base.time.elapsed() - age, of: topic)
                 return .saved
             }

@@ -40,22 +40,20 @@ final class WakuNodeLink: Sendable {
     }
 
     func run(receiver: any EnvelopeReceiver) async {
+        let topics = base.configuration.pubsubTopics.map { topic in
+            (topic, TopicSignals(watchesStore: base.configuration.watchesStore, pollInterval: base.configuration.pollInterval))
+        }
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.watchHealth(receiver) }
-            for topic in base.configuration.pubsubTopics {
-                let signals = TopicSignals(
-                    watchesStore: base.configuration.watchesStore, pollInterval: base.configuration.pollInterval)
+            group.addTask { await self.watchHealth(receiver, topics.map(\.1)) }
+            for (topic, signals) in topics {
                 group.addTask { await self.poll(topic, receiver, signals) }
                 if base.configuration.usesHistory { group.addTask { await self.followHistory(of: topic, receiver, signals) } }
-                if base.configuration.watchesStore { group.addTask { await self.checkOutages(of: topic, signals) } }
             }
         }
     }
 
-    /// Returns the name under which the topic's checkpoint is stored. Each of several nodes has its own: their histories differ.
-    func checkpointName(of topic: String) -> String {
-        isOnly ? topic : "\(topic) at \(node.name)"
-    }
+    /// The name of the node in its checkpoints, or nil if it is the only one. Each of several nodes has its own: their histories differ.
+    var checkpointNode: String? { isOnly ? nil : node.name }
 
     // MARK: Polling
 
@@ -71,16 +69,8 @@ final class WakuNodeLink: Sendable {
             status.report(action.issue, about: topic)
             // A failure to publish while the node was away does not apply to the node that is back.
             if wasAway, action.issue == nil { status.report(nil, about: "publishing") }
-            if let reception = action.reception {
-                signals.signalHistory(reception)
-                signals.noteReception(reception, at: base.wallClock.now())
-            }
-            if case .gap(let cause) = action.reception {
-                base.metrics.count(cause)
-                if cause != .start { status.foundGap() }
-                base.logger.notice(
-                    "messages may have been missed", metadata: ["node": "\(node.name)", "topic": "\(topic)", "cause": "\(cause)"])
-            }
+            if let reception = action.reception { signals.signalHistory(reception) }
+            if case .gap(let cause) = action.reception { found(cause, on: topic) }
             if action.hasOtherReader {
                 status.lostMessages(of: topic, at: base.time.elapsed())
             } else if let count = action.overflowCount {
@@ -93,6 +83,16 @@ final class WakuNodeLink: Sendable {
             }
         }
         if case .offer(let batch) = action.work { await offerLast(batch, receiver) }
+    }
+
+    private func noteReception(on topic: String, at now: Timestamp) {
+        if base.configuration.usesHistory { base.receptions.withLock { $0[topic]?.received(at: base.time.elapsed(), now) } }
+    }
+
+    private func found(_ gap: Gap, on topic: String) {
+        base.metrics.count(gap)
+        if gap != .start { status.foundGap() }
+        base.logger.notice("messages may have been missed", metadata: ["node": "\(node.name)", "topic": "\(topic)", "cause": "\(gap)"])
     }
 
     private func carryOut(
@@ -131,6 +131,7 @@ final class WakuNodeLink: Sendable {
             base.metrics.count(.notSubscribed)
             return .notSubscribed
         }
+        if base.selector.read({ $0.isConnected(index) }) { noteReception(on: topic, at: end) }
         base.metrics.count(.succeeded)
         base.metrics.countFetched(envelopes.count, from: .relay)
         status.polled(topic, messageCount: envelopes.count, at: base.time.elapsed())
@@ -190,7 +191,7 @@ final class WakuNodeLink: Sendable {
 
     // MARK: Health
 
-    private func watchHealth(_ receiver: any EnvelopeReceiver) async {
+    private func watchHealth(_ receiver: any EnvelopeReceiver, _ signals: [TopicSignals]) async {
         var delay = Duration.zero
         var wasPeerless = false
         while await base.pause(delay) {
@@ -204,9 +205,16 @@ final class WakuNodeLink: Sendable {
             status.warn(health.lacksStore && base.configuration.watchesStore ? Self.noStore : nil, about: WakuStatus.storeSubject)
             let lost = setConnected(health.hasPeers)
             for message in lost { message.reportLoss() }
-            if let reading {
-                if wasPeerless, reading.hasPeers { receiver.networkReturned() }
+            if let reading, reading.hasPeers == wasPeerless {
                 wasPeerless = !reading.hasPeers
+                if reading.hasPeers {
+                    for topic in base.configuration.pubsubTopics { noteReception(on: topic, at: base.wallClock.now()) }
+                }
+                for signals in signals { signals.setPeers(reading.hasPeers) }
+                if reading.hasPeers {
+                    for topic in base.configuration.pubsubTopics { found(.peerless, on: topic) }
+                    receiver.networkReturned()
+                }
             }
             delay = health.hasPeers ? Self.healthInterval : Self.peerlessHealthInterval
         }

@@ -16,6 +16,12 @@ final class WakuSharedState: Sendable {
     let metrics: WakuMetrics
     let known = Mutex(SeenCache())
     let selector: Monitor<PublishNodeSelector>
+    /// When the server received, by pubsub topic.
+    let receptions: Mutex<[String: Reception]>
+    /// The nodes' verdicts about holes, by pubsub topic and node.
+    let holeChecks = Mutex<[String: [Int: HoleCheck]]>([:])
+    /// The holes that operators are told of, by pubsub topic.
+    let toldHoles = Mutex<[String: [Hole]]>([:])
     /// The time of rules that must not jump.
     let time: SteadyTime
 
@@ -26,6 +32,7 @@ final class WakuSharedState: Sendable {
     ) {
         metrics = WakuMetrics(nodes: nodes)
         selector = Monitor(PublishNodeSelector(count: nodes.count, limit: configuration.maximumPostsInFlight))
+        receptions = Mutex(Dictionary(uniqueKeysWithValues: configuration.pubsubTopics.map { ($0, Reception()) }))
         time = SteadyTime(clock: clock, start: wallClock.now())
         self.configuration = configuration
         self.checkpoints = checkpoints

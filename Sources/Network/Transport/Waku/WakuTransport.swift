@@ -1,5 +1,6 @@
 import CoreMetrics
 package import Envelope
+import Foundation
 package import Logging
 import Synchronization
 import Tasks
@@ -70,7 +71,7 @@ package final class WakuTransport: MessageTransport {
     package var healthIssues: [String] { isUsable ? [] : nodeIssues }
     package var warnings: [String] {
         let now = base.time.elapsed()
-        return (isUsable ? nodeIssues : []) + perNode { $0.status.warnings(at: now) } + quotaWarnings
+        return (isUsable ? nodeIssues : []) + perNode { $0.status.warnings(at: now) } + quotaWarnings + holeWarnings
     }
 
     /// The nodes' states for operators, ordered as in the settings.
@@ -89,6 +90,22 @@ package final class WakuTransport: MessageTransport {
         base.selector.read(\.withoutQuota).map { node in
             "publishing: the RLN quota of node \(links[node].node.name) is exhausted; replies wait for the next epoch, without echoes"
         }
+    }
+
+    private var holeWarnings: [String] {
+        base.toldHoles.withLock(\.self).sorted { $0.key < $1.key }.flatMap { topic, holes in
+            holes.map { hole in
+                """
+                \(topic): no message was received from \(Self.text(of: hole)), and no store that was asked has one; set \
+                transport.waku.storePeer to a node that was up then, and restart this server, or wait for store-sync
+                """
+            }
+        }
+    }
+
+    static func text(of hole: Hole) -> String {
+        func time(_ time: Timestamp) -> String { Date(timeIntervalSince1970: Double(time.nanoseconds) / 1e9).formatted(.iso8601) }
+        return "\(time(hole.period.lowerBound)) to \(time(hole.period.upperBound))"
     }
 
     /// Whether at least one node is free of issues.

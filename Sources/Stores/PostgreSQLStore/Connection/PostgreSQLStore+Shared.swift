@@ -40,6 +40,7 @@ extension RowCursor {
         hasStatusMessageID: "status_message_id IS NOT NULL", openPushesByDevice: "push WHERE \(OpenPushes.ofDevice)",
         liveRegistrations: "registration",
         topics: "plain_topic, prefixed_topic",
-        forUpdate: "FOR UPDATE", skippingLocked: "FOR UPDATE SKIP LOCKED", hasOwners: true, isOpenRow: OpenPushes.byRow,
+        forUpdate: "FOR UPDATE", skippingLocked: "FOR UPDATE SKIP LOCKED", hasOwners: true,
+        livingServers: "SELECT name FROM server WHERE NOT is_fenced AND lease_ends > now()", isOpenRow: OpenPushes.byRow,
         firstPosition: "''", needsCompaction: false)
 }

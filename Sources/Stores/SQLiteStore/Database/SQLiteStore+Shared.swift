@@ -38,6 +38,7 @@ extension RowCursor {
             registration JOIN query_topic ON query_topic.registration = registration.id
             LEFT JOIN registration_lists ON registration_lists.registration = registration.id
             """,
-        topics: "plain, prefixed", forUpdate: "", skippingLocked: "", hasOwners: false, isOpenRow: "finished_at IS NULL",
+        topics: "plain, prefixed", forUpdate: "", skippingLocked: "", hasOwners: false,
+        livingServers: "SELECT '' AS name", isOpenRow: "finished_at IS NULL",
         firstPosition: "0", needsCompaction: true)
 }

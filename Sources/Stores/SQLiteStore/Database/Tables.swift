@@ -232,6 +232,7 @@ enum Tables {
             day INTEGER PRIMARY KEY,
             unused_budget INTEGER NOT NULL          -- how many registrations and devices may still be removed on it as unused
         ) STRICT;
+        \(holeTables)
 
         CREATE TABLE nextcloud_device (
             id INTEGER PRIMARY KEY,
@@ -297,6 +298,25 @@ enum Tables {
         ALTER TABLE push ADD COLUMN broken INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE push ADD COLUMN has_worked INTEGER NOT NULL DEFAULT 1;
         \(deliveryIndexes)
+        \(holeTables)
+        """
+
+    private static let holeTables = """
+        -- Periods in which nothing was received, and of which no store has a message (`Hole`).
+        CREATE TABLE hole (
+            pubsub_topic TEXT NOT NULL,
+            started_at INTEGER NOT NULL,
+            ended_at INTEGER NOT NULL,
+            found_at INTEGER NOT NULL,
+            PRIMARY KEY (pubsub_topic, started_at)
+        ) STRICT;
+        -- When each server began to list a topic's holes the last time that it listed all.
+        CREATE TABLE hole_listing (
+            pubsub_topic TEXT NOT NULL,
+            server_name TEXT NOT NULL,              -- always the empty text: no other server uses the file
+            listed_at INTEGER NOT NULL,
+            PRIMARY KEY (pubsub_topic, server_name)
+        ) STRICT;
         """
 
     private static let deliveryIndexes = """

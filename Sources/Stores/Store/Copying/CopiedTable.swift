@@ -64,6 +64,7 @@ package struct CopiedTable: Sendable {
             recipient:bytes installation_id:bytes pubsub_topic:text sealed_reply:bytes envelope:bytes
             """),
         CopiedTable("checkpoint", key: "pubsub_topic", "pubsub_topic:text received_until"),
+        CopiedTable("hole", key: "pubsub_topic started_at", "pubsub_topic:text started_at ended_at found_at"),
         CopiedTable(
             "push", key: "id",
             """

@@ -22,6 +22,8 @@ package struct SQLDialect: Sendable {
     package let skippingLocked: String
     /// Whether waiting pushes name the server that owns them.
     package let hasOwners: Bool
+    /// A query for the names of the servers that are running.
+    package let livingServers: String
     /// The condition that a push which its row names is open.
     package let isOpenRow: String
     /// The position where a step of re-sealing begins.
@@ -41,7 +43,7 @@ package struct SQLDialect: Sendable {
     package init(
         user: String, hasPrefixes: Bool, proxyDeviceRow: String, isUnfinished: String, hasStatusMessageID: String,
         openPushesByDevice: String, liveRegistrations: String, topics: String, forUpdate: String, skippingLocked: String, hasOwners: Bool,
-        isOpenRow: String, firstPosition: String, needsCompaction: Bool
+        livingServers: String, isOpenRow: String, firstPosition: String, needsCompaction: Bool
     ) {
         self.user = user
         self.hasPrefixes = hasPrefixes
@@ -54,6 +56,7 @@ package struct SQLDialect: Sendable {
         self.forUpdate = forUpdate
         self.skippingLocked = skippingLocked
         self.hasOwners = hasOwners
+        self.livingServers = livingServers
         self.isOpenRow = isOpenRow
         self.firstPosition = firstPosition
         self.needsCompaction = needsCompaction

@@ -1,20 +1,79 @@
 package import Envelope
 
 extension SharedStore {
-    package func checkpoint(of pubsubTopic: String) async throws -> Timestamp? {
+    package func checkpoint(of name: String) async throws -> Timestamp? {
         try await reading { database in
-            try database.first("SELECT received_until FROM checkpoint WHERE pubsub_topic = $1", pubsubTopic) { try $0.next() }
+            try database.first("SELECT received_until FROM checkpoint WHERE pubsub_topic = $1", name) { try $0.next() }
         }
     }
 
-    package func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) async throws {
-        try await writing { transaction in
-            try transaction.database.add(
+    package func save(_ progress: HistoryProgress) async throws {
+        let server = serverName
+        try await writing { try $0.save(progress, of: server) }
+    }
+
+    package func holes(of pubsubTopic: String) async throws -> OpenHoles {
+        try await reading { database in
+            let listedUntil = try database.first(
                 """
-                INSERT INTO checkpoint (pubsub_topic, received_until) VALUES ($1, $2)
-                ON CONFLICT (pubsub_topic) DO UPDATE SET received_until = excluded.received_until
+                SELECT coalesce(min(coalesce(listed_at, 0)), 0) FROM (\(Reading.dialect.livingServers)) AS living
+                LEFT JOIN hole_listing ON server_name = living.name AND pubsub_topic = $1
+                """, pubsubTopic
+            ) { try $0.next(Timestamp.self) }
+            return OpenHoles(try database.holes(of: pubsubTopic), listedUntil: listedUntil ?? Timestamp(nanoseconds: 0))
+        }
+    }
+}
+
+extension SharedWriteTransaction {
+    fileprivate func save(_ progress: HistoryProgress, of server: String) throws {
+        let newest = progress.start == nil ? nil : try database.newestCheckpoint(progress)
+        try database.add(
+            """
+            INSERT INTO checkpoint (pubsub_topic, received_until) VALUES ($1, $2)
+            ON CONFLICT (pubsub_topic) DO UPDATE SET received_until = excluded.received_until
+            """,
+            progress.checkpointName, progress.checkpoint)
+        let earlier = try database.holes(of: progress.pubsubTopic, forUpdate: true)
+        let holes = progress.holes(after: earlier, newestCheckpoint: newest)
+        for hole in Set(earlier).subtracting(holes) {
+            try database.add("DELETE FROM hole WHERE pubsub_topic = $1 AND started_at = $2", progress.pubsubTopic, hole.period.lowerBound)
+        }
+        for hole in Set(holes).subtracting(earlier) {
+            try database.add(
+                """
+                INSERT INTO hole (pubsub_topic, started_at, ended_at, found_at) VALUES ($1, $2, $3, $4)
+                ON CONFLICT (pubsub_topic, started_at) DO UPDATE SET ended_at = excluded.ended_at, found_at = excluded.found_at
                 """,
-                pubsubTopic, checkpoint)
+                progress.pubsubTopic, hole.period.lowerBound, hole.period.upperBound, hole.foundAt)
+        }
+        guard let listedAt = progress.listedAt else { return }
+        try database.add(
+            """
+            INSERT INTO hole_listing (pubsub_topic, server_name, listed_at) VALUES ($1, $2, $3)
+            ON CONFLICT (pubsub_topic, server_name) DO UPDATE SET listed_at = excluded.listed_at
+            """,
+            progress.pubsubTopic, server, listedAt)
+    }
+}
+
+extension SQLDatabase {
+    fileprivate func newestCheckpoint(_ progress: HistoryProgress) throws -> Timestamp? {
+        try all("SELECT pubsub_topic, received_until FROM checkpoint") { row in
+            (name: try row.next(String.self), time: try row.next(Timestamp.self))
+        }
+        .filter { progress.isOfTopic($0.name) }.map(\.time).max()
+    }
+
+    fileprivate func holes(of pubsubTopic: String, forUpdate: Bool = false) throws -> [Hole] {
+        try all(
+            """
+            SELECT started_at, ended_at, found_at FROM hole WHERE pubsub_topic = $1 AND started_at <= ended_at ORDER BY started_at
+            \(forUpdate ? Self.dialect.forUpdate : "")
+            """, pubsubTopic
+        ) { row in
+            let (start, end) = (try row.next(Timestamp.self), try row.next(Timestamp.self))
+            return Hole(start...end, foundAt: try row.next())
         }
     }
 }

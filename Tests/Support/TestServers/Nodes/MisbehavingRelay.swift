@@ -138,6 +138,8 @@ final class FaultyMember: BusListener {
 
         if request.publishes { await control.holdWhileSilent() }
         let faults = control.faults
+        var request = request
+        if faults.hasStoreOfPeer { request.target = request.target.replacing(/&peerAddr=[^&]*/, with: "") }
         let response = await answer(to: request, publishing: publish, faults)
         if faults.losesAnswers, request.takesMessages { return nil }
         return response

@@ -48,6 +48,8 @@ package struct RelayFaults: Codable, Sendable, Equatable {
     package var asksPeersStore = false
     /// Whether the node runs without `--store`, and no peer has a store.
     package var hasNoStore = false
+    /// Whether the node can reach any peer's store, which has what its own has.
+    package var hasStoreOfPeer = false
     /// Whether the store responds, but keeps nothing.
     package var keepsNothing = false
     /// Whether the store responds to a cursor with an empty page, as if it were the last one.
