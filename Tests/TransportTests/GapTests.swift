@@ -146,6 +146,32 @@ struct GapTests {
         }
     }
 
+    @Test(arguments: [25, -25]) func `a node whose clock is off stores nothing, and the clocks are named`(offset: Int) async throws {
+        // The stand-in's header `Date` has the real time, which goes on. The world's clock is hours off it.
+        let hours = offset > 0 ? 5 : -5
+        let start = WallClock.system.now().advanced(by: .seconds(-3_600 * hours))
+        let world = WakuWorld(checkpoint: start, start: start)
+        world.control.faults.clockOffset = .seconds(offset)
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            let transport = world.transport(node.url)
+            try await world.whileRunning(transport) { () async throws in
+                for minute in 0..<4 as Range<UInt8> {
+                    try await world.send(4 * minute..<4 * minute + 4, contentTopic: "/other/1/a/b")
+                    await world.pass(WakuWorld.interval)
+                    await world.pass(.seconds(60) - WakuWorld.interval, dueIn: WakuWorld.idle)
+                }
+                let (named, text) = ("the clocks differ", "s \(offset > 0 ? "ahead" : "behind"); correct the wrong one")
+                #expect(transport.warnings.map { $0.contains(named) && $0.hasSuffix(text) } == [true], "\(transport.warnings)")
+            }
+        }
+    }
+
+    @Test(arguments: [(nil, false), (20, false), (-20, false), (21, true), (-21, true)] as [(Int?, Bool)])
+    func `clocks are named if they differ by more than archives accept`(seconds: Int?, isNamed: Bool) {
+        let text = WakuNodeLink.storeLacksMessages(clockDifference: seconds.map { .seconds($0) })
+        #expect(text.contains("the clocks differ") == isNamed)
+    }
+
     @Test func `a node that is busy is a warning, and its connection is shown`() async throws {
         world.control.faults.health = "EVENT_LOOP_LAGGING"
         try await whileReceiving { transport async throws in

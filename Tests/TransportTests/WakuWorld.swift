@@ -117,11 +117,12 @@ struct WakuWorld: ManuallyClocked {
     let peer: BusMembership
     let receiver = Receiver()
     let clock = ManualClock()
-    let wallClock = ManualWallClock(TestNode.start)
+    let wallClock: ManualWallClock
     let control = RelayControl()
     let checkpoints: MemoryCheckpoints
 
-    init(checkpoint: Timestamp? = TestNode.start) {
+    init(checkpoint: Timestamp? = TestNode.start, start: Timestamp = TestNode.start) {
+        wallClock = ManualWallClock(start)
         checkpoints = MemoryCheckpoints(checkpoint)
         peer = bus.attach(listener: peers)
     }

@@ -1,4 +1,5 @@
 import Bytes
+package import Envelope
 package import JSON
 
 /// Why a node has no relay endpoints. It responds to each request for them with 404 and an empty body (WAKU_REST.md §0).
@@ -29,6 +30,8 @@ package struct NodeHealth: Sendable, Equatable {
     package private(set) var hasPeers = true
     /// Whether the node says that it runs without a store. It then gets history from any connected peer that has one.
     package private(set) var lacksStore = false
+    /// What the node's clock showed at its response, to the second, or nil if it does not say so.
+    package internal(set) var time: Timestamp?
     /// Why the node has no relay endpoints, or nil if it does not say so.
     package private(set) var relayAbsence: RelayAbsence?
 

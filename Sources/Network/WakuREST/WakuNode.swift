@@ -104,7 +104,10 @@ package struct WakuNode: HoldsSecret, Sendable {
     /// Returns the node's health in its own words. Without a health check, a node counts as healthy.
     package func health() async throws(NodeError) -> NodeHealth {
         do {
-            return try read(try await send(.get, "/health")) { reader throws(JSONError) in try NodeHealth(reading: &reader) }
+            let response = try await respond(to: .get, "/health")
+            var health = try read(response.body) { reader throws(JSONError) in try NodeHealth(reading: &reader) }
+            health.time = response.date.map { Timestamp(nanoseconds: 0).advanced(by: $0) }
+            return health
         } catch .refused(501, _) {
             return NodeHealth()  // go-waku without RLN has no health check
         }
@@ -151,6 +154,13 @@ package struct WakuNode: HoldsSecret, Sendable {
         _ method: HTTPRequest.Method, _ path: String, body: String? = nil, timeout: Duration? = nil,
         maximumByteCount: Int = Self.maximumResponseByteCount
     ) async throws(NodeError) -> [UInt8] {
+        try await respond(to: method, path, body: body, timeout: timeout, maximumByteCount: maximumByteCount).body
+    }
+
+    private func respond(
+        to method: HTTPRequest.Method, _ path: String, body: String? = nil, timeout: Duration? = nil,
+        maximumByteCount: Int = Self.maximumResponseByteCount
+    ) async throws(NodeError) -> HTTPResponse {
         let request = HTTPRequest(
             method: method, url: url + path, headers: headers + (body == nil ? [] : [("Content-Type", "application/json")]),
             body: body.map { Array($0.utf8) }, timeout: timeout ?? commandTimeout, maximumResponseBodyByteCount: maximumByteCount)
@@ -163,7 +173,7 @@ package struct WakuNode: HoldsSecret, Sendable {
         guard response.status == 200 else {
             throw .refused(status: response.status, text: PeerText(utf8: response.body).description)
         }
-        return response.body
+        return response
     }
 
     private func read<Value>(

@@ -1,4 +1,5 @@
 import Bytes
+import CLibCurl
 
 /// A response of any status: a 404 or a 500 is a response, not an error. The client does not follow redirects.
 package struct HTTPResponse: HoldsSecret, Sendable {
@@ -10,6 +11,13 @@ package struct HTTPResponse: HoldsSecret, Sendable {
         self.status = status
         self.headers = headers
         self.body = body
+    }
+
+    /// The time since 1970 in the field `Date`, to the second, or nil if it is missing or unreadable.
+    package var date: Duration? {
+        guard let text = headers["Date"] else { return nil }
+        let time = unsafe curl_getdate(text, nil)
+        return time < 0 ? nil : .seconds(time)
     }
 }
 

@@ -41,12 +41,20 @@ extension WakuNodeLink {
             return watch.lacksMessages
         }
         guard let lacksMessages else { return }
-        status.warn(lacksMessages ? Self.storeLacksMessages : nil, about: "store of \(topic)")
+        status.warn(lacksMessages ? Self.storeLacksMessages(clockDifference: status.clockDifference) : nil, about: "store of \(topic)")
     }
 
-    private static let storeLacksMessages = """
-        the node's store lacks most messages that the node delivers; check the node's log, the disk of its store and its retention policy
-        """
+    /// Why a store lacks what the node delivers: its disk, or a clock, because archives refuse messages that are too far from theirs.
+    ///
+    /// - Parameter clockDifference: How far the node's clock is ahead, or nil if that is unknown.
+    static func storeLacksMessages(clockDifference: Duration?) -> String {
+        let text = "the node's store lacks most messages that the node delivers"
+        let seconds = (clockDifference ?? .zero).components.seconds
+        guard abs(seconds) > PublishAttempts.maximumAge.components.seconds else {
+            return text + "; check the node's log, the disk of its store and its retention policy"
+        }
+        return text + ", and the clocks differ: the node's is \(abs(seconds)) s \(seconds > 0 ? "ahead" : "behind"); correct the wrong one"
+    }
 
     private func carryOut(_ work: HistorySync.Work, _ receiver: any EnvelopeReceiver, _ topic: String) async -> HistorySync.Event {
         do {

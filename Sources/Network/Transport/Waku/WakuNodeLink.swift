@@ -202,6 +202,7 @@ final class WakuNodeLink: Sendable {
             status.warn(health.warnings.isEmpty ? nil : health.warnings.joined(separator: "; "), about: "health", isLogged: false)
             status.connection = health.connection
             status.lacksStore = health.lacksStore
+            status.clockDifference = health.time.map { base.wallClock.now().duration(to: $0) }
             status.warn(health.lacksStore && base.configuration.watchesStore ? Self.noStore : nil, about: WakuStatus.storeSubject)
             let lost = setConnected(health.hasPeers)
             for message in lost { message.reportLoss() }

@@ -12,6 +12,8 @@ final class WakuStatus: Sendable {
         var connection: String?
         /// Whether the node says that it runs without a store.
         var lacksStore = false
+        /// How far the node's clock is ahead of the server's, or nil if it does not show that.
+        var clockDifference: Duration?
         var polls: [String: Duration] = [:]
         var checkpoints: [String: Duration] = [:]
         /// The time of the topic's newest message or, before the first message, of its first poll.
@@ -125,6 +127,12 @@ final class WakuStatus: Sendable {
     var lacksStore: Bool {
         get { state.withLock { $0.lacksStore } }
         set { state.withLock { $0.lacksStore = newValue } }
+    }
+
+    /// How far the node's clock is ahead of the server's, to the second, or nil if it does not show that.
+    var clockDifference: Duration? {
+        get { state.withLock { $0.clockDifference } }
+        set { state.withLock { $0.clockDifference = newValue } }
     }
 
     /// Records a warning, or its end with nil.

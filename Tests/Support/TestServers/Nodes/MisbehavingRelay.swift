@@ -40,7 +40,8 @@ package struct MisbehavingRelay: Service {
         let folder = try TemporaryFolder()
         var configuration = configuration
         configuration.archivePath = configuration.archivePath ?? folder.path("archive")
-        let member = try FaultyMember(configuration, clock: clock, control: control, logger: logger)
+        let nodeClock = WallClock { [clock, control] in clock.now().advanced(by: control.faults.clockOffset) }
+        let member = try FaultyMember(configuration, clock: nodeClock, control: control, logger: logger)
         control.attach(member)
         defer { control.detach() }
         let membership = bus.attach(listener: member)

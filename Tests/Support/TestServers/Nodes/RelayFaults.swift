@@ -27,6 +27,8 @@ package struct RelayFaults: Codable, Sendable, Equatable {
     package var copies = 1
     /// Whether the response to a GET is in the reverse order.
     package var isReversed = false
+    /// How far the node's clock is ahead. Its store refuses messages that are more than 20 s off.
+    package var clockOffset = Duration.zero
     /// The delay of other nodes' messages, by the node's wall clock.
     package var delay = Duration.zero
     /// Whether a GET takes messages from the cache, but its connection closes before the response.
