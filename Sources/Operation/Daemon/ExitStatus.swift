@@ -17,7 +17,7 @@ package enum ExitStatus {
             is ReadyFileError:
             configuration
         case let error as ListenError: error.isTemporary ? temporary : configuration
-        case StoreError.locked, StoreError.nameTaken, StoreError.rowLocked, StoreError.ownersLocked: temporary
+        case StoreError.locked, StoreError.nameTaken, StoreError.rowLocked, StoreError.ownersLocked, StoreError.wentBack: temporary
         case is LostDatabaseError: temporary
         case is ProbeError, is DrainError: unavailable
         case StoreError.unreachable: unavailable

@@ -41,10 +41,11 @@ package enum Server {
             try readyFile?.removeEarlier()
             let time = ClockKeeper(
                 .system, after: try await store.clock(), clock: ContinuousClock(), store: store, logger: logger)
+            let lostTimes = try await LostTimes(of: store.cluster, wallClock: time.wallClock, logger: logger)
             let foundations = Foundations(
                 settings: settings, identity: identity, store: store, adminToken: token, openFileLimit: openFileLimit, metrics: metrics,
                 process: process, readyFile: readyFile, serviceManager: serviceManager, time: time,
-                sinceStart: SteadyTime(clock: ContinuousClock(), start: time.wallClock.read().stamp), logger: logger)
+                lostTimes: lostTimes, sinceStart: SteadyTime(clock: ContinuousClock(), start: time.wallClock.read().stamp), logger: logger)
             try await lifetime.run(Composition(foundations).services)
         }
         logger.notice("stopped")

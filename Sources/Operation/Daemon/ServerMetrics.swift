@@ -14,5 +14,5 @@ package enum ServerMetrics {
     package static let declarations: [Metric] =
         EngineMetrics.declarations + StoreMetrics.declarations + WakuMetrics.declarations + RouteMetrics.declarations
         + OriginMetrics.declarations + Gauges.declarations + StoreGauges.declarations + Canary.declarations
-        + AutomaticBackup.declarations + ProcessMetrics.declarations + BuildMetrics.declarations
+        + AutomaticBackup.declarations + [LostTimes.count] + ProcessMetrics.declarations + BuildMetrics.declarations
 }

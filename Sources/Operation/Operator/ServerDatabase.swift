@@ -243,7 +243,7 @@ extension Failure {
             case .unreachable: "\(path): \(error). `pushctl top` shows a running server's last figures, and their age. \(naming)"
             case .fileLost, .failed, .unavailable, .nameTaken, .duplicated, .rowLocked, .ownersLocked, .damaged, .alreadyDecided,
                 .alreadyEnded, .queueFull,
-                .storageFull, .closed:
+                .storageFull, .closed, .wentBack:
                 "database \(path): \(error)."
             }
         if case .unreachable = error {

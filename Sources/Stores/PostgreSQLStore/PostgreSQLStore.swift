@@ -96,7 +96,9 @@ package final class PostgreSQLStore: PushStore {
         self.logger = logger
         (self.member, self.time) = (member, time)
         self.maximumStoredByteCount = maximumStoredByteCount
-        pool = ConnectionPool(parameters, connectionCount: Self.connectionCount, limitsLocks: true, notices: notices)
+        pool = ConnectionPool(
+            parameters, connectionCount: Self.connectionCount, limitsLocks: true, notices: notices,
+            newestMark: NewestMark(serverName: serverName, time: time))
         logger.info("joined the servers of the database", metadata: ["name": "\(serverName)"])
     }
 

@@ -35,7 +35,7 @@ enum Schema {
         guard try hasTables(transaction) else { return add(Tables.all, to: transaction) }
         guard try transaction.count("SELECT count(*) FROM identity") == 0 else { throw StoreError.otherIdentity }
         changeTables(transaction)
-        let tables = CopiedTable.all.map(\.name) + ["owner", "server", "sealing", "damaged_row", "clock", "hole_listing"]
+        let tables = CopiedTable.all.map(\.name) + ["owner", "server", "sealing", "damaged_row", "clock", "hole_listing", "lost_time"]
         transaction.add("TRUNCATE \(tables.joined(separator: ", "))")
     }
 

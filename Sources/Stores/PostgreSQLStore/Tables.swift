@@ -230,6 +230,7 @@ enum Tables {
             unused_budget int8 NOT NULL             -- how many registrations and devices may still be removed on it as unused
         );
         \(holeTables);
+        \(lostTimeTable);
 
         CREATE TABLE nextcloud_device (
             identifier bytea PRIMARY KEY,
@@ -291,7 +292,8 @@ enum Tables {
             ADD COLUMN IF NOT EXISTS brought_forward int8 NOT NULL DEFAULT 0, ADD COLUMN IF NOT EXISTS broken int8 NOT NULL DEFAULT 0,
             ADD COLUMN IF NOT EXISTS has_worked bool NOT NULL DEFAULT true;
         \(deliveryIndexes);
-        \(holeTables)
+        \(holeTables);
+        \(lostTimeTable)
         """
 
     private static let holeTables = """
@@ -309,6 +311,17 @@ enum Tables {
             server_name bytea NOT NULL,
             listed_at int8 NOT NULL,
             PRIMARY KEY (pubsub_topic, server_name)
+        )
+        """
+
+    private static let lostTimeTable = """
+        -- Times whose writes are lost, because the database went back in time, as each server noticed (`LostTime`).
+        CREATE TABLE IF NOT EXISTS lost_time (
+            server_name bytea NOT NULL,
+            noticed_at int8 NOT NULL,
+            started_at int8 NOT NULL,
+            ended_at int8 NOT NULL,
+            PRIMARY KEY (server_name, noticed_at)
         )
         """
 

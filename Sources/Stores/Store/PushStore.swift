@@ -428,6 +428,15 @@ package protocol ClusterStore: Sendable {
 
     /// Returns all members with their work.
     func members() async throws -> [ClusterMember]
+
+    /// Returns the times that the database has lost by going back, as servers of this name have noticed, oldest first.
+    func lostTimes() async throws -> [LostTime]
+
+    /// Ends the open pushes of all servers that were accepted before a time, after the database went back by more than an hour: most were
+    /// delivered, and the others are too old.
+    ///
+    /// - Returns: The number of pushes.
+    func endRestoredPushes(acceptedBefore oldest: Timestamp, at now: Timestamp) async throws -> Int
 }
 
 extension ClusterStore {

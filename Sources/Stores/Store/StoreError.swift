@@ -23,6 +23,9 @@ package enum StoreError: Error, Hashable, Sendable {
     case duplicated(name: String)
     /// The database was opened for reading only, and the server has not created it, or not migrated it from an older version.
     case notSetUp
+    /// The database of PostgreSQL lacks writes that this process knows to be committed: a standby was promoted that had not received them,
+    /// or a backup was restored.
+    case wentBack(LostTime)
     /// The file or its folder cannot be created or read: `errno`.
     case inaccessible(errno: Int32)
     /// The path no longer leads to the file that was opened: it was moved, replaced or deleted.
@@ -67,7 +70,7 @@ package enum StoreError: Error, Hashable, Sendable {
         case .fileLost, .failed, .unavailable, .unreachable, .locked, .nameTaken, .rowLocked, .ownersLocked, .damaged, .alreadyDecided,
             .alreadyEnded, .queueFull,
             .storageFull,
-            .closed:
+            .closed, .wentBack:
             false
         }
     }
@@ -75,7 +78,7 @@ package enum StoreError: Error, Hashable, Sendable {
     /// Whether any other transaction would fail too, so that it isn't worth trying a part of the work.
     package var isOfWholeStore: Bool {
         switch self {
-        case .fileLost, .unavailable, .unreachable, .closed: true
+        case .fileLost, .unavailable, .unreachable, .closed, .wentBack: true
         default: false
         }
     }
@@ -100,6 +103,7 @@ extension StoreError: CustomStringConvertible {
         case .duplicated(let name):
             "two processes run as server \(name) with copies of one folder and fence each other; give each its own folder and server.name"
         case .notSetUp: "the database has not been set up or brought up to date: start the server once"
+        case .wentBack(let lost): "the database has gone back in time: what was written \(lost) is lost"
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
         case .fileLost(let path):
             "\(path) was moved, replaced or deleted while the server used it: put the file back, and restart the server"

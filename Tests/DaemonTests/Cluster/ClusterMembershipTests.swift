@@ -13,7 +13,7 @@ import Testing
         let (failures, work) = (Recorder<Void>(), Recorder<TakenWork>())
         let membership = ClusterMembership(
             cluster: cluster, isReceiving: { true }, clock: clock, logger: lines.logger, countFailure: { failures.append(()) },
-            resume: { work.append($0) })
+            abandon: { _ in }, resume: { work.append($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await membership.run() }
             for _ in 1...3 {

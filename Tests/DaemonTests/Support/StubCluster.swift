@@ -28,4 +28,6 @@ final class StubCluster: ClusterStore {
     func logsValues() async throws -> Bool { false }
     func stopReceiving() async throws {}
     func members() async throws -> [ClusterMember] { [] }
+    func lostTimes() async throws -> [LostTime] { [] }
+    func endRestoredPushes(acceptedBefore oldest: Timestamp, at now: Timestamp) async throws -> Int { 0 }
 }

@@ -16,6 +16,8 @@ struct ClusterMembership: Service {
     let logger: Logger
     /// Called when the lease could not be renewed.
     let countFailure: @Sendable () -> Void
+    /// Ends the process at once: nothing that it has in memory fits the database any more.
+    let abandon: @Sendable (StoreError) -> Void
     let resume: @Sendable (TakenWork) -> Void
 
     /// Runs until the shutdown.
@@ -35,6 +37,8 @@ struct ClusterMembership: Service {
                     throw StoreError.nameTaken(name: name)
                 } catch StoreError.duplicated(let name) {
                     throw StoreError.duplicated(name: name)
+                } catch StoreError.wentBack(let lost) {
+                    return abandon(.wentBack(lost))
                 } catch {
                     countFailure()
                     if !isFailing { logger.error("the lease of this server cannot be renewed", metadata: ["error": "\(error)"]) }

@@ -35,7 +35,7 @@ struct Composition {
             parts: parts, store: base.store, time: base.time, keyFiles: KeyFileWatch(base.settings.files),
             damagedRows: DamagedRowConditions(store: base.store, time: base.sinceStart),
             wal: WALConditions(storage: base.settings.storage, time: base.sinceStart), cluster: base.store.cluster,
-            statementLog: statementLog)
+            lostTimes: base.lostTimes, statementLog: statementLog)
         let readiness = base.readiness(conditions)
         let status = base.status(parts, readiness)
         let named: [(name: String, service: (any Service)?)] =

@@ -69,7 +69,7 @@ extension Foundations {
         store.cluster.map {
             ClusterMembership(
                 cluster: $0, isReceiving: { parts.transport.healthIssues.isEmpty }, clock: clock, logger: logger,
-                countFailure: parts.engine.countStoreFailure
+                countFailure: parts.engine.countStoreFailure, abandon: { ProcessLifetime.abandon($0, logger: logger) }
             ) { work in
                 parts.engine.resume(work)
                 parts.proxyDelivery?.wake(work.waitingProxies)

@@ -18,6 +18,7 @@ struct Foundations: Sendable {
     let readyFile: ReadyFile?
     let serviceManager: ServiceManager?
     let time: ClockKeeper
+    let lostTimes: LostTimes
     /// The time that starts with the server.
     let sinceStart: SteadyTime
     let logger: Logger

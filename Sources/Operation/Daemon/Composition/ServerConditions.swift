@@ -14,6 +14,7 @@ struct ServerConditions: Sendable {
     let damagedRows: DamagedRowConditions
     let wal: WALConditions
     let cluster: (any ClusterStore)?
+    let lostTimes: LostTimes
     /// Nil if this server doesn't share its database.
     let statementLog: StatementLogWatch?
 
@@ -44,7 +45,8 @@ struct ServerConditions: Sendable {
                 parts.engine.lateWarning.map(Condition.network), parts.engine.overloadWarning.map(Condition.overload),
                 parts.engine.lockWarning.map(Condition.store),
             ].compactMap(\.self),
-            wal.warnings, statementLog?.warnings ?? [], [parts.engine.versionWarning.map(Condition.clients)].compactMap(\.self),
+            lostTimes.warnings.map(Condition.store), wal.warnings, statementLog?.warnings ?? [],
+            [parts.engine.versionWarning.map(Condition.clients)].compactMap(\.self),
             parts.delivery?.warnings.map(Condition.route) ?? [.dryRun],
             [parts.proxyDelivery?.warning.map(Condition.pushProxy)].compactMap(\.self),
             damagedRows.warnings, (issues.isEmpty ? parts.canary?.warnings ?? [] : []).map(Condition.canary),

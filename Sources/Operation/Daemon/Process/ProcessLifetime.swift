@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import ServiceLifecycle
 import Settings
+import Store
 import Synchronization
 import Tasks
 
@@ -100,6 +101,13 @@ final class ProcessLifetime: Sendable {
         _exit(0)
     }
 
+    /// Ends the process without a drain, because nothing that it has in memory fits the database any more.
+    static func abandon(_ error: StoreError, logger: Logger) {
+        let line = log(.critical, "ending at once, to start again", ["error": "\(error)"], logger)
+        _ = line.wait(timeout: .now() + lastLineLimit / .seconds(1))
+        _exit(ExitStatus.code(for: error))
+    }
+
     /// Ends the process by the signal's default action.
     private static func endAtOnce(by number: Int32) {
         var signals = sigset_t()
@@ -115,8 +123,14 @@ final class ProcessLifetime: Sendable {
     /// Logs on another thread: a standard error without a reader must not delay the exit.
     @discardableResult
     private func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata? = nil) -> DispatchGroup {
+        Self.log(level, message, metadata, logger)
+    }
+
+    private static func log(
+        _ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata?, _ logger: Logger
+    ) -> DispatchGroup {
         let line = DispatchGroup()
-        DispatchQueue.global().async(group: line) { [logger] in logger.log(level: level, message, metadata: metadata) }
+        DispatchQueue.global().async(group: line) { logger.log(level: level, message, metadata: metadata) }
         return line
     }
 }

@@ -22,12 +22,16 @@ final class ConnectionPool: Sendable {
     /// - Parameters:
     ///   - limitsLocks: Whether a transaction fails that waits for a lock longer than ``LockLimit/batch``.
     ///   - notices: The log for the server's notices, or nil for none.
-    init(_ parameters: [String: String], connectionCount: Int, limitsLocks: Bool = false, notices: NoticeLog? = nil) {
+    ///   - newestMark: The newest mark of all connections.
+    init(
+        _ parameters: [String: String], connectionCount: Int, limitsLocks: Bool = false, notices: NoticeLog? = nil,
+        newestMark: NewestMark = NewestMark()
+    ) {
         state.withLock { $0.threadCount = connectionCount }
         for _ in 0..<connectionCount {
             // The thread owns the pool: it ends when the pool is closed.
             startThread(named: "postgresql") { [self] in
-                var slot = ConnectionSlot(parameters, limitsLocks: limitsLocks, notices: notices)
+                var slot = ConnectionSlot(parameters, limitsLocks: limitsLocks, notices: notices, newestMark: newestMark)
                 while let job = take() { job(slot) }
                 slot = ConnectionSlot(parameters)
                 end()
@@ -110,12 +114,17 @@ final class ConnectionSlot {
     private let parameters: [String: String]
     private let limitsLocks: Bool
     private let notices: NoticeLog?
+    private let newestMark: NewestMark
     private var writer = Int64.random(in: .min ... .max)
     private var transactionCount: Int64 = 0
     private var connection: Connection?
+    /// Whether the newest mark was looked for on this connection.
+    private var isCompared = false
 
-    init(_ parameters: [String: String], limitsLocks: Bool = false, notices: NoticeLog? = nil) {
-        (self.parameters, self.limitsLocks, self.notices) = (parameters, limitsLocks, notices)
+    init(
+        _ parameters: [String: String], limitsLocks: Bool = false, notices: NoticeLog? = nil, newestMark: NewestMark = NewestMark()
+    ) {
+        (self.parameters, self.limitsLocks, self.notices, self.newestMark) = (parameters, limitsLocks, notices, newestMark)
     }
 
     func perform<Result>(_ kind: Transaction.Kind, _ body: (Transaction) throws -> Result) throws -> Result {
@@ -133,18 +142,43 @@ final class ConnectionSlot {
     }
 
     private func attempt<Result>(_ kind: Transaction.Kind, _ body: (Transaction) throws -> Result) throws -> Result {
-        transactionCount += 1
-        let mark = Transaction.Mark(writer: writer, sequence: transactionCount)
-        let transaction = Transaction(kind, on: try usable(), mark: mark)
+        try newestMark.check()
+        let connection = try usable()
+        if kind == .writing, newestMark.isDue(onNewConnection: !isCompared) { try compare(on: connection) }
+        let (mark, transaction) = begin(kind, on: connection)
         do {
             let result = try body(transaction)
             try commit(transaction, mark)
+            if let time = transaction.markedAt { newestMark.committed(mark, at: time) }
             transaction.complete()
             return result
         } catch {
             transaction.rollBack()
             throw error
         }
+    }
+
+    private func begin(_ kind: Transaction.Kind, on connection: Connection) -> (Transaction.Mark, Transaction) {
+        transactionCount += 1
+        let mark = Transaction.Mark(writer: writer, sequence: transactionCount)
+        return (mark, Transaction(kind, on: connection, mark: mark))
+    }
+
+    /// Looks for the newest mark of this process, in a transaction of its own.
+    private func compare(on connection: Connection) throws {
+        let (_, transaction) = begin(.writing, on: connection)
+        do {
+            guard let lost = try newestMark.compare(in: transaction) else {
+                isCompared = true
+                return transaction.rollBack()
+            }
+            try transaction.commit()
+            newestMark.lose(lost)
+        } catch {
+            transaction.rollBack()
+            throw error
+        }
+        try newestMark.check()
     }
 
     /// Commits a transaction. If the connection breaks meanwhile, looks its outcome up.
@@ -191,7 +225,7 @@ final class ConnectionSlot {
         let connection = try Connection(parameters, notices: notices)
         _ = try connection.run(
             [Command(Self.durability), Command("SELECT \(Self.settings.joined(separator: ", "))")] + (limitsLocks ? [LockLimit.batch] : []))
-        self.connection = connection
+        (self.connection, isCompared) = (connection, false)
         return connection
     }
 }

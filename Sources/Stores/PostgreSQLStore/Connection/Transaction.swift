@@ -1,3 +1,4 @@
+import Envelope
 package import Store
 
 /// A transaction, which sees its own changes. It is valid until it ends, on its connection's thread.
@@ -25,6 +26,8 @@ package final class Transaction {
     private(set) var number: Int64?
     private let kind: Kind
     private var hasBegun = false
+    /// When the transaction began, by the database's clock, once its mark is committed.
+    private(set) var markedAt: Timestamp?
     /// Whether a statement has inserted, changed, deleted or returned rows.
     private var hasRows = false
     /// The number of rows that it has inserted, changed or deleted.
@@ -65,15 +68,17 @@ package final class Transaction {
         // The number is known before the commit is sent, so that its outcome can be looked up.
         if !hasBegun { _ = try fetch([]) }
         // A mark would make a transaction without changes wait for the disk.
-        if kind == .writing, hasRows || !waiting.isEmpty { addMark() }
-        _ = try fetch([Command("COMMIT")])
+        guard kind == .writing, hasRows || !waiting.isEmpty else { return _ = try fetch([Command("COMMIT")]) }
+        let results = try fetch([markCommand, Command("COMMIT")])
+        markedAt = try? results[0].map { try $0.next(Timestamp.self) }.first
     }
 
-    private func addMark() {
-        add(
+    private var markCommand: Command {
+        Command(
             """
             INSERT INTO last_write (writer, sequence) VALUES ($1, $2)
             ON CONFLICT (writer) DO UPDATE SET sequence = excluded.sequence, written_at = excluded.written_at
+            RETURNING \(NewestMark.nanoseconds("written_at"))
             """,
             mark.writer, mark.sequence)
     }

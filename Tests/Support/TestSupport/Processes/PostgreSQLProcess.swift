@@ -55,6 +55,17 @@ package final class PostgreSQLProcess: Sendable {
         return standby
     }
 
+    /// Lets a standby receive nothing more. Commits no longer wait for it.
+    package func detach(_ standby: PostgreSQLProcess) async throws {
+        _ = try await query("ALTER SYSTEM RESET synchronous_standby_names")
+        _ = try await query("SELECT pg_reload_conf()")
+        _ = try await standby.query("ALTER SYSTEM SET primary_conninfo = ''")
+        _ = try await standby.query("SELECT pg_reload_conf()")
+        try await OpenWaits.during("the end of a standby's replication") {
+            while try await query("SELECT count(*) FROM pg_stat_replication") != "0" { try Task.checkCancellation() }
+        }
+    }
+
     /// The folder of the socket.
     package var socket: String { folder.path("") }
 
