@@ -43,9 +43,9 @@ struct Batch: Sendable {
                 // registered.
                 return .unknown(miss, text: entry.identifierText, isCertain: false)
             }
-            guard entry.isSigned(by: device.userKey) else { return .malformed }
+            guard let digest = entry.digest(signedBy: device.userKey) else { return .malformed }
             return .accepted(
-                AcceptedNotification(entry.notification(for: device), digest: entry.digest, owner: entry.identifier.digest.bytes))
+                AcceptedNotification(entry.notification(for: device), digest: digest, owner: entry.identifier.digest.bytes))
         }
     }
 }

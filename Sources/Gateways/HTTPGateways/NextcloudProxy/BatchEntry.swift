@@ -34,17 +34,15 @@ struct BatchEntry: Sendable, Equatable {
         kind = fields.string("type").flatMap(GatewayNotification.Kind.init) ?? .alert
     }
 
-    /// Whether the device's user has signed the subject (GATEWAY_PROTOCOLS.md §1).
-    func isSigned(by key: RSAPublicKey) -> Bool {
-        guard let subject = base64(subject), Self.subjectByteCounts.contains(subject.count), let signature = base64(signature) else {
-            return false
-        }
-        return key.isValidSignature(signature, of: subject)
-    }
-
-    /// The digest that identifies a repeated notification, because the protocol doesn't have a nonce.
-    var digest: Digest32 {
-        SHA256.hash(identifier.digest.bytes + Array(signature.utf8))
+    /// Returns the digest that identifies a repeated notification, because the protocol doesn't have a nonce. It is of the signature's
+    /// bytes, which anybody can spell in several ways: base64 has spare bits, and a space stands for `+`.
+    ///
+    /// - Returns: nil unless the device's user has signed the subject (GATEWAY_PROTOCOLS.md §1).
+    func digest(signedBy key: RSAPublicKey) -> Digest32? {
+        guard let subject = base64(subject), Self.subjectByteCounts.contains(subject.count), let signature = base64(signature),
+            key.isValidSignature(signature, of: subject)
+        else { return nil }
+        return SHA256.hash(identifier.digest.bytes + signature)
     }
 
     /// Returns the notification for a device (GATEWAY_PROTOCOLS.md §3).
