@@ -46,6 +46,88 @@ import Testing
         }
     }
 
+    // MARK: Memory
+
+    /// A gateway that returns the length of the body.
+    private struct Counting: Gateway {
+        func answer(_ request: GatewayRequest) async -> GatewayResponse? {
+            do throws(GatewayRequest.BodyError) {
+                return .text(200, "\(try await request.body(upTo: 1 << 20).count)")
+            } catch {
+                return GatewayResponse(error)
+            }
+        }
+    }
+
+    @Test func `bodies that take too much memory cost the address that holds most its largest body`() async throws {
+        let loopback = try #require(IPAddress("127.0.0.1"))
+        try await withGateways([Counting()], trustedProxies: [loopback], bodyByteCount: 1 << 20) { client in
+            /// Begins a body of 1,000,000 bytes.
+            func begin(from address: String, sending byteCount: Int) throws -> RawConnection {
+                let connection = try client.connect()
+                connection.write(
+                    "POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: \(address)\r\nConnection: close\r\nContent-Length: 1000000\r\n\r\n"
+                        + String(repeating: "x", count: byteCount))
+                return connection
+            }
+            let greedy = try begin(from: "192.0.2.1", sending: 600_000)
+            let others = [
+                try begin(from: "192.0.2.1", sending: 300_000), try begin(from: "192.0.2.2", sending: 100_000),
+                try begin(from: "192.0.2.1", sending: 100_000),
+            ]
+            #expect(await greedy.readToEnd().hasPrefix("HTTP/1.1 503"))
+            // What it has freed is there for others.
+            others[1].write(String(repeating: "x", count: 900_000))
+            #expect(await others[1].readToEnd().hasSuffix("\r\n\r\n1000000\n"))
+            for connection in others + [greedy] { connection.close() }
+        }
+    }
+
+    @Test func `a body counts until its request ends, and is cut off only while it arrives`() throws {
+        let addresses = try ["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2"].map { try #require(IPAddress($0)) }
+        let bodies = (0..<6).map { _ in NSObject() }
+        func id(_ number: Int) -> ObjectIdentifier { ObjectIdentifier(bodies[number]) }
+        var budget = BodyBudget(byteCount: 100)
+        var cutOff = budget.receive(60, of: id(0), from: addresses[0]) + budget.receive(30, of: id(1), from: addresses[1])
+        budget.complete(id(0), from: addresses[0])
+        #expect(cutOff.isEmpty)
+        // The first address holds most, but a gateway works on its body.
+        cutOff = budget.receive(11, of: id(2), from: addresses[2])
+        #expect(cutOff == [id(1)])
+        // Addresses of one network of IPv6 are one client.
+        cutOff = budget.receive(9, of: id(3), from: addresses[3]) + budget.receive(15, of: id(4), from: addresses[1])
+        #expect(cutOff.isEmpty)
+        cutOff = budget.receive(6, of: id(4), from: addresses[1])
+        #expect(cutOff == [id(4)])
+        budget.end(id(0), from: addresses[0])
+        cutOff = budget.receive(80, of: id(5), from: addresses[1])
+        #expect(cutOff.isEmpty)
+    }
+
+    // MARK: Heads
+
+    @Test func `a connection whose head is not there after ten seconds is closed, and another one is not`() async throws {
+        let clock = ManualClock()
+        try await withGateways([Echoing()], clock: clock) { client in
+            let (silent, slow, kept) = (try client.connect(), try client.connect(), try client.connect())
+            slow.write("POST / HTTP/1.1\r\nHost: x\r\n")
+            await clock.sleepers(dueIn: .seconds(10), .seconds(10), .seconds(10))
+            kept.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\none")
+            #expect(await kept.readHead()?.hasSuffix("one\n") == true)
+            // Only the two others are timed.
+            await clock.sleepers { $0.count == 2 }
+            clock.advance(by: .seconds(10))
+            #expect(await silent.readToEnd() == "")
+            #expect(await slow.readToEnd() == "")
+            // A second head has ten seconds from its first byte.
+            kept.write("POST / HTTP/1.1\r\n")
+            await clock.sleepers(dueIn: .seconds(10))
+            clock.advance(by: .seconds(10))
+            #expect(await kept.readToEnd() == "")
+            for connection in [silent, slow, kept] { connection.close() }
+        }
+    }
+
     // MARK: What HTTP asks of a server
 
     /// A gateway that returns the body.
@@ -120,7 +202,7 @@ import Testing
     @Test(arguments: [(163_840, false), (163_839, true)])
     func `a long body has 16 KiB a second in each window of ten seconds`(byteCount: Int, isTooSlow: Bool) {
         var pace = BodyPace(at: .zero)
-        pace.admit(at: .seconds(100))
+        pace.becomeLong(at: .seconds(100))
         pace.receive(byteCount)
         #expect(pace.deadline == .seconds(110))
         let first = pace.isTooSlow(at: .seconds(110))
@@ -130,18 +212,27 @@ import Testing
         #expect(second)
     }
 
-    @Test func `the time that the server lets a long body wait does not count`() {
+    @Test func `the time that the server lets a complete body wait does not count`() {
         var pace = BodyPace(at: .zero)
+        pace.becomeLong(at: .zero)
         pace.wait()
         let whileWaiting = pace.isTooSlow(at: .seconds(1_000))
         #expect(pace.deadline == nil && !whileWaiting)
-        pace.admit(at: .seconds(1_000))
-        #expect(pace.deadline == .seconds(1_010))
+    }
+
+    @Test func `a body that is cut off has no time left, whatever it does`() {
+        var pace = BodyPace(at: .zero)
+        pace.cutOff()
+        pace.receive(1)
+        pace.becomeLong(at: .zero)
+        pace.wait()
+        let isTooSlow = pace.isTooSlow(at: .zero)
+        #expect(pace.deadline == .zero && isTooSlow)
     }
 
     @Test func `a long body has a minute, however fast`() {
         var pace = BodyPace(at: .zero)
-        pace.admit(at: .zero)
+        pace.becomeLong(at: .zero)
         let isTooSlow = stride(from: 10, through: 60, by: 10).map { seconds in
             pace.receive(1 << 20)
             return pace.isTooSlow(at: .seconds(seconds))

@@ -13,16 +13,20 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     ///   - port: The port. 0 means any free port.
     ///   - maximumConnectionCount: The maximum number of connections. Further connections wait to be accepted. Nil means no limit.
     ///   - idleTimeout: The time after which a connection is closed whose peer sends nothing, or does not read its response.
+    ///   - clock: Times heads (``HeadTimeout``).
     ///   - channelHandlers: Handlers for each connection, behind the handler that parses requests.
     ///   - onListening: Receives the bound address, `host:port`, as soon as the server responds to requests.
     package init(
         host: String, port: Int, maximumConnectionCount: Int? = nil, idleTimeout: TimeAmount? = nil,
+        clock: any Clock<Duration> = ContinuousClock(),
         channelHandlers: @autoclosure @escaping @Sendable () -> [any RemovableChannelHandler] = [], responder: Responder, logger: Logger,
         onListening: @escaping @Sendable (_ address: String) async -> Void
     ) {
         application = Application(
             responder: responder,
-            server: .closing(HTTP1Channel.Configuration(additionalChannelHandlers: channelHandlers(), idleTimeout: idleTimeout)),
+            server: .closing(
+                HTTP1Channel.Configuration(
+                    additionalChannelHandlers: [HeadTimeout(clock)] + channelHandlers(), idleTimeout: idleTimeout)),
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port),
                 availableConnectionsDelegate: maximumConnectionCount.map { MaximumAvailableConnections($0) }),

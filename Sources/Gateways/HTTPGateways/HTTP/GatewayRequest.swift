@@ -9,15 +9,17 @@ package struct GatewayRequest: HoldsSecret, Sendable {
         case tooLarge
         /// The connection broke, or the body was shorter than announced or too slow.
         case incomplete
+        /// All bodies together took too much memory, and this one was the largest of the address that held most.
+        case crowdedOut
     }
 
     /// How much of a body a gateway reads.
     package struct BodyLimit: Sendable {
         /// The maximum length. A longer body is rejected.
         package var maximumByteCount: Int
-        /// How long a body counts as short. A longer body is read on once `admit` has returned. Then a minimum speed applies.
+        /// How long a body counts as short. A longer body must arrive at a minimum speed.
         package var shortByteCount: Int
-        /// Waits until a longer body may be read on.
+        /// Waits until a gateway may work on a longer body, which is complete.
         ///
         /// - Throws: Anything. The body is incomplete then.
         package var admit: @Sendable () async throws -> Void

@@ -41,6 +41,7 @@ package struct GatewayResponse: Sendable, Equatable {
             switch error {
             case .tooLarge: .tooLarge
             case .incomplete: .badRequest
+            case .crowdedOut: .unavailable
             }
     }
 }

@@ -1,9 +1,9 @@
 import HTTPClient
 
-/// Bounds the bodies of long batches in memory. A body holds a slot from its first byte beyond ``maximumUnslottedByteCount`` until the
-/// response: a client that has sent less holds nothing that others wait for.
+/// Bounds the long batches that the proxy works on, which take several times their bodies' memory. A batch holds a slot from its last byte
+/// until the response: a client that still sends holds nothing that others wait for.
 struct BatchSlots: Sendable {
-    /// The number of slots: bodies of 16 MiB each.
+    /// The number of slots: bodies of at most 16 MiB each.
     static let count = 8
     /// Slots per address. A server sends its batches in turn.
     static let countForAddress = 2

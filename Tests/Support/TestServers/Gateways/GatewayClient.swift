@@ -56,11 +56,13 @@ package struct GatewayClient: Sendable {
 /// Runs gateways on a loopback port during the test.
 package func withGateways(
     _ gateways: [any Gateway], trustedProxies: Set<IPAddress> = [], clock: any Clock<Duration> = ContinuousClock(),
-    logger: Logger = quietLogger, _ test: (GatewayClient) async throws -> Void
+    bodyByteCount: Int = GatewayServer.Configuration.defaultBodyByteCount, logger: Logger = quietLogger,
+    _ test: (GatewayClient) async throws -> Void
 ) async throws {
     try await withListeningService {
         GatewayServer(
-            configuration: .init(host: "127.0.0.1", port: 0, clientAddress: ClientAddress(trustedProxies: trustedProxies)),
+            configuration: .init(
+                host: "127.0.0.1", port: 0, clientAddress: ClientAddress(trustedProxies: trustedProxies), bodyByteCount: bodyByteCount),
             gateways: gateways, clock: clock, logger: logger, onListening: $0)
     } _: { url in
         try await test(GatewayClient(url: url))

@@ -1,6 +1,7 @@
 /// Decides when a request body takes too long. Times are monotonic and count from the clock's start.
 ///
-/// A short body may arrive at any speed. A long body holds memory and a slot that others wait for, so it has a minimum speed.
+/// A short body may arrive at any speed. A long body holds more memory, so it has a minimum speed, which a server behind a slow line still
+/// has.
 struct BodyPace: Sendable {
     /// How long a short body, or what is left of a long body, may take.
     static let maximumDuration = Duration.seconds(60)
@@ -11,9 +12,10 @@ struct BodyPace: Sendable {
 
     private enum Phase {
         case short(end: Duration)
-        /// The body is now long, and the server does not read on until it is admitted.
-        case waiting
         case long(end: Duration, windowEnd: Duration, byteCount: Int)
+        /// The body is complete, and the server lets it wait.
+        case waiting
+        case cutOff
     }
 
     private var phase: Phase
@@ -22,13 +24,19 @@ struct BodyPace: Sendable {
         phase = .short(end: now + Self.maximumDuration)
     }
 
-    /// The time to call ``isTooSlow(at:)`` next, or nil while the server itself does not read.
+    /// The time to call ``isTooSlow(at:)`` next, or nil while the server lets the body wait.
     var deadline: Duration? {
         switch phase {
         case .short(let end): end
-        case .waiting: nil
         case .long(let end, let windowEnd, _): min(end, windowEnd)
+        case .waiting: nil
+        case .cutOff: .zero
         }
+    }
+
+    /// Whether the body takes memory that others need.
+    var isCutOff: Bool {
+        if case .cutOff = phase { true } else { false }
     }
 
     mutating func receive(_ byteCount: Int) {
@@ -36,22 +44,29 @@ struct BodyPace: Sendable {
         phase = .long(end: end, windowEnd: windowEnd, byteCount: received + byteCount)
     }
 
-    mutating func wait() { phase = .waiting }
-
-    mutating func admit(at now: Duration) {
+    /// Begins the first window, unless the body is long already.
+    mutating func becomeLong(at now: Duration) {
+        guard case .short = phase else { return }
         phase = .long(end: now + Self.maximumDuration, windowEnd: now + Self.window, byteCount: 0)
     }
+
+    mutating func wait() {
+        if !isCutOff { phase = .waiting }
+    }
+
+    mutating func cutOff() { phase = .cutOff }
 
     /// Returns whether the body is to be cut off. Begins a new window if the last window is over and was fast enough.
     mutating func isTooSlow(at now: Duration) -> Bool {
         switch phase {
         case .short(let end): return now >= end
-        case .waiting: return false
         case .long(let end, let windowEnd, let byteCount):
             if now >= end { return true }
             guard now >= windowEnd else { return false }
             phase = .long(end: end, windowEnd: now + Self.window, byteCount: 0)
             return byteCount < Self.minimumByteCount
+        case .waiting: return false
+        case .cutOff: return true
         }
     }
 }

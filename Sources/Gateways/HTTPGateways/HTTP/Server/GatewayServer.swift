@@ -17,18 +17,23 @@ package struct GatewayServer: Service {
         package var clientAddress: ClientAddress
         /// The maximum number of connections. Further connections wait to be accepted.
         package var maximumConnectionCount: Int
+        /// The memory that the bodies of all requests in progress share.
+        package var bodyByteCount: Int
 
         /// Idle connections cost a few kilobytes each, so this leaves capacity for active connections.
         package static let defaultMaximumConnectionCount = 20_000
+        /// A quarter of what the systemd unit allows the process (`MemoryMax`).
+        package static let defaultBodyByteCount = 256 << 20
 
         package init(
             host: String, port: Int, clientAddress: ClientAddress = ClientAddress(),
-            maximumConnectionCount: Int = Self.defaultMaximumConnectionCount
+            maximumConnectionCount: Int = Self.defaultMaximumConnectionCount, bodyByteCount: Int = Self.defaultBodyByteCount
         ) {
             self.host = host
             self.port = port
             self.clientAddress = clientAddress
             self.maximumConnectionCount = maximumConnectionCount
+            self.bodyByteCount = bodyByteCount
         }
     }
 
@@ -62,10 +67,10 @@ package struct GatewayServer: Service {
     ///
     /// - Throws: An error if the address cannot be bound.
     package func run() async throws {
-        let handler = RequestHandler(configuration.clientAddress, gateways, clock, logger)
+        let handler = RequestHandler(configuration, gateways, clock, logger)
         let listener = HTTPListener(
             host: configuration.host, port: configuration.port, maximumConnectionCount: configuration.maximumConnectionCount,
-            idleTimeout: Self.idleTimeout, channelHandlers: [ConnectionEnd()],
+            idleTimeout: Self.idleTimeout, clock: clock, channelHandlers: [ConnectionEnd()],
             responder: CallbackResponder<GatewayContext> { request, context in
                 await handler.respond(to: request, on: context.channel)
             },
@@ -81,10 +86,10 @@ package struct GatewayServer: Service {
         private let logger: Logger
         private let hasWarned = Atomic(false)
 
-        init(_ clientAddress: ClientAddress, _ gateways: [any Gateway], _ clock: any Clock<Duration>, _ logger: Logger) {
-            self.clientAddress = clientAddress
+        init(_ configuration: Configuration, _ gateways: [any Gateway], _ clock: any Clock<Duration>, _ logger: Logger) {
+            clientAddress = configuration.clientAddress
             self.gateways = gateways
-            reader = BodyReader(clock: clock)
+            reader = BodyReader(clock: clock, byteCount: configuration.bodyByteCount)
             self.logger = logger
         }
 
@@ -101,20 +106,17 @@ package struct GatewayServer: Service {
                     behind it shares one limit
                     """)
             }
-            let (body, isRead) = (request.body, ReadMark())
-            let question = GatewayRequest(
-                method: request.method.rawValue, target: request.head.path ?? "/",
-                headers: HTTPHeaders(request.headers.map { (name: $0.name.rawName, value: $0.value) }), client: client,
-                connectionEnd: { try? await channel.pipeline.handler(type: ConnectionEnd.self).get().wait() },
-                readBody: { [reader] limit async throws(GatewayRequest.BodyError) in
-                    let bytes = try await reader.read(body, limit)
-                    isRead.value.store(true, ordering: .relaxed)
-                    return bytes
-                })
-            let answer = await answer(question)
-            // A body that nobody has read would keep the connection until the client has sent all of it.
-            let isLast = Self.hasBody(request) && !isRead.value.load(ordering: .relaxed)
-            return isLast ? Self.lastResponse(answer, on: channel) : Self.response(answer)
+            return await reader.withBody(request.body, from: client) { body in
+                let question = GatewayRequest(
+                    method: request.method.rawValue, target: request.head.path ?? "/",
+                    headers: HTTPHeaders(request.headers.map { (name: $0.name.rawName, value: $0.value) }), client: client,
+                    connectionEnd: { try? await channel.pipeline.handler(type: ConnectionEnd.self).get().wait() },
+                    readBody: { limit async throws(GatewayRequest.BodyError) in try await body.read(within: limit) })
+                let answer = await answer(question)
+                // A body that nobody has read would keep the connection until the client has sent all of it.
+                let isLast = Self.hasBody(request) && !body.wasRead
+                return isLast ? Self.lastResponse(answer, on: channel) : Self.response(answer)
+            }
         }
 
         private static func hasBody(_ request: Request) -> Bool {
@@ -153,11 +155,6 @@ package struct GatewayServer: Service {
             if let seconds = answer.retryAfter?.components.seconds { headers[.retryAfter] = String(max(1, seconds)) }
             return headers
         }
-    }
-
-    /// Whether a request's body was read to its end.
-    private final class ReadMark: Sendable {
-        let value = Atomic(false)
     }
 }
 
