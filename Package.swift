@@ -87,7 +87,7 @@ let package = Package(
         // One folder of Sources/ a floor, from the top down. A target depends on its own floor and lower ones (Scripts/check floors).
 
         // Programs: thin executables: they parse arguments and call a library.
-        executable("pushserver", in: "Sources/Programs", ["Daemon", "Settings", "Observation"]),
+        executable("pushserver", in: "Sources/Programs", ["Daemon", "Settings", "Observation", "ServerFiles"]),
         executable(
             "pushctl", in: "Sources/Programs",
             [
@@ -102,20 +102,21 @@ let package = Package(
             [
                 "Settings", "Observation", "ServerFiles", "PushClient", "HTTPGateways", "Engine", "Delivery", "PostgreSQLStore",
                 "SQLiteStore", "Store", "Transport", "WakuREST", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto",
-                "HTTPServing", "HTTPClient", "MetricDeclarations", "Tasks", "Bytes", hummingbird, logging, metrics, serviceLifecycle,
+                "HTTPServing", "HTTPClient", "MetricDeclarations", "Tasks", "Platform", "Bytes", hummingbird, logging, metrics,
+                serviceLifecycle,
             ]),
         library(
             "Operator", in: "Sources/Operation",
             [
                 "Observation", "ServerFiles", "Conformance", "PushClientREST", "PushClient", "PostgreSQLStore", "SQLiteStore", "Store",
-                "WakuREST", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPClient", "JSON", "Bytes", grdb,
-                logging, sqlite,
+                "WakuREST", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPClient", "JSON", "Platform", "Bytes",
+                grdb, logging, sqlite,
             ]),
         library(
             "Settings", in: "Sources/Operation",
             [
                 "Observation", "ServerFiles", "PushClient", "HTTPGateways", "Delivery", "PostgreSQLStore", "Store", "Transport", "WakuREST",
-                "PushProtocol", "ServerCrypto", "StatusCrypto", "HTTPClient", "JSON", "Bytes", logging, yams,
+                "PushProtocol", "ServerCrypto", "StatusCrypto", "HTTPClient", "JSON", "Platform", "Bytes", logging, yams,
             ]),
         library(
             "Observation", in: "Sources/Operation",
@@ -182,17 +183,20 @@ let package = Package(
             ]),
         library(
             "SQLiteStore", in: "Sources/Stores",
-            ["Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Bytes", grdb, logging, sqlite]),
+            ["Store", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Platform", "Bytes", grdb, logging, sqlite]),
         library(
             "Store", in: "Sources/Stores",
-            ["PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "JSON", "MetricDeclarations", "Bytes", metrics]),
+            [
+                "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "JSON", "MetricDeclarations", "Platform", "Bytes",
+                metrics,
+            ]),
 
         // Network: Waku nodes, from both sides.
         library(
             "Transport", in: "Sources/Network",
             [
-                "WakuREST", "Envelope", "Wire", "StatusCrypto", "HTTPServing", "MetricDeclarations", "JSON", "Tasks", "Bytes", hummingbird,
-                deque, logging, metrics, serviceLifecycle,
+                "WakuREST", "Envelope", "Wire", "StatusCrypto", "HTTPServing", "MetricDeclarations", "JSON", "Tasks", "Platform", "Bytes",
+                hummingbird, deque, logging, metrics, serviceLifecycle,
             ]),
         library("WakuREST", in: "Sources/Network", ["Envelope", "Wire", "StatusCrypto", "HTTPClient", "JSON", "Bytes"]),
 

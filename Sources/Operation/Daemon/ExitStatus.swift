@@ -1,3 +1,4 @@
+import Platform
 import SQLiteStore
 import ServerFiles
 import Settings
@@ -13,8 +14,10 @@ package enum ExitStatus {
 
     package static func code(for error: any Error) -> Int32 {
         switch error {
+        case let error as any FileError where error.isTemporary: temporary
+        case StoreError.inaccessible(let errno) where FileFault.isTemporary(errno): temporary
         case is SettingsError, is KeyFileError, is MissingKeyError, is InstanceLockError, is UnusableDatabaseError, is AdminTokenError,
-            is ReadyFileError:
+            is ReadyFileError, is RegularFileError:
             configuration
         case let error as ListenError: error.isTemporary ? temporary : configuration
         case StoreError.locked, StoreError.nameTaken, StoreError.rowLocked, StoreError.ownersLocked, StoreError.wentBack: temporary

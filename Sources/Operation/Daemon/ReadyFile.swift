@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import ServerFiles
 
 /// The file to which a server writes its bound addresses as soon as it is ready (INTERFACE.md, "Files").
@@ -13,17 +14,17 @@ struct ReadyFile: Sendable {
         guard descriptor >= 0 else { throw failure() }
         close(descriptor)
         unsafe unlink(probe)
-        guard !isFolder else { throw failure(EISDIR) }
+        do {
+            try RegularFile.check(path)
+        } catch {
+            throw ReadyFileError(description: "the ready file \(path) cannot be written: \(error)", isTemporary: false)
+        }
     }
 
     /// Removes an earlier run's file, and temporary files that killed processes have left. Call it once no other server can use the file.
     func removeEarlier() throws(ReadyFileError) {
         TemporaryName.removeLeftovers(beside: path)
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw failure() }
-    }
-
-    private var isFolder: Bool {
-        (try? FileManager.default.attributesOfItem(atPath: path)[.type]) as? FileAttributeType == .typeDirectory
     }
 
     func write(_ body: ReadyFileBody) throws {
@@ -33,10 +34,12 @@ struct ReadyFile: Sendable {
     }
 
     private func failure(_ number: Int32 = errno) -> ReadyFileError {
-        ReadyFileError(description: unsafe "the ready file \(path) cannot be written: \(String(cString: strerror(number)))")
+        ReadyFileError(
+            description: "the ready file \(path) cannot be written: \(FileFault.text(number))", isTemporary: FileFault.isTemporary(number))
     }
 }
 
-package struct ReadyFileError: Error, CustomStringConvertible {
+package struct ReadyFileError: FileError, CustomStringConvertible {
     package let description: String
+    package let isTemporary: Bool
 }

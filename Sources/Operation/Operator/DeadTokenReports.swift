@@ -4,6 +4,7 @@ import Foundation
 import HTTPClient
 import JSON
 import PushProtocol
+import ServerFiles
 import StatusCrypto
 package import Store
 
@@ -63,7 +64,7 @@ package struct RestoredDeadTokensReport: Report, Decodable {
     ///   - database: The database. The token for the admin endpoints is in a file next to it.
     package init(restoring ids: [Int64]?, admin: String, database: ServerDatabase) async throws {
         let tokenFile = database.path + ".admin-token"
-        guard let token = try? String(contentsOf: URL(filePath: tokenFile), encoding: .utf8) else {
+        guard let token = (try? PrivateFile(path: tokenFile).read()).map({ String(decoding: $0, as: UTF8.self) }) else {
             throw Failure.configuration("\(tokenFile) cannot be read. The server writes it at its start, for its own user.")
         }
         let http = HTTPClient(configuration: .init())

@@ -1,5 +1,6 @@
 import Glibc
 package import Logging
+import Platform
 import SQLiteStore
 package import StatusCrypto
 package import Store
@@ -48,12 +49,22 @@ package struct ServerFiles: Sendable {
         }
     }
 
+    /// Whoever may write in a file's folder can put another file in its place.
+    private func warnAboutOpenFolders(_ database: String?, _ logger: Logger) {
+        let files = [identityKeyFile, sealingKeyFile] + (database.map { [$0] } ?? [])
+        for folder in Set(files.map { PrivateFile.folder(of: $0) }).sorted() {
+            guard let status = FileStatus(path: folder), status.permissions & 0o022 != 0 else { continue }
+            logger.warning("other users may replace the server's files; run: chmod go-w \(folder)", metadata: ["folder": "\(folder)"])
+        }
+    }
+
     private func withLocked(
         for use: DatabaseUse, logger: Logger, _ body: (PrivateKey, any ServerStore) async throws -> Void
     ) async throws {
         let path: String? = if case .sqlite(let path) = database { path } else { nil }
         let mark = path.map { DatabaseMark(of: $0) }
         try mark?.checkThatDatabaseExists()
+        warnAboutOpenFolders(path, logger)
         let lock = try path.map { try InstanceLock(database: $0) }
         defer { withExtendedLifetime(lock) {} }
         let identity = try ServerIdentity.loadOrCreate(self, logger: logger)
@@ -93,7 +104,7 @@ package struct UnusableDatabaseError: Error, CustomStringConvertible {
             case .sealingKeyWrong(let id):
                 "the sealing key \(id) in \(files.sealingKeyFile) is another one than the key that sealed it. Restore the file from its "
                     + "backup"
-            case .inaccessible(let errno): unsafe "the file or its folder is not accessible: \(String(cString: strerror(errno)))"
+            case .inaccessible(let errno): "the file or its folder is not accessible: \(FileFault.text(errno))"
             default: "\(error)"
             }
         description = "database \(files.database.name): \(reason)"

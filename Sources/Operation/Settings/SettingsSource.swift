@@ -1,5 +1,6 @@
 import Bytes
 import Foundation
+import Platform
 import ServerFiles
 import StatusCrypto
 import Yams
@@ -63,6 +64,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
         var yaml: String?
         if let path {
             do {
+                try RegularFile.check(path)
                 yaml = try String(contentsOf: URL(filePath: path), encoding: .utf8)
             } catch {
                 throw SettingsError(problems: ["configuration file \(path): \(Self.reason(for: error, path: path))"])
@@ -123,6 +125,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
         guard (try? URL(filePath: path).resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory != true else {
             return "expected a file, found a folder; name a file in it, like \(path)/pushserver.yaml"
         }
+        if let error = error as? RegularFileError { return "\(error)" }
         return FileManager.default.isReadableFile(atPath: path)
             ? "the file cannot be read as UTF-8: \(error.localizedDescription)" : "no permission to read the file"
     }

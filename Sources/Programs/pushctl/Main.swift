@@ -4,11 +4,13 @@ import Foundation
 import Observation
 import Operator
 import PushClient
+import ServerFiles
 
 /// Runs a command and exits with its `Failure`'s code, if any.
 @main
 enum Main {
     static func main() async {
+        CreationMask.grantOwner()
         do {
             var command = try Pushctl.parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Daemon
 import Observation
+import ServerFiles
 
 @main
 struct PushServerCommand: AsyncParsableCommand {
@@ -12,6 +13,7 @@ struct PushServerCommand: AsyncParsableCommand {
 
     static func main() async {
         StandardDescriptors.openClosed()
+        CreationMask.grantOwner()
         await main(nil)
     }
 }

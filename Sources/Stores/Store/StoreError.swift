@@ -1,4 +1,5 @@
 package import Bytes
+import Platform
 
 /// A database error. Texts never contain stored values.
 package enum StoreError: Error, Hashable, Sendable {
@@ -64,8 +65,10 @@ package enum StoreError: Error, Hashable, Sendable {
     /// Whether only an operator can correct the cause: the program exits with code 78 (`EX_CONFIG`).
     package var isConfigurationFault: Bool {
         switch self {
-        case .notADatabase, .otherIdentity, .unknownSchema, .outdatedSchema, .moved, .incompleteCopy, .duplicated, .notSetUp, .inaccessible,
-            .sharedSessions, .sealingKeyMissing, .sealingKeyUnknown, .sealingKeyWrong:
+        case .inaccessible(let errno): !FileFault.isTemporary(errno)
+        case .notADatabase, .otherIdentity, .unknownSchema, .outdatedSchema, .moved, .incompleteCopy, .duplicated, .notSetUp,
+            .sharedSessions,
+            .sealingKeyMissing, .sealingKeyUnknown, .sealingKeyWrong:
             true
         case .fileLost, .failed, .unavailable, .unreachable, .locked, .nameTaken, .rowLocked, .ownersLocked, .damaged, .alreadyDecided,
             .alreadyEnded, .queueFull,
@@ -104,13 +107,13 @@ extension StoreError: CustomStringConvertible {
             "two processes run as server \(name) with copies of one folder and fence each other; give each its own folder and server.name"
         case .notSetUp: "the database has not been set up or brought up to date: start the server once"
         case .wentBack(let lost): "the database has gone back in time: what was written \(lost) is lost"
-        case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
+        case .inaccessible(let errno): "the database file or its folder is not accessible: \(FileFault.text(errno))"
         case .fileLost(let path):
             "\(path) was moved, replaced or deleted while the server used it: put the file back, and restart the server"
         case .failed(let code, let text), .unavailable(let code, let text): "the database failed: \(text)\(code == 0 ? "" : " (\(code))")"
         case .unreachable(let text): "the database cannot be reached: \(text)"
         case .sharedSessions:
-            "a pooler gives connections out for single transactions: set pool_mode = session for this database in the pooler, or name "
+            "a pooler gives connections out for single transactions or statements: set pool_mode = session for this database in the pooler, or name "
                 + "PostgreSQL itself"
         case .rowLocked(let holder), .ownersLocked(_, let holder): "\(holder ?? "another session") holds a row of the database"
         case .damaged: "a stored value is damaged"

@@ -63,7 +63,7 @@ struct MistakeTests {
         Mistake("pushserver check-config --probe --set gorush.url=http://127.0.0.1:1", "gorush http://127.0.0.1:1: no response", 69),
         Mistake("pushserver serve --set identity.keyFile=text", "text: it does not hold a private key: 64 hex digits", 78, files: lock),
         Mistake("pushserver serve --set identity.keyFile=open.key", "run: chmod 600", 78, files: lock),
-        Mistake("pushserver serve --set identity.keyFile=.", "it is not a file", 78, files: lock),
+        Mistake("pushserver serve --set identity.keyFile=.", "it is not a regular file", 78, files: lock),
         Mistake(
             "pushserver serve --set storage.path=/proc/none/db", "database /proc/none/db: the file or its folder is not accessible", 78),
         Mistake("pushserver serve --ready-file /proc/none/file", "the ready file /proc/none/file cannot be written", 78),
@@ -71,6 +71,21 @@ struct MistakeTests {
         Mistake("pushserver fly", "Unexpected argument 'fly'", 64),
         Mistake("pushserver serve --nonsense", "Unknown option '--nonsense'", 64),
         Mistake("pushserver relay --listen 8645", "'8645' is not HOST:PORT", 64),
+    ]
+
+    /// A pipe, whose other end nobody opens, in place of each file that somebody names.
+    private static let pipes = [
+        Mistake("pushserver check-config --config pipe", "configuration file pipe: it is not a regular file", 78),
+        Mistake("pushserver serve --set identity.keyFile=pipe", "pipe: it is not a regular file", 78, files: lock),
+        Mistake("pushserver serve --set storage.path=pipe", "pipe: the file is not a database of this program", 78),
+        Mistake("pushserver serve --ready-file pipe", "the ready file pipe cannot be written: it is not a regular file", 78),
+        Mistake("pushserver relay --listen 127.0.0.1:0 --archive pipe", "it is not a regular file", 78),
+        Mistake("pushctl audit --database pipe", "pipe is not a database of this program", 78),
+        Mistake("pushctl restore pipe --config good.yaml", "pipe: it is not a regular file", 78),
+        Mistake("pushctl restore encrypted --identity-file pipe --config good.yaml", "pipe: it is not a regular file", 78),
+        Mistake("pushctl import status-go pipe --key-file good.key --database new", "pipe: it is not a regular file", 78),
+        Mistake("pushctl keys --key-file pipe", "pipe: it is not a regular file", 78),
+        Mistake("\(registerPhone) --device pipe --gateway http://127.0.0.1:1", "pipe: it is not a regular file", 78),
     ]
 
     private static let client = [
@@ -109,12 +124,15 @@ struct MistakeTests {
         Mistake("\(registerPhone) --device phone --gateway localhost", "--gateway: A gateway's address looks like http://", 64),
     ]
 
-    @Test(arguments: settings + server + client)
+    @Test(arguments: settings + server + pipes + client)
     func `each mistake has a sentence and an exit code, and creates no file`(mistake: Mistake) async throws {
         let folder = try TemporaryFolder()
         try folder.write("text\n", to: "text")
         try folder.write(String(repeating: "7", count: 64), to: "open.key", mode: 0o644)
         try folder.write(String(repeating: "7", count: 64), to: "good.key")
+        try folder.write("identity: { keyFile: good.key }\n", to: "good.yaml")
+        try folder.write("age-encryption.org/v1\n", to: "encrypted")
+        try #require(unsafe mkfifo(folder.path("pipe"), 0o600) == 0)
         try folder.write("log: { level: info }\nlog: { level: debug }\n", to: "twice.yaml")
         try folder.write("gorush: { headers: [\"Authorization: hush\"\nlog: [\n", to: "broken.yaml")
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path(""))

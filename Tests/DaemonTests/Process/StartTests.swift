@@ -49,6 +49,26 @@ struct StartTests {
         #expect(result.error.contains("the database \(folder.path("push.sqlite")) is gone"), "\(result.error)")
     }
 
+    @Test func `a umask that takes rights from the owner leaves files that the next start can read`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await ServerProcess(ServerProcess.launch(in: folder, shell: "umask 0777"))
+        for name in ["identity.key", "sealing.key", "push.sqlite", "push.sqlite.admin-token"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder.path(name))
+            #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+        }
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test func `a folder in which others may write is a warning at the start`() async throws {
+        let folder = try TemporaryFolder()
+        for (mode, isWarned) in [(0o755, false), (0o775, true), (0o757, true)] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.path(""))
+            let server = try await ServerProcess.start(in: folder)
+            #expect(server.log.all.contains { $0.contains("run: chmod go-w \(folder.url.path())") } == isWarned, "\(server.log.all)")
+            #expect(await server.terminate() == 0)
+        }
+    }
+
     @Test func `a start that fails half-way closes the database`() async throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path("push.sqlite.admin-token"), withIntermediateDirectories: false)

@@ -57,6 +57,17 @@ struct OpeningTests {
         #expect(error.isConfigurationFault)
     }
 
+    @Test(arguments: [(ENOSPC, false), (EDQUOT, false), (EROFS, false), (EIO, false), (EACCES, true), (ENOTDIR, true)] as [(Int32, Bool)])
+    func `a disk that is full or read-only for the moment is no configuration fault`(errno: Int32, isFault: Bool) {
+        #expect(StoreError.inaccessible(errno: errno).isConfigurationFault == isFault)
+    }
+
+    @Test func `a fault of the file system has a name`() {
+        #expect("\(StoreError(code: 6_410))".contains("mount a tmpfs at /tmp, or set SQLITE_TMPDIR"))
+        #expect("\(StoreError(code: 778))".contains("the file cannot be written (778)"))
+        #expect("\(StoreError(code: 13))".contains("database or disk is full (13)"))
+    }
+
     @Test(arguments: [false, true])
     func `The database of another identity is refused`(readOnly: Bool) async throws {
         let folder = try TemporaryFolder()

@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import Foundation
+import Platform
 import Synchronization
 import Wire
 
@@ -20,7 +21,7 @@ final class ArchiveFile: Sendable {
                 throw CocoaError(.fileWriteUnknown)
             }
         }
-        let handle = try FileHandle(forUpdating: URL(filePath: path))
+        let handle = FileHandle(fileDescriptor: try RegularFile.open(path, O_RDWR), closeOnDealloc: true)
         let bytes = [UInt8](try handle.readToEnd() ?? Data())
         var archive = MessageArchive()
         var rest = bytes[...]

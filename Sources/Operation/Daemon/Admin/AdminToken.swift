@@ -16,7 +16,7 @@ struct AdminToken: Sendable {
             try file.makeFolder()
             try file.write(Array(text.utf8), replaces: true)
         } catch {
-            throw AdminTokenError(description: "the admin token cannot be written to \(path): \(error)")
+            throw AdminTokenError(description: "the admin token cannot be written to \(path): \(error)", isTemporary: error.isTemporary)
         }
     }
 
@@ -32,6 +32,7 @@ extension AdminToken: CustomStringConvertible, CustomReflectable {
     var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-struct AdminTokenError: Error, CustomStringConvertible {
+struct AdminTokenError: FileError, CustomStringConvertible {
     var description: String
+    var isTemporary: Bool
 }

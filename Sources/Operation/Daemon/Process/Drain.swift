@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import HTTPClient
 import JSON
+import ServerFiles
 package import Settings
 import Synchronization
 
@@ -25,7 +26,7 @@ package enum Drain {
     /// - Throws: ``DrainError`` if no server responds, or if its process does not end.
     package static func run(_ settings: Settings) async throws {
         let tokenFile = settings.adminTokenFile
-        guard let token = try? String(contentsOf: URL(filePath: tokenFile), encoding: .utf8) else {
+        guard let token = (try? PrivateFile(path: tokenFile).read()).map({ String(decoding: $0, as: UTF8.self) }) else {
             throw DrainError("\(tokenFile) cannot be read: a server writes it at its start, for its own user")
         }
         let url = "http://\(settings.adminListen)/drain"

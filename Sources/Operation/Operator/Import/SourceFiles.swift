@@ -18,10 +18,7 @@ struct SourceFiles {
         self.path = path
         var files: [(suffix: String, file: FileHandle)] = []
         for suffix in Self.suffixes where suffix.isEmpty || FileManager.default.fileExists(atPath: path + suffix) {
-            guard let file = FileHandle(forReadingAtPath: path + suffix) else {
-                throw .configuration("\(path + suffix) does not exist or cannot be read.")
-            }
-            files.append((suffix, file))
+            files.append((suffix, try FileHandle(readingRegularFile: path + suffix)))
         }
         self.files = files
         try checkHeader()

@@ -41,9 +41,7 @@ package struct RestoreReport: Report {
     ) async throws {
         let identity = try Self.identity(paths.keyFile)
         let sealingKeys = try Self.sealingKeys(paths.sealingKeyFile)
-        guard let backup = FileHandle(forReadingAtPath: file) else {
-            throw Failure.configuration("\(file) does not exist or cannot be read.")
-        }
+        let backup = try FileHandle(readingRegularFile: file)
         let ageIdentities = try Self.ageIdentities(for: backup, of: file, identityFile)
         // The rest runs as the user who owns the database's folder.
         try FolderOwner.become(for: paths.database)
@@ -98,9 +96,7 @@ package struct RestoreReport: Report {
         guard let identityFile else {
             throw Failure.usage("\(file) is encrypted. Name the file with the private key with --identity-file.")
         }
-        guard let text = try? String(contentsOfFile: identityFile, encoding: .utf8) else {
-            throw Failure.configuration("\(identityFile) does not exist or cannot be read.")
-        }
+        let text = String(decoding: try FileHandle(readingRegularFile: identityFile).readToEnd() ?? Data(), as: UTF8.self)
         guard let identities = AgeIdentity.readAll(text) else {
             throw Failure.configuration("\(identityFile): expected lines like AGE-SECRET-KEY-1…, as age-keygen writes them.")
         }

@@ -84,16 +84,17 @@ package struct KeyFile: Sendable {
         do {
             return try body()
         } catch {
-            throw failure(error.description)
+            throw failure(error.description, isTemporary: error.isTemporary)
         }
     }
 
-    private func failure(_ reason: String) -> KeyFileError {
-        KeyFileError(description: "key file \(path): \(reason)")
+    private func failure(_ reason: String, isTemporary: Bool = false) -> KeyFileError {
+        KeyFileError(description: "key file \(path): \(reason)", isTemporary: isTemporary)
     }
 }
 
 /// Why a key file cannot be used, as a message for its owner. It never includes the content.
-package struct KeyFileError: Error, CustomStringConvertible {
+package struct KeyFileError: FileError, CustomStringConvertible {
     package let description: String
+    package let isTemporary: Bool
 }

@@ -31,13 +31,18 @@ package struct PrivateFile: Sendable {
 
     /// - Returns: The bytes, which the caller wipes if they are secret, or nil if the file does not exist.
     package func read() throws(PrivateFileError) -> [UInt8]? {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return nil }
-            throw .init("it cannot be read: \(Self.systemError())")
+        let descriptor: Int32
+        do {
+            descriptor = try RegularFile.open(path)
+        } catch .inaccessible(ENOENT) {
+            return nil
+        } catch .inaccessible(let errno) {
+            throw .init("it cannot be read", errno: errno)
+        } catch {
+            throw .init(error.description)
         }
         defer { close(descriptor) }
-        guard let status = FileStatus(descriptor: descriptor), status.isRegularFile else { throw .init("it is not a file") }
+        guard let status = FileStatus(descriptor: descriptor) else { throw .init("it cannot be read", errno: errno) }
         guard isCredential || status.permissions & 0o077 == 0 else {
             let mode = "0" + String(status.permissions, radix: 8)
             throw .init("its permissions are too open (\(mode)); run: chmod 600 \(path)")
@@ -49,7 +54,7 @@ package struct PrivateFile: Sendable {
             let readCount = unsafe bytes.withUnsafeMutableBytes { buffer in
                 unsafe Glibc.read(descriptor, buffer.baseAddress.map { unsafe $0 + count }, buffer.count - count)
             }
-            guard readCount >= 0 || errno == EINTR else { throw .init("it cannot be read: \(Self.systemError())") }
+            guard readCount >= 0 || errno == EINTR else { throw .init("it cannot be read", errno: errno) }
             if readCount == 0 { break }
             count += max(0, readCount)
         }
@@ -64,7 +69,10 @@ package struct PrivateFile: Sendable {
                 at: URL(filePath: path).deletingLastPathComponent(), withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
         } catch {
-            throw .init("its folder cannot be created: \(error.localizedDescription)")
+            let code = (error as? CocoaError)?.code
+            throw .init(
+                "its folder cannot be created: \(error.localizedDescription)",
+                isTemporary: code == .fileWriteOutOfSpace || code == .fileWriteVolumeReadOnly)
         }
     }
 
@@ -74,23 +82,23 @@ package struct PrivateFile: Sendable {
     package func write(_ bytes: [UInt8], replaces: Bool) throws(PrivateFileError) {
         let temporary = TemporaryName.next(beside: path)
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .init("it cannot be created: \(Self.systemError())") }
+        guard descriptor >= 0 else { throw .init("it cannot be created", errno: errno) }
         defer { unsafe unlink(temporary) }
         let written = unsafe Glibc.write(descriptor, bytes, bytes.count)
         let isSynced = sync(descriptor) == 0
         close(descriptor)
-        guard written == bytes.count, isSynced else { throw .init("it cannot be written: \(Self.systemError())") }
+        guard written == bytes.count, isSynced else { throw .init("it cannot be written", errno: errno) }
         let isNamed = unsafe replaces ? rename(temporary, path) == 0 : link(temporary, path) == 0 || errno == EEXIST
-        guard isNamed else { throw .init("it cannot be created: \(Self.systemError())") }
+        guard isNamed else { throw .init("it cannot be created", errno: errno) }
         try syncFolder()
     }
 
     /// Without this, a power cut could lose the file's name although its bytes are on the disk.
     private func syncFolder() throws(PrivateFileError) {
         let descriptor = unsafe open(Self.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .init("its folder cannot be opened: \(Self.systemError())") }
+        guard descriptor >= 0 else { throw .init("its folder cannot be opened", errno: errno) }
         defer { close(descriptor) }
-        guard sync(descriptor) == 0 else { throw .init("its folder cannot be written: \(Self.systemError())") }
+        guard sync(descriptor) == 0 else { throw .init("its folder cannot be written", errno: errno) }
     }
 
     static func folder(of path: String) -> String {
@@ -101,15 +109,22 @@ package struct PrivateFile: Sendable {
     private static func withoutSlash(_ path: Substring) -> String {
         String(path.count > 1 && path.hasSuffix("/") ? path.dropLast() : path)
     }
-
-    private static func systemError() -> String {
-        unsafe String(cString: strerror(errno))
-    }
 }
 
 /// Why a private file cannot be used, as a message for its owner. It never includes the content.
-package struct PrivateFileError: Error, CustomStringConvertible {
+package struct PrivateFileError: FileError, CustomStringConvertible {
     package let description: String
+    package let isTemporary: Bool
 
-    init(_ description: String) { self.description = description }
+    init(_ description: String, isTemporary: Bool = false) { (self.description, self.isTemporary) = (description, isTemporary) }
+
+    init(_ reason: String, errno: Int32) {
+        self.init("\(reason): \(FileFault.text(errno))", isTemporary: FileFault.isTemporary(errno))
+    }
+}
+
+/// An error of a file that a server needs.
+package protocol FileError: Error {
+    /// Whether another try is worth it (`FileFault`).
+    var isTemporary: Bool { get }
 }

@@ -69,11 +69,11 @@ package struct SealingKeyFile: Sendable {
         do {
             return try body()
         } catch {
-            throw failure(error.description)
+            throw failure(error.description, isTemporary: error.isTemporary)
         }
     }
 
-    private func failure(_ reason: String) -> KeyFileError {
-        KeyFileError(description: "sealing key file \(path): \(reason)")
+    private func failure(_ reason: String, isTemporary: Bool = false) -> KeyFileError {
+        KeyFileError(description: "sealing key file \(path): \(reason)", isTemporary: isTemporary)
     }
 }

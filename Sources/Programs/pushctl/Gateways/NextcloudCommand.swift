@@ -175,8 +175,8 @@ private struct NextcloudListen: ParsableCommand {
     func run() throws {
         let known = try device.load()
         if let input {
-            let descriptor = unsafe open(input, O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0, dup2(descriptor, STDIN_FILENO) >= 0 else { throw Failure.configuration("\(input) cannot be read.") }
+            let file = try FileHandle(readingRegularFile: input)
+            guard dup2(file.fileDescriptor, STDIN_FILENO) >= 0 else { throw Failure.configuration("\(input) cannot be read.") }
         }
         while let line = readLine() {
             guard let notification = try? JSON.decode(Notification.self, from: Array(line.utf8)),

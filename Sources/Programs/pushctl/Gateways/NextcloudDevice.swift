@@ -75,11 +75,9 @@ extension NextcloudDevice {
 
     /// - Returns: The device, or nil if the file does not exist.
     static func load(_ path: String) throws(Failure) -> NextcloudDevice? {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            guard FileManager.default.fileExists(atPath: path) else { return nil }
-            throw .configuration("\(path) cannot be read.")
-        }
-        guard let content = try? JSONDecoder().decode(Content.self, from: data),
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        let file = try FileHandle(readingRegularFile: path)
+        guard let data = try? file.readToEnd(), let content = try? JSONDecoder().decode(Content.self, from: data),
             let deviceKey = RSAPrivateKey(der: [UInt8](content.deviceKey)),
             let accountKey = RSAPrivateKey(der: [UInt8](content.accountKey))
         else { throw .configuration("\(path) is not a file that `pushctl nextcloud register` wrote.") }

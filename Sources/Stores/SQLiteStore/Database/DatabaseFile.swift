@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 package import Store
 
 /// The database file. It contains device tokens, so only the server's user may read it.
@@ -8,8 +9,9 @@ package enum DatabaseFile {
     /// SQLite gives the WAL and the shared memory the mode of the file (https://www.sqlite.org/src/doc/trunk/src/os_unix.c,
     /// `findCreateFileMode`), so the file must exist before SQLite opens it.
     ///
-    /// - Throws: `StoreError.inaccessible`.
+    /// - Throws: `StoreError.inaccessible`, or `StoreError.notADatabase` if the path leads to no regular file.
     package static func prepare(path: String) throws(StoreError) {
+        try checkThatItIsRegular(path)
         if unsafe access(path, F_OK) == 0 {
             // The path is used instead of a descriptor: closing any descriptor would drop the locks of SQLite in this process.
             for suffix in ["", "-wal", "-shm"] {
@@ -27,9 +29,18 @@ package enum DatabaseFile {
 
     /// Checks that a file can be opened for reading only.
     ///
-    /// - Throws: `StoreError.notSetUp` if the file does not exist, else `StoreError.inaccessible`.
+    /// - Throws: `StoreError.notSetUp` if the file does not exist, `StoreError.notADatabase` if the path leads to no regular file, else
+    ///   `StoreError.inaccessible`.
     static func find(path: String) throws(StoreError) {
-        guard unsafe access(path, R_OK) != 0 else { return }
-        throw errno == ENOENT ? .notSetUp : .inaccessible(errno: errno)
+        guard unsafe access(path, R_OK) == 0 else { throw errno == ENOENT ? .notSetUp : .inaccessible(errno: errno) }
+        try checkThatItIsRegular(path)
+    }
+
+    private static func checkThatItIsRegular(_ path: String) throws(StoreError) {
+        do {
+            try RegularFile.check(path)
+        } catch {
+            throw .notADatabase
+        }
     }
 }
