@@ -44,29 +44,43 @@ struct BackupScheduleTests {
         var backups: [BackupName] = []
         for day in Int64(0)..<100 {
             backups.append(Self.backup(day: day))
-            let expired = schedule.expired(backups)
+            let expired = schedule.expired(backups, made: Self.backup(day: day), at: Self.time(day: day))
             #expect(expired.count <= 1)
             backups.removeAll { expired.contains($0) }
         }
         // Day 99 is a Tuesday. Day 92 is the newest one of its week that is older than the seven days; 90, 83 and 76 are Sundays.
         #expect(backups == [76, 83, 90, 92, 93, 94, 95, 96, 97, 98, 99].map { Self.backup(day: $0) })
-        #expect(Set(schedule.expired((0..<100).map { Self.backup(day: $0) })).count == 89)
+        #expect(Set(expired((0..<100).map { Self.backup(day: $0) }, schedule)).count == 89)
     }
 
     @Test func `several backups of a day leave the newest`() {
         let backups = [Self.backup(day: 0, hour: 1), Self.backup(day: 0, hour: 23), Self.backup(day: 1, hour: 0)]
-        #expect(schedule.expired(backups.shuffled()) == [backups[0]])
+        #expect(expired(backups.shuffled(), schedule) == [backups[0]])
     }
 
     @Test func `days without a backup do not count, so that a stopped server keeps its backups`() {
         let backups = (Int64(0)..<7).map { Self.backup(day: $0) } + [Self.backup(day: 365)]
-        #expect(schedule.expired(backups).isEmpty)
+        #expect(expired(backups, schedule).isEmpty)
     }
 
     @Test func `the newest backup always stays`() {
         let least = BackupSchedule(interval: .seconds(60), dayCount: 1, weekCount: 0)
-        #expect(least.expired([Self.backup(day: 0), Self.backup(day: 1)]) == [Self.backup(day: 0)])
-        #expect(least.expired([]).isEmpty)
+        #expect(expired([Self.backup(day: 0), Self.backup(day: 1)], least) == [Self.backup(day: 0)])
+        #expect(expired([], least).isEmpty)
+    }
+
+    @Test func `backups from the future neither count nor go, nor does the one just made`() {
+        let least = BackupSchedule(interval: .seconds(60), dayCount: 1, weekCount: 0)
+        let backups = [Self.backup(day: 0), Self.backup(day: 1), Self.backup(day: 400)]
+        #expect(least.expired(backups, made: backups[1], at: Self.time(day: 1)) == [backups[0]])
+        // A clock that goes back may give it a name before others.
+        #expect(least.expired(backups, made: backups[0], at: Self.time(day: 1)) == [])
+    }
+
+    /// Returns the backups that go after the newest was made.
+    private func expired(_ backups: [BackupName], _ schedule: BackupSchedule) -> [BackupName] {
+        guard let newest = backups.max(by: { $0.time < $1.time }) else { return [] }
+        return schedule.expired(backups, made: newest, at: newest.time)
     }
 
     // MARK: Due times
@@ -84,6 +98,12 @@ struct BackupScheduleTests {
         for newest in [nil, Self.time(day: 0)] {
             #expect(schedule.nextTime(newest: newest, failure: now, now: now) == now.advanced(by: .seconds(delay)))
         }
+    }
+
+    @Test func `a time from the future, which a wrong clock has left, delays no backup`() {
+        let (now, future) = (Self.time(day: 1), Self.time(day: 400))
+        #expect(schedule.nextTime(newest: future, failure: nil, now: now) == now)
+        #expect(schedule.nextTime(newest: future, failure: future, now: now) == now)
     }
 
     @Test func `a backup with a future time does not count as the newest, because the clock was wrong`() {

@@ -18,6 +18,23 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(nanoseconds: sum)
     }
 
+    // A clock that was ahead leaves times in the future, and what compares with them would stand still after it is right again. So each
+    // time that is stored or remembered is either a past event's or a deadline.
+
+    /// How far ahead a past event may lie: the clocks of servers on one database differ.
+    package static let pastTolerance = Duration.seconds(600)
+
+    /// The latest time that a past event can have.
+    package var latestPast: Timestamp { advanced(by: Self.pastTolerance) }
+
+    /// A past event's time, or nil if it lies in the future, so that it blocks nothing.
+    package func ifPast(at now: Timestamp) -> Timestamp? { self <= now.latestPast ? self : nil }
+
+    /// Whether a deadline is over, as is one that is further away than any was when it was set.
+    ///
+    /// - Parameter length: The greatest length that such a deadline has.
+    package func isOver(at now: Timestamp, length: Duration) -> Bool { self <= now || self > now.advanced(by: length).latestPast }
+
     /// Returns the duration until another time, negative if that is earlier. Saturates instead of overflowing.
     package func duration(to later: Timestamp) -> Duration {
         let (difference, overflow) = later.nanoseconds.subtractingReportingOverflow(nanoseconds)

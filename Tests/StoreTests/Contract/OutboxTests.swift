@@ -157,6 +157,20 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func `a push from the future, which a wrong clock has left, repeats nothing`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue([push()], at: start.advanced(by: .seconds(365 * 86_400)))
+            let key = push().deduplicationKey
+            #expect(try await store.facts { $0.deduplicationKeys = [key] }.recentDeduplicationKeys == [])
+            try await store.enqueue([push()], message: 2)
+            #expect(try await store.facts { $0.deduplicationKeys = [key] }.recentDeduplicationKeys == [key])
+            // The clocks of servers on one database differ.
+            let behind = start.advanced(by: .zero - Timestamp.pastTolerance)
+            #expect(try await store.facts(at: behind) { $0.deduplicationKeys = [key] }.recentDeduplicationKeys == [key])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func `a deduplication key is found for ten minutes after its push entered the outbox`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue([push(1)])

@@ -54,7 +54,7 @@ package final class ProxyDelivery: Service {
     package var warning: String? {
         let now = wallClock.now()
         let limited = limitedAt.withLock { limited in
-            limited = limited.filter { $0.value.advanced(by: Self.warningTime) > now }
+            limited = limited.filter { $0.value.ifPast(at: now).map { $0.advanced(by: Self.warningTime) > now } ?? false }
             return limited.keys
         }
         guard !limited.isEmpty else { return nil }

@@ -65,7 +65,9 @@ struct PublishNodeSelector {
     /// - Returns: A node to be passed to `release`, or nil while all slots of the preferred nodes are taken.
     mutating func acquire(besides excluded: Set<Int>, troubled: Set<Int>, at now: Timestamp) -> Int? {
         let candidates = nodes.indices.map { (next + $0) % nodes.count }.filter { !excluded.contains($0) && nodes[$0].isConnected }
-        let working = candidates.filter { !troubled.contains($0) && nodes[$0].pauseEnd ?? now <= now }
+        let working = candidates.filter { node in
+            !troubled.contains(node) && nodes[node].pauseEnd?.isOver(at: now, length: Self.backOff.longest) ?? true
+        }
         guard let node = (working.isEmpty ? candidates : working).first(where: { nodes[$0].hasCapacity }) else { return nil }
         nodes[node].inFlightCount += 1
         next = (node + 1) % nodes.count

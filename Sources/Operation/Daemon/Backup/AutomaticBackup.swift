@@ -83,7 +83,7 @@ final class AutomaticBackup: Service {
         do {
             try folder.create()
             try await backup.write(to: folder.path(of: name))
-            if !wallClock.read().isHeld { folder.remove(schedule.expired(folder.backups())) }
+            if !wallClock.read().isHeld { folder.remove(schedule.expired(folder.backups(), made: name, at: now)) }
         } catch {
             try Task.checkCancellation()
             // Any other error only costs this backup: a service that ends would end the server.

@@ -23,7 +23,7 @@ package struct BackupSchedule: Sendable, Equatable {
     ///
     /// - Parameter now: The time after which a backup does not count: the clock was wrong when it was named.
     package func newest(of backups: [BackupName], at now: Timestamp) -> Timestamp? {
-        backups.map(\.time).filter { $0 <= now }.max()
+        backups.compactMap { $0.time.ifPast(at: now) }.max()
     }
 
     /// Returns the time at which the next backup is due, which may be in the past.
@@ -32,19 +32,19 @@ package struct BackupSchedule: Sendable, Equatable {
     ///   - newest: When the newest backup was made, or nil if none exists.
     ///   - failure: When the last attempt was made, if it failed.
     package func nextTime(newest: Timestamp?, failure: Timestamp?, now: Timestamp) -> Timestamp {
-        if let failure { return failure.advanced(by: min(interval, Self.longestRetryInterval)) }
-        return newest?.advanced(by: interval) ?? now
+        if let failure = failure?.ifPast(at: now) { return failure.advanced(by: min(interval, Self.longestRetryInterval)) }
+        return newest?.ifPast(at: now)?.advanced(by: interval) ?? now
     }
 
-    /// Returns the backups to remove.
-    package func expired(_ backups: [BackupName]) -> [BackupName] {
-        let newestFirst = backups.sorted { $0.time > $1.time }
+    /// Returns the backups to remove. Those from the future neither count nor go, nor does the one that was just made.
+    package func expired(_ backups: [BackupName], made: BackupName, at now: Timestamp) -> [BackupName] {
+        let newestFirst = backups.filter { $0.time.ifPast(at: now) != nil }.sorted { $0.time > $1.time }
         let days = Self.firsts(of: newestFirst, count: dayCount) { $0 }
         let oldestDay = days.last.map { Self.day(of: $0) }
         let older = newestFirst.filter { backup in oldestDay.map { Self.day(of: backup) < $0 } ?? false }
         // Weeks begin on Mondays, and 1 January 1970 was a Thursday.
         let weeks = Self.firsts(of: older, count: weekCount) { ($0 + 3) / 7 }
-        let kept = Set(days + weeks)
+        let kept = Set(days + weeks + [made])
         return newestFirst.filter { !kept.contains($0) }
     }
 

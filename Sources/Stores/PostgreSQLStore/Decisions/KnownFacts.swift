@@ -27,8 +27,8 @@ struct KnownFacts {
         let (known, targets, recent, deferred, responses, sizes) = try transaction.database.fetch(
             .installations(of: registering), .targets(lookups.targets, transaction.secrets),
             .all(
-                "SELECT deduplication_key FROM push WHERE deduplication_key = ANY($1) AND accepted_at >= $2",
-                SQLArray(lookups.deduplicationKeys), now.advanced(by: .zero - ProtocolLimits.deduplicationLifetime),
+                "SELECT deduplication_key FROM push WHERE deduplication_key = ANY($1) AND accepted_at BETWEEN $2 AND $3",
+                SQLArray(lookups.deduplicationKeys), now.advanced(by: .zero - ProtocolLimits.deduplicationLifetime), now.latestPast,
                 isNeeded: !lookups.deduplicationKeys.isEmpty
             ) { try $0.next(Digest32.self) },
             .all(

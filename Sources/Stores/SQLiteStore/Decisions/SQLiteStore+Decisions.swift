@@ -57,7 +57,7 @@ struct KnownFacts {
             targets[installation] = row
         }
         let oldest = now.advanced(by: .zero - ProtocolLimits.deduplicationLifetime)
-        for deduplicationKey in lookups.deduplicationKeys where try database.isQueued(deduplicationKey, since: oldest) {
+        for deduplicationKey in lookups.deduplicationKeys where try database.isQueued(deduplicationKey, since: oldest, at: now) {
             facts.recentDeduplicationKeys.insert(deduplicationKey)
         }
         for target in lookups.rateLimitedTargets {

@@ -53,10 +53,10 @@ extension SQLDatabase {
     }
 
     /// Returns whether a push with that deduplication key entered the outbox at that time or later.
-    package func isQueued(_ deduplicationKey: Digest32, since: Timestamp) throws -> Bool {
+    package func isQueued(_ deduplicationKey: Digest32, since: Timestamp, at now: Timestamp) throws -> Bool {
         try first(
-            "SELECT 1 FROM push WHERE \(Self.dialect.isPush) AND accepted_at >= $3 LIMIT 1", deduplicationKey, deduplicationKey.prefix,
-            since
+            "SELECT 1 FROM push WHERE \(Self.dialect.isPush) AND accepted_at BETWEEN $3 AND $4 LIMIT 1", deduplicationKey,
+            deduplicationKey.prefix, since, now.latestPast
         ) { $0.skipRest() } != nil
     }
 }

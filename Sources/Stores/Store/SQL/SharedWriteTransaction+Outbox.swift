@@ -29,7 +29,7 @@ extension SharedWriteTransaction {
     ) throws -> Int64? {
         count(.accepted)
         if let device = Digest64(accepted.owner) { try database.recordUse(ofDevice: device, at: now) }
-        if let repeatsSince, try database.isQueued(accepted.digest, since: repeatsSince) {
+        if let repeatsSince, try database.isQueued(accepted.digest, since: repeatsSince, at: now) {
             count(.merged)
             return nil
         }
