@@ -41,11 +41,28 @@ struct AddressTests {
         let (proxy, client) = (try #require(IPAddress("10.0.0.1")), try #require(IPAddress("1.1.1.1")))
         let address = ClientAddress(trustedProxies: [proxy])
         for forwarded in [["1.1.1.1"], ["2.2.2.2, 1.1.1.1"], ["2.2.2.2", "3.3.3.3,1.1.1.1 "]] {
-            #expect(address.resolve(peer: proxy, forwarded: forwarded) == (client, false))
-            #expect(address.resolve(peer: client, forwarded: forwarded) == (client, true))
+            #expect(address.resolve(peer: proxy, forwarded: forwarded) == (client, nil))
+            #expect(address.resolve(peer: client, forwarded: forwarded) == (client, .untrustedProxy))
         }
-        #expect(address.resolve(peer: proxy, forwarded: []) == (proxy, false))
-        #expect(address.resolve(peer: proxy, forwarded: ["1.1.1.1, unknown"]) == (proxy, false))
+        #expect(address.resolve(peer: proxy, forwarded: []) == (proxy, nil))
+    }
+
+    @Test(arguments: [
+        ("1.1.1.1:80", "1.1.1.1"), ("\"1.1.1.1\"", "1.1.1.1"), ("[2606:4700::1]", "2606:4700::1"), ("[2606:4700::1]:65535", "2606:4700::1"),
+        ("\"[2606:4700::1]:80\"", "2606:4700::1"), ("fe80::1%eth0", "fe80::1"), ("[fe80::1%eth0]:80", "fe80::1"),
+        ("2606:4700::1", "2606:4700::1"),
+        ("::ffff:1.1.1.1", "1.1.1.1"),
+    ])
+    func `a proxy may add a port, brackets, a zone or quotes to the client`(entry: String, client: String) throws {
+        let proxy = try #require(IPAddress("10.0.0.1"))
+        let address = ClientAddress(trustedProxies: [proxy])
+        #expect(address.resolve(peer: proxy, forwarded: ["2.2.2.2, \(entry)"]) == (try #require(IPAddress(client)), nil))
+    }
+
+    @Test(arguments: ["unknown", "_hidden", "1.1.1.1:", "1.1.1.1:80:80", "1.1.1.1:65536", "[1.1.1.1", "[::1]x", "\"", "[]", "example.org"])
+    func `a client that cannot be read is told, and counts as its proxy`(entry: String) throws {
+        let proxy = try #require(IPAddress("10.0.0.1"))
+        #expect(ClientAddress(trustedProxies: [proxy]).resolve(peer: proxy, forwarded: ["1.1.1.1, \(entry)"]) == (proxy, .unreadable))
     }
 
     @Test func `IPv4 within IPv6 is IPv4`() {

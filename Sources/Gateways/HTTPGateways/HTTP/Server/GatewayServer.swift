@@ -84,7 +84,8 @@ package struct GatewayServer: Service {
         private let gateways: [any Gateway]
         private let reader: BodyReader
         private let logger: Logger
-        private let hasWarned = Atomic(false)
+        private let hasWarnedOfProxy = Atomic(false)
+        private let hasWarnedOfAddress = Atomic(false)
 
         init(_ configuration: Configuration, _ gateways: [any Gateway], _ clock: any Clock<Duration>, _ logger: Logger) {
             clientAddress = configuration.clientAddress
@@ -98,14 +99,8 @@ package struct GatewayServer: Service {
             guard let peer = channel.remoteAddress?.ipAddress.flatMap({ IPAddress($0) }),
                 let forwardedFor = HTTPField.Name("X-Forwarded-For")
             else { return Self.response(.badRequest) }
-            let (client, isUntrustedProxy) = clientAddress.resolve(peer: peer, forwarded: request.headers[values: forwardedFor])
-            if isUntrustedProxy, !hasWarned.exchange(true, ordering: .relaxed) {
-                logger.warning(
-                    """
-                    requests to the gateways come with X-Forwarded-For from an address that is not in gateways.trustedProxies: everybody \
-                    behind it shares one limit
-                    """)
-            }
+            let (client, fault) = clientAddress.resolve(peer: peer, forwarded: request.headers[values: forwardedFor])
+            if let fault { warn(about: fault) }
             return await reader.withBody(request.body, from: client) { body in
                 let question = GatewayRequest(
                     method: request.method.rawValue, target: request.head.path ?? "/",
@@ -116,6 +111,24 @@ package struct GatewayServer: Service {
                 // A body that nobody has read would keep the connection until the client has sent all of it.
                 let isLast = Self.hasBody(request) && !body.wasRead
                 return isLast ? Self.lastResponse(answer, on: channel) : Self.response(answer)
+            }
+        }
+
+        private func warn(about fault: ClientAddress.Fault) {
+            switch fault {
+            case .untrustedProxy where !hasWarnedOfProxy.exchange(true, ordering: .relaxed):
+                logger.warning(
+                    """
+                    requests to the gateways come with X-Forwarded-For from an address that is not in gateways.trustedProxies: everybody \
+                    behind it shares one limit
+                    """)
+            case .unreadable where !hasWarnedOfAddress.exchange(true, ordering: .relaxed):
+                logger.warning(
+                    """
+                    a proxy in gateways.trustedProxies names a client in X-Forwarded-For that is no IP address: all such clients share \
+                    one limit
+                    """)
+            default: break
             }
         }
 
