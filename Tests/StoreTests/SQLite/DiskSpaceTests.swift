@@ -13,6 +13,15 @@ struct DiskSpaceTests {
         #expect(DiskSpace(free: free, total: total).isScarce == isScarce)
     }
 
+    @Test(
+        arguments: [
+            (.max, 1_000, 4_096), (1_001, 1_000, 4_096), (0, 0, 0), (0, 0, 4_096), (10, 1_000, 0), (1 << 60, 1 << 62, 4_096),
+        ] as [(UInt64, UInt64, UInt64)])
+    func `figures that cannot be are unknown`(free: UInt64, total: UInt64, blockByteCount: UInt64) {
+        #expect(DiskSpace(freeBlockCount: free, blockCount: total, blockByteCount: blockByteCount)?.total == nil)
+        #expect(DiskSpace(freeBlockCount: 10, blockCount: 1_000, blockByteCount: 4_096)?.free == 40_960)
+    }
+
     @Test func `the space of a file's disk is read, and is nil for a missing file`() throws {
         let space = try #require(DiskSpace(ofFile: "/"))
         #expect(space.total > space.free)

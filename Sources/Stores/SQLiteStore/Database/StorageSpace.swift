@@ -36,12 +36,19 @@ package struct DiskSpace: Sendable {
         self.total = total
     }
 
-    /// Creates the space of the disk that has a file, or nil if the system does not report it.
+    /// Creates the space of the disk that has a file, or nil if the system does not report it, or what it reports cannot be.
     package init?(ofFile path: String) {
         var space = statvfs()
         guard unsafe statvfs(path, &space) == 0 else { return nil }
-        let unit = UInt64(space.f_frsize)
-        self.init(free: UInt64(space.f_bavail) * unit, total: UInt64(space.f_blocks) * unit)
+        self.init(
+            freeBlockCount: UInt64(space.f_bavail), blockCount: UInt64(space.f_blocks), blockByteCount: UInt64(space.f_frsize))
+    }
+
+    /// Some file systems of networks and users' programs report no blocks at all, or more free ones than there are.
+    init?(freeBlockCount: UInt64, blockCount: UInt64, blockByteCount: UInt64) {
+        let (total, isOverflow) = blockCount.multipliedReportingOverflow(by: blockByteCount)
+        guard !isOverflow, total > 0, freeBlockCount <= blockCount else { return nil }
+        self.init(free: freeBlockCount * blockByteCount, total: total)
     }
 
     /// Whether the free space is reserved for registered installations.
