@@ -77,6 +77,9 @@ package final class PostgreSQLStore: PushStore {
             try OperatorLock.createTable(slot)
             let (secrets, number) = try slot.perform(.writing) { database in
                 try Schema.prepare(database, identity: identity)
+                for table in try RowNumbers.raise(database) {
+                    logger.warning("raised the sequence of a table, as after a logical copy", metadata: ["table": "\(table)"])
+                }
                 guard let sealingKeys else { throw StoreError.sealingKeyMissing }
                 let isRotating = try database.startSealing(
                     of: identity, with: sealingKeys, newSecret: newSecret, first: ResealingStep.first, done: ResealingStep.done)

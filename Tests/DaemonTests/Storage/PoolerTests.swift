@@ -9,7 +9,7 @@ struct PoolerTests {
     @Test func `a pooler may give out connections for sessions, and for transactions it is refused`() async throws {
         let database = try await TestDatabase.postgresql.settings()
         let folder = try TemporaryFolder()
-        for (mode, ignored) in [("session", "options"), ("transaction", "options"), ("session", "")] {
+        for (mode, ignored) in [("session", "options"), ("transaction", "options"), ("statement", "options"), ("session", "")] {
             let pooler = try await Pooler(mode: mode, ignoring: ignored, for: try #require(database["storage.url"]))
             let settings = database.merging(["storage.url": pooler.url]) { $1 }
             guard mode == "session", ignored == "options" else {

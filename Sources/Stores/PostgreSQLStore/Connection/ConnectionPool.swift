@@ -246,6 +246,7 @@ extension StoreError {
         case .failed(let state):
             let text = "PostgreSQL reports SQLSTATE \(state)"
             self = error.isOfWholeStore ? .unavailable(code: 0, text: text) : .failed(code: 0, text: text)
+        case .disconnected(let message) where message.contains(Pooling.statementPooling): self = .sharedSessions
         case .disconnected(let message): self = .unreachable(message + Pooling.advice(about: message))
         case .outOfMemory: self = .failed(code: 0, text: "out of memory")
         }

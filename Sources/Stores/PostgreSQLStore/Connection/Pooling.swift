@@ -25,6 +25,9 @@ enum Pooling {
         }
     }
 
+    /// What pgbouncer says before it closes the connection of a transaction, if it gives sessions out for single statements.
+    static let statementPooling = "statement pooling mode"
+
     /// Returns what to set in a pooler that refuses a connection with a message of libpq; empty for another message.
     static func advice(about message: String) -> String {
         message.contains("unsupported startup parameter") ? "; set ignore_startup_parameters = options in the pooler" : ""
