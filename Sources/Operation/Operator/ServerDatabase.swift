@@ -71,45 +71,69 @@ package struct ServerDatabase: Sendable {
         }
     }
 
-    /// Opens the database to copy all its rows, calls `body`, marks the database as moved and closes it. Fails if a server uses the
-    /// database.
+    /// Opens the database to copy or mark it, calls `body` and closes the database. Fails if a server uses the database.
     ///
-    /// - Parameter place: The copy's path or URL, which the mark names.
+    /// - Parameter body: Receives the database, and a function that marks it as moved to a path or URL.
     /// - Throws: ``Failure`` when the database cannot be used.
-    func copy<Result>(movingTo place: String, _ body: (any CopyableStore) async throws -> Result) async throws -> Result {
+    func move<Result>(
+        _ body: (_ store: any CopyableStore, _ mark: (_ place: String) async throws -> Void) async throws -> Result
+    ) async throws -> Result {
         if let url {
             return try await withoutServers(url) { store in
-                let result = try await body(store)
-                // If the lock's connection has broken, a server may have joined.
-                try await Self.checkThatNoServerRuns(on: store, url)
-                try await store.markMoved(to: place)
-                return result
+                try await body(store) { place in
+                    // If the lock's connection has broken, a server may have joined.
+                    try await Self.checkThatNoServerRuns(on: store, url)
+                    try await store.markMoved(to: place)
+                }
             }
         }
         let keys = try sealingKeys()
         let lock = try lockFile()
         defer { withExtendedLifetime(lock) {} }
         return try await withStore(open: { try location().openForReading(sealingKeys: keys, logger: Self.silentLogger) }) { store in
-            let result = try await body(store)
-            try await store.markMoved(to: place)
-            return result
+            try await body(store) { try await store.markMoved(to: $0) }
+        }
+    }
+
+    /// Whether a server can start on the database: it exists, is complete, and is not marked as moved.
+    func isInUse() throws -> Bool {
+        do {
+            return try location().owner() != nil
+        } catch StoreError.incompleteCopy, StoreError.moved {
+            return false
+        } catch let error as StoreError {
+            throw Failure(error, database: name)
+        }
+    }
+
+    /// Reads the mark of a copy.
+    ///
+    /// - Returns: The copy's path or URL, or nil without a mark.
+    func movedPlace() throws -> String? {
+        do {
+            _ = try location().owner()
+            return nil
+        } catch StoreError.moved(let place) {
+            return place
+        } catch let error as StoreError {
+            throw Failure(error, database: name)
         }
     }
 
     /// Lifts the mark that a copy has left, so that servers start on the database again. Fails if another process uses the database.
     ///
-    /// - Returns: The copy's path or URL, or nil if there was no mark.
     /// - Throws: ``Failure`` when the database cannot be used.
-    package func undoMove() throws -> String? {
+    func liftMark() throws {
         do {
             if url != nil {
                 let lock = try OperatorLock(location().commandConnection)
                 defer { withExtendedLifetime(lock) {} }
-                return try location().liftMark()
+                _ = try location().liftMark()
+            } else {
+                let lock = try lockFile()
+                defer { withExtendedLifetime(lock) {} }
+                _ = try location().liftMark()
             }
-            let lock = try lockFile()
-            defer { withExtendedLifetime(lock) {} }
-            return try location().liftMark()
         } catch let error as StoreError {
             throw Failure(error, database: name)
         }

@@ -73,6 +73,14 @@ enum Schema {
     /// A version that no program knows, so that earlier programs refuse a marked database too. A mark adds it to the version of the tables.
     private static let movedVersion: Int64 = 1_000_000
 
+    /// Checks that the database was not moved while this server was frozen.
+    ///
+    /// - Throws: `StoreError.moved`.
+    static func checkThatItIsNotMoved(_ transaction: Transaction) throws {
+        guard try transaction.count("SELECT count(*) FROM identity WHERE schema_version >= \(movedVersion)") > 0 else { return }
+        throw StoreError.moved(to: try movedPlace(transaction))
+    }
+
     /// Marks a database as moved. The place is a comment, because the tables of all versions have that.
     static func markMoved(_ transaction: Transaction, to place: String) {
         transaction.add("UPDATE identity SET schema_version = schema_version + \(movedVersion)")

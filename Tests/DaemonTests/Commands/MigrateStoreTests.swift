@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import PostgreSQLStore
+import SQLiteStore
 import StatusCrypto
 import TestServers
 import TestSupport
@@ -44,12 +45,9 @@ struct MigrateStoreTests {
             func undo(_ database: String) async throws -> ChildProcess.Ended {
                 try await ChildProcess.run("pushctl", ["migrate-store", "--undo", "--database", database])
             }
-            let undone = try await undo(path)
+            let repeated = try await migrate(path, to: url)
             #expect(
-                undone.exitCode == 0 && undone.output.contains("no longer marked as moved to \(url)"), "\(undone.output)\(undone.error)")
-            #expect(try await undo(path).output.contains("was not marked"))
-            let twice = try await migrate(path, to: url)
-            #expect(twice.exitCode == 78 && twice.error.contains("is the database of a server already"), "\(twice.error)")
+                repeated.exitCode == 0 && repeated.output.contains("was copied to \(url) before"), "\(repeated.output)\(repeated.error)")
             gorush.breakDown(nil)
             let second = try await ServerProcess.start(in: folder, settings: shared)
             let later = Network(second)
@@ -80,10 +78,60 @@ struct MigrateStoreTests {
             #expect(await third.terminate() == 0)
             #expect(gorush.notifications.all.count == 1)
 
-            #expect(try await undo(url).exitCode == 0)
+            let undone = try await undo(url)
+            #expect(
+                undone.exitCode == 0 && undone.output.contains("no longer marked as moved to \(newPath)"), "\(undone.output)\(undone.error)"
+            )
+            #expect(try await undo(url).output.contains("was not marked"))
+            try await expectMoved(newPath, to: url, settings: settings.merging(["storage.path": newPath]) { $1 }, folder)
             let fourth = try await ServerProcess.start(in: folder, settings: shared)
+            let whileUsed = try await undo(path)
+            #expect(whileUsed.exitCode == 78 && whileUsed.error.contains("a server uses the database"), "\(whileUsed.error)")
             #expect(await fourth.terminate() == 0)
+            #expect(try await undo(path).exitCode == 0)
+            try await expectMoved(url, to: path, settings: shared, folder)
+            let taken = try await migrate(path, to: url)
+            #expect(taken.exitCode == 78 && taken.error.contains("is the database of a server already"), "\(taken.error)")
         }
+    }
+
+    /// The command marks the source before it completes the destination, so a kill between them leaves a mark and no copy.
+    @Test func `a command that was killed before it has completed the copy is repeated, or undone`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("push.sqlite")
+        let server = try await ServerProcess.start(in: folder)
+        #expect(await server.terminate() == 0)
+        let url = try #require(try await TestDatabase.postgresql.settings()["storage.url"])
+        func mark() async throws {
+            let store = try SQLiteStore(readingAt: path, sealingKeys: nil, logger: quietLogger)
+            try await store.markMoved(to: url)
+            await store.close()
+        }
+        func migrate(_ arguments: String...) async throws -> ChildProcess.Ended {
+            try await ChildProcess.run(
+                "pushctl", ["migrate-store", "--database", path] + arguments,
+                environment: ["PUSHSERVER_STORAGE_SEALING_KEY_FILE": folder.path("sealing.key")])
+        }
+        try await mark()
+        #expect(try await migrate("--undo").exitCode == 0)
+        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+        try await mark()
+        let repeated = try await migrate("--to", url)
+        #expect(repeated.exitCode == 0 && repeated.output.contains("copied \(path) to \(url)"), "\(repeated.output)\(repeated.error)")
+        try await expectMoved(path, to: url, settings: [:], folder)
+    }
+
+    /// A server that the system freezes loses its lock, and a command may copy its database meanwhile.
+    @Test func `a server whose database was moved while it was frozen ends`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await ServerProcess.start(in: folder, on: .postgresql)
+        let location = try PostgreSQLLocation(url: server.database)
+        let store = try PostgreSQLStore(
+            existing: location.connection(password: nil, name: "pushctl"), sealingKeys: nil, logger: quietLogger)
+        try await store.markMoved(to: "/elsewhere")
+        await store.close()
+        #expect(await server.launched.exitCode == 78)
+        #expect(server.log.all.contains { $0.contains("moved it to /elsewhere") }, "\(server.log.all)")
     }
 
     /// Expects that neither a server nor a tool uses a database, and that both say where its rows are now.

@@ -75,6 +75,18 @@ import Testing
         }
     }
 
+    @Test func `the source is marked before the copy is complete, so that never both are usable`() async throws {
+        let folder = try TemporaryFolder()
+        let original = try folder.open()
+        let copy = try PostgreSQLStore(copyingTo: folder.newPostgreSQL(), logger: quietLogger)
+        await #expect(throws: Interruption.self) {
+            _ = try await StoreCopy.run(from: original, to: copy, beforeCompleting: { throw Interruption() }, report: { _, _, _ in })
+        }
+        #expect(throws: StoreError.incompleteCopy) { try folder.openPostgreSQL() }
+        await copy.close()
+        await original.close()
+    }
+
     @Test func `a row that the copy loses keeps the destination incomplete`() async throws {
         let folder = try TemporaryFolder()
         let original = try folder.open()

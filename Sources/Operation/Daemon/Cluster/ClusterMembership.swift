@@ -22,7 +22,7 @@ struct ClusterMembership: Service {
 
     /// Runs until the shutdown.
     ///
-    /// - Throws: `StoreError` if another server runs under this server's name.
+    /// - Throws: `StoreError` if another server runs under this server's name, or the database was moved.
     func run() async throws {
         try await cancelWhenGracefulShutdown {
             var isFailing = false
@@ -33,18 +33,26 @@ struct ClusterMembership: Service {
                     resume(try await cluster.takePart(isReceiving: lossCount < Self.maximumLossCount))
                     if isFailing { logger.notice("the lease of this server is renewed again") }
                     isFailing = false
-                } catch StoreError.nameTaken(let name) {
-                    throw StoreError.nameTaken(name: name)
-                } catch StoreError.duplicated(let name) {
-                    throw StoreError.duplicated(name: name)
                 } catch StoreError.wentBack(let lost) {
                     return abandon(.wentBack(lost))
+                } catch let error as StoreError where error.endsMembership {
+                    throw error
                 } catch {
                     countFailure()
                     if !isFailing { logger.error("the lease of this server cannot be renewed", metadata: ["error": "\(error)"]) }
                     isFailing = true
                 }
             }
+        }
+    }
+}
+
+extension StoreError {
+    /// Whether only an operator can make this server a member again.
+    fileprivate var endsMembership: Bool {
+        switch self {
+        case .nameTaken, .duplicated, .moved: true
+        default: false
         }
     }
 }

@@ -13,10 +13,14 @@ package struct MigrationReport: Report {
 
     private let from: String
     private let to: String
-    private let tables: [Table]
+    /// Nil if an earlier run has copied them.
+    private let tables: [Table]?
 
     package var lines: [String] {
-        ["copied \(from) to \(to)"]
+        guard let tables else {
+            return ["\(from) was copied to \(to) before, and is marked as moved. Name the new database in the server's configuration."]
+        }
+        return ["copied \(from) to \(to)"]
             + tables.map { "\($0.name): \($0.rows) \($0.rows == 1 ? "row" : "rows")" }
             + [
                 "The numbers of rows and the audits of both databases are equal. \(from) is marked as moved, so that no server starts "
@@ -24,24 +28,35 @@ package struct MigrationReport: Report {
             ]
     }
 
-    /// Copies all rows, and marks the source as moved at the end. No server may run on either database, and the destination must be new. A
-    /// copy that was interrupted begins again.
+    /// Copies all rows, marks the source as moved, and completes the destination. No server may run on either database, and the destination
+    /// must be new. A copy that was interrupted begins again, and one that was interrupted at its end is finished.
     ///
     /// - Throws: ``Failure``. The destination then doesn't have an identity, or stays an empty file.
     package init(from source: ServerDatabase, to destination: ServerDatabase, report: @escaping Progress.Report) async throws {
         (from, to) = (source.name, destination.name)
         let sourceKind = try source.location()
         let target = try destination.location()
+        if try source.movedPlace() == to {
+            guard try !destination.isInUse() else {
+                tables = nil
+                return
+            }
+            try source.liftMark()
+        }
         let rows: [String: Int] =
             switch (sourceKind, target) {
             case (.sqlite, .postgresql(let location, _)):
-                try await source.copy(movingTo: location.url) { store in
+                try await source.move { store, mark in
                     let parameters = target.commandConnection
-                    return try await Self.explaining(location.url) { try await Self.fill(parameters, location.url, from: store, report) }
+                    return try await Self.explaining(location.url) {
+                        try await Self.fill(parameters, location.url, from: store, marking: { try await mark(location.url) }, report)
+                    }
                 }
             case (.postgresql, .sqlite(let path)):
-                try await source.copy(movingTo: path) { store in
-                    try await Self.explaining(path) { try await Self.fill(fileAt: path, from: store, report) }
+                try await source.move { store, mark in
+                    try await Self.explaining(path) {
+                        try await Self.fill(fileAt: path, from: store, marking: { try await mark(path) }, report)
+                    }
                 }
             case (.sqlite, .sqlite):
                 throw Failure.usage("Both databases are files. Copy the file with pushctl backup.")
@@ -52,7 +67,8 @@ package struct MigrationReport: Report {
     }
 
     private static func fill(
-        _ parameters: [String: String], _ url: String, from source: any CopyableStore, _ report: @escaping Progress.Report
+        _ parameters: [String: String], _ url: String, from source: any CopyableStore, marking: () async throws -> Void,
+        _ report: @escaping Progress.Report
     ) async throws -> [String: Int] {
         let lock = try OperatorLock(parameters)
         defer { withExtendedLifetime(lock) {} }
@@ -62,11 +78,11 @@ package struct MigrationReport: Report {
         } catch .otherIdentity {
             throw Failure.configuration("\(url) is the database of a server already. Name a new database with --to.")
         }
-        return try await copy(source, to: destination, report)
+        return try await copy(source, to: destination, marking: marking, report)
     }
 
     private static func fill(
-        fileAt path: String, from source: any CopyableStore, _ report: @escaping Progress.Report
+        fileAt path: String, from source: any CopyableStore, marking: () async throws -> Void, _ report: @escaping Progress.Report
     ) async throws -> [String: Int] {
         let identity = try await source.copiedDatabase().identity
         try FolderOwner.become(for: path)
@@ -80,7 +96,7 @@ package struct MigrationReport: Report {
         let file = PreparedFile("migrated.sqlite", in: folder, for: path)
         let destination = try SQLiteStore(
             path: file.path, identity: identity, sealingKeys: nil, isCopy: true, logger: ServerDatabase.silentLogger)
-        let rows = try await copy(source, to: destination, report)
+        let rows = try await copy(source, to: destination, marking: marking, report)
         try FolderOwner.give(file.path)
         try file.moveIntoPlace()
         return rows
@@ -88,10 +104,11 @@ package struct MigrationReport: Report {
 
     /// - Returns: The row count per table.
     private static func copy(
-        _ source: any CopyableStore, to destination: any CopyableStore & PushStore, _ report: Progress.Report
+        _ source: any CopyableStore, to destination: any CopyableStore & PushStore, marking: () async throws -> Void,
+        _ report: Progress.Report
     ) async throws -> [String: Int] {
         do {
-            let rows = try await StoreCopy.run(from: source, to: destination) { table, done, total in
+            let rows = try await StoreCopy.run(from: source, to: destination, beforeCompleting: marking) { table, done, total in
                 report(Progress(step: "copying \(table)", done: done, total: total, unit: .rows))
             }
             await destination.close()

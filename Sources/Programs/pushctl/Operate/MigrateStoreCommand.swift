@@ -9,7 +9,7 @@ struct MigrateStoreCommand: AsyncParsableCommand {
         discussion: """
             The servers must be stopped, and the destination must be a new database. Sealed values stay sealed, and the key files stay the \
             server's. The command compares both databases, and the new one is complete or cannot be used. At the end it marks the source, \
-            so that no server starts on it; --undo lifts the mark. A killed copy begins again.
+            so that no server starts on it; --undo lifts the mark, and puts one on the copy. A killed command can be repeated.
             """)
 
     @Option(
@@ -30,8 +30,8 @@ struct MigrateStoreCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let to else { return try output.print(UndoneMove(of: try database.serverDatabase())) }
         let paths = try database.paths()
+        guard let to else { return try output.print(try await UndoneMove(of: paths)) }
         var target = paths
         target.use(database: to)
         let (source, destination) = (ServerDatabase(paths), ServerDatabase(target))

@@ -128,6 +128,7 @@ extension PostgreSQLStore: ClusterStore {
         let start = time.elapsed()
         let (number, mayFence) = membership.withLock { ($0.number, $0.mayFence(at: start)) }
         let renewal = try await pool.perform(.writing) { [self] database in
+            try Schema.checkThatItIsNotMoved(database)
             // `stopReceiving` sets its flag before it writes this row. The flag is read while the row is locked, so that no renewal undoes
             // the write of that function.
             let clock = try database.first("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8") { try $0.next(Int64.self) }

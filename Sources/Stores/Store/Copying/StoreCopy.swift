@@ -37,11 +37,13 @@ package enum StoreCopy {
     ///
     /// - Parameters:
     ///   - destination: A store without rows.
+    ///   - beforeCompleting: Marks the source as moved. A server starts on the source before that, and on the destination after it, and at no
+    ///     time on both.
     ///   - report: Receives the rows of a table that are copied, and their total. If it throws, the destination stays incomplete.
     /// - Returns: The row count per table.
     /// - Throws: `StoreError`. ``CopyDifference`` if the databases differ. The destination is incomplete then.
     package static func run(
-        from source: any CopyableStore, to destination: any CopyableStore,
+        from source: any CopyableStore, to destination: any CopyableStore, beforeCompleting: () async throws -> Void = {},
         report: (_ table: String, _ done: Int, _ total: Int) throws -> Void
     ) async throws -> [String: Int] {
         let database = try await source.copiedDatabase()
@@ -56,6 +58,7 @@ package enum StoreCopy {
             } while position != nil
         }
         let rowCounts = try await compare(source, with: destination)
+        try await beforeCompleting()
         try await destination.complete(database)
         return rowCounts
     }
