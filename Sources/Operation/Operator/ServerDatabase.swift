@@ -251,7 +251,8 @@ extension Failure {
         let naming = "Name the server's with --database, or its configuration file with --config."
         let message =
             switch error {
-            case .notSetUp where path.hasPrefix("postgres"): "database \(path): no server has set it up. \(naming)"
+            case .notSetUp where path.hasPrefix("postgres"):
+                "database \(path): no server has set it up, or brought it up to date: start it once. \(naming)"
             case .notSetUp where !FileManager.default.fileExists(atPath: path): "there is no database \(path). \(naming)"
             case .notSetUp: "database \(path): the server has not set it up, or not brought it up to date: start it once. \(naming)"
             case .notADatabase: "\(path) is not a database of this program. \(naming)"

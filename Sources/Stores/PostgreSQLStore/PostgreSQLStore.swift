@@ -113,7 +113,7 @@ package final class PostgreSQLStore: PushStore {
         let slot = ConnectionSlot(parameters)
         do {
             secrets = try slot.perform(.reading) { database in
-                let identity = try Schema.identity(database)
+                let identity = try Schema.identityOfCurrentTables(database)
                 return try database.secrets(identity: identity, keys: sealingKeys, isReadOnly: sealingKeys == nil)
             }
         } catch {

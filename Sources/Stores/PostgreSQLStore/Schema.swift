@@ -68,6 +68,15 @@ enum Schema {
         return row.owner
     }
 
+    /// Reads the identity for a tool, which finds the tables of this version only.
+    ///
+    /// - Throws: As ``identity(_:)``, and `StoreError.notSetUp` if no server has brought the tables up to date.
+    static func identityOfCurrentTables(_ transaction: Transaction) throws -> FixedBytes<33> {
+        let identity = try identity(transaction)
+        guard try transaction.count("SELECT schema_version FROM identity") == version else { throw StoreError.notSetUp }
+        return identity
+    }
+
     // MARK: The mark on a database whose rows were copied to another one
 
     /// A version that no program knows, so that earlier programs refuse a marked database too. A mark adds it to the version of the tables.

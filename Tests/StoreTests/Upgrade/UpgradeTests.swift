@@ -102,6 +102,17 @@ import Wire
         try await release.openSQLite(folder, nil, readOnly: true).close()
     }
 
+    @Test func `a tool refuses a PostgreSQL database that no server has brought up to date`() async throws {
+        let (folder, release) = (try TemporaryFolder(), EarlierRelease.postgreSQL)
+        try release.copy(to: folder)
+        func open() throws -> PostgreSQLStore {
+            try PostgreSQLStore(existing: folder.newPostgreSQL(), sealingKeys: nil, logger: quietLogger)
+        }
+        #expect(throws: StoreError.notSetUp) { try open() }
+        try await release.open(folder, release.sealingKeys()).close()
+        try await open().close()
+    }
+
     @Test func `an updated SQLite database has the tables, columns and indexes of a new one`() async throws {
         var shapes: [[[DatabaseValue]]] = []
         for release in [nil, EarlierRelease.sqlite] {
