@@ -15,18 +15,6 @@ struct BackupTests {
     private let alice = Identity(.test(7))
     private var server: FakeServer { network.servers[0] }
 
-    /// A state on a device with this mark, with the values of another state.
-    private struct Copy: ClientState {
-        let memory: MemoryState
-        let deviceMark: String?
-
-        func value(named name: String) async throws -> Data? { await memory.value(named: name) }
-        func save(_ value: Data, named name: String) async throws { await memory.save(value, named: name) }
-        func replace(_ old: Data?, by new: Data, named name: String) async throws -> Bool {
-            await memory.replace(old, by: new, named: name)
-        }
-    }
-
     private func client(_ state: any ClientState, _ installationID: String? = nil) async throws -> RegisteringClient {
         try await RegisteringClient(
             identity: alice, installationID: installationID, node: network.node, state: state, advertisingInterval: nil)
@@ -39,21 +27,22 @@ struct BackupTests {
 
     @Test func `another device's mark starts a new installation, and both phones stay registered`() async throws {
         let memory = MemoryState()
-        let old = try await register(client(Copy(memory: memory, deviceMark: "old")), "old phone")
-        let restored = try await client(Copy(memory: memory, deviceMark: "new"))
+        let old = try await register(client(MarkedState(memory: memory, deviceMark: "old")), "old phone")
+        let restored = try await client(MarkedState(memory: memory, deviceMark: "new"))
         #expect(await restored.accessToken == nil)
         let new = try await register(restored, "new phone")
         #expect(new != old && Set(server.registrations.map(\.deviceToken.text)) == ["old phone", "new phone"])
         // From now on the state is the new phone's.
-        let again = try await client(Copy(memory: memory, deviceMark: "new"))
+        let again = try await client(MarkedState(memory: memory, deviceMark: "new"))
         #expect(await again.installationID == new)
     }
 
     @Test func `an app and its extension start one new installation`() async throws {
         let memory = MemoryState()
-        let old = try await register(client(Copy(memory: memory, deviceMark: "old")), "old phone")
+        let old = try await register(client(MarkedState(memory: memory, deviceMark: "old")), "old phone")
         let (app, helper) = (
-            try await client(Copy(memory: memory, deviceMark: "new")), try await client(Copy(memory: memory, deviceMark: "new"))
+            try await client(MarkedState(memory: memory, deviceMark: "new")),
+            try await client(MarkedState(memory: memory, deviceMark: "new"))
         )
         let ids = [try await register(app, "new phone"), try await register(helper, "new phone")]
         #expect(Set(ids).count == 1 && ids[0] != old && server.registrationCount == 2)
@@ -62,20 +51,20 @@ struct BackupTests {
     @Test(arguments: [(nil, nil), (nil, "a"), ("a", nil), ("a", "a")] as [(String?, String?)])
     func `no mark, a first mark and the same mark change nothing`(before: String?, after: String?) async throws {
         let memory = MemoryState()
-        let old = try await register(client(Copy(memory: memory, deviceMark: before)), "phone")
-        let restored = try await client(Copy(memory: memory, deviceMark: after))
+        let old = try await register(client(MarkedState(memory: memory, deviceMark: before)), "phone")
+        let restored = try await client(MarkedState(memory: memory, deviceMark: after))
         #expect(await restored.installationID == old)
         #expect(try await register(restored, "phone") == old && server.requests.count == 1)
         // The first mark is kept: the next phone is recognised.
-        let next = try await client(Copy(memory: memory, deviceMark: "next"))
+        let next = try await client(MarkedState(memory: memory, deviceMark: "next"))
         #expect(await (next.installationID == old) == (before == nil && after == nil))
     }
 
     @Test func `an installation that the app names stays`() async throws {
         let memory = MemoryState()
         let id = "b6ae4fde-bb65-11ea-b3de-0242ac130004"
-        _ = try await register(client(Copy(memory: memory, deviceMark: "old"), id), "phone")
-        let restored = try await client(Copy(memory: memory, deviceMark: "new"), id)
+        _ = try await register(client(MarkedState(memory: memory, deviceMark: "old"), id), "phone")
+        let restored = try await client(MarkedState(memory: memory, deviceMark: "new"), id)
         #expect(await restored.accessToken != nil)
     }
 

@@ -225,24 +225,6 @@ struct RegisteringTests {
         #expect(first.requests.count == 6)
     }
 
-    @Test("the client gives up a silent server after 20 requests, and tries it again on request")
-    func givingUp() async throws {
-        let client = try await client(timeout: PollRhythm.first)
-        first.fault = .isSilent
-        let events = client.events()
-        _ = try await client.register(device, with: [first.identity])
-        let running = Task { await client.run() }
-        for await event in events {
-            if event.kind == .stopped, event.error?.code == .noReply { break }
-        }
-        running.cancel()
-        await running.value
-        #expect(await client.statuses.map(\.phase) == [.gaveUp])
-        #expect(first.requests.count == 20)
-        first.fault = nil
-        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.registered])
-    }
-
     @Test("a reply after the timeout still counts")
     func slowServer() async throws {
         let client = try await client()
@@ -492,16 +474,6 @@ struct RegisteringTests {
         #expect(try await client(nil).installationID == "tablet")
         _ = try await phone.register(device, with: [first.identity])
         #expect(first.requests.count == 2 && first.registrations.count == 2)
-    }
-
-    @Test("a file of another kind is rejected and left unchanged")
-    func noState() throws {
-        let folder = try TemporaryFolder()
-        let path = folder.path("state.sqlite")
-        let text = String(repeating: "no database ", count: 1000)
-        try folder.write(text, to: "state.sqlite")
-        #expect(throws: PushClientError.stateUnusable(reason: "it is of another kind")) { try FileState(path: path) }
-        #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
     }
 
     // MARK: Checks before sending

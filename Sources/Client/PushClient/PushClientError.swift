@@ -17,6 +17,10 @@ public struct PushClientError: LocalizedError, Hashable, Sendable {
         public static let noReply = Code(description: "noReply")
         /// A registration or unregistration was rejected. See ``PushClientError/rejection``.
         public static let registrationRejected = Code(description: "registrationRejected")
+        /// A server has a newer registration of this installation than the state: another device uses a copy of it, most likely from a
+        /// backup. Give each device a ``ClientState/deviceMark``. Until this device changes, the client does not take the registration
+        /// back.
+        public static let stateCopied = Code(description: "stateCopied")
         /// The device, its lists or the installation id are not what servers accept. Nothing was sent.
         public static let invalidRegistration = Code(description: "invalidRegistration")
         /// The push lacks a message id. Nothing was sent.
@@ -84,6 +88,12 @@ extension PushClientError {
     static func invalidPush(_ reason: String) -> PushClientError { PushClientError(.invalidPush, reason: reason) }
 
     package static var requestTooLong: PushClientError { PushClientError(.requestTooLong) }
+    package static var stateCopied: PushClientError {
+        var error = PushClientError(.stateCopied)
+        error.rejection = .versionMismatch
+        return error
+    }
+
 }
 
 extension PushClientError: CustomStringConvertible {
@@ -103,6 +113,11 @@ extension PushClientError: CustomStringConvertible {
         }
     }
 
+        case .stateCopied:
+            """
+            The server has a newer registration of this installation, which this state did not make: another device uses a copy of the \
+            state, most likely from a backup. Give each device's state a deviceMark.
+            """
     /// The sentence of ``description``, which `localizedDescription` returns.
     public var errorDescription: String? { description }
 }

@@ -209,6 +209,22 @@ public final class FakeServer: FakeNode {
         let frame =
             if own.contains(topic) {
                 try? RFC26.openAsymmetric(payload, with: key)
+    /// A copy of the server's database.
+    package struct Backup: Sendable {
+        fileprivate let registrations: [Installation: PushNotificationRegistration]
+        fileprivate let versions: [Installation: StoredVersion]
+    }
+
+    package func backup() -> Backup { state.read { Backup(registrations: $0.registrations, versions: $0.versions) } }
+
+    /// Restarts the server with the database of a backup.
+    package func restore(_ backup: Backup) {
+        state.update { state in
+            state.registrations = backup.registrations
+            state.versions = backup.versions
+        }
+    }
+
             } else {
                 state.read(\.queryTopics).filter { $0.name.topic == topic }.lazy
                     .compactMap { try? RFC26.openSymmetric(payload, with: $0.key) }.first

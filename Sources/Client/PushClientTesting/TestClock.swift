@@ -121,6 +121,18 @@ public final class TestClock: Clock {
         return try await operation()
     }
 
+    /// Advances a held time by a duration, from deadline to deadline. Each time somebody has to sleep, so that the time does not outrun a
+    /// client's `run()`, which sleeps at most an hour.
+    package func pass(for duration: Duration) async {
+        let end = now.advanced(by: duration)
+        while let first = await clock.firstDeadline(), first < end {
+            clock.advance(to: first)
+            await deliveries.settle()
+        }
+        clock.advance(to: end)
+        await deliveries.settle()
+    }
+
     /// Returns a node on this clock.
     package func node(_ node: any FakeNode, segmenter: Segmenter = Segmenter()) -> Node {
         Node(

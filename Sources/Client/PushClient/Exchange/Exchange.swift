@@ -37,6 +37,10 @@ package struct Exchange: Sendable {
         self.transport = transport
         self.pubsubTopic = pubsubTopic
         self.clock = clock
+    /// Sends each time the node takes messages again after it had failed.
+    let recoveries = Broadcast<Void>()
+    /// The calls whose last attempt failed. Only those without which nothing can be sent.
+    private let failing = Monitor<Set<String>>([])
         self.wallClock = wallClock
         self.limits = limits
         self.limitClock = limitClock
@@ -117,8 +121,10 @@ package struct Exchange: Sendable {
             return NodeMessage(WakuEnvelope(pubsubTopic: pubsubTopic, message: message))
         }
         do {
-            try await answer("publish", atMost: limit ?? limits.publishing) { [transport, clock] in
-                for message in messages { try await Self.publish(message, through: transport, clock: clock) }
+            try await watched("publish") {
+                try await answer("publish", atMost: limit ?? limits.publishing) { [transport, clock] in
+                    for message in messages { try await Self.publish(message, through: transport, clock: clock) }
+                }
             }
             return nil
         } catch let abandoned as AbandonedCall {
@@ -166,8 +172,10 @@ package struct Exchange: Sendable {
 
     package func subscribe(to topics: Set<Topic>) async throws -> Inbox {
         try await withoutAbandoning {
-            try await answer("subscribe", atMost: limits.subscribing) { [transport, pubsubTopic] in
-                try await transport.inbox(of: topics, on: pubsubTopic)
+            try await watched("subscribe") {
+                try await answer("subscribe", atMost: limits.subscribing) { [transport, pubsubTopic] in
+                    try await transport.inbox(of: topics, on: pubsubTopic)
+                }
             }
         }
     }
@@ -220,6 +228,19 @@ package struct Exchange: Sendable {
             throw abandoned.error
         }
     }
+    /// Tells the clients when the node works again. A cancelled call says nothing about it.
+    private func watched<Answer>(_ name: String, _ body: () async throws -> Answer) async throws -> Answer {
+        do {
+            let answer = try await body()
+            let hasRecovered = failing.update { $0.remove(name) != nil && $0.isEmpty }
+            if hasRecovered { recoveries.send(()) }
+            return answer
+        } catch {
+            if !(error is CancellationError) { failing.update { _ = $0.insert(name) } }
+            throw error
+        }
+    }
+
 
     /// Returns a function that returns the time passed since this call.
     func stopwatch() -> () -> Duration { clock.stopwatch() }

@@ -15,7 +15,7 @@ public struct Identity: Sendable {
         return Identity(PrivateKey.generate(using: &random))
     }
 
-    /// Reads a private key of 64 hex digits, with or without `0x`.
+    /// Reads a private key of 64 hex digits, with or without `0x` and a final line break.
     ///
     /// - Throws: ``InvalidKey`` for any other text, and for a number that is not a key.
     public init(privateKeyHex text: String) throws(InvalidKey) {
@@ -40,6 +40,16 @@ public struct Identity: Sendable {
         var sponge = KeccakSponge.keccak256
         sponge.absorb(Array("pushserver installation".utf8))
         sponge.absorb(privateKey.publicKey.compressed.span)
+        return UniversallyUniqueID.text(sponge.squeeze(), version: 8)
+    }
+
+    /// The installation id for a device with a mark: a UUID derived from the private key, because a mark may be easy to guess, and
+    /// would then show which keys are on one device.
+    func derivedInstallationID(onDevice mark: String) -> String {
+        var sponge = KeccakSponge.keccak256
+        sponge.absorb(Array("pushserver installation on device".utf8))
+        privateKey.withExposedBytes { sponge.absorb($0) }
+        sponge.absorb(Array(mark.utf8))
         return UniversallyUniqueID.text(sponge.squeeze(), version: 8)
     }
 

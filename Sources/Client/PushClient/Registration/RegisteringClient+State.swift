@@ -35,26 +35,29 @@ extension RegisteringClient {
 
     /// Reads an installation's plan. Nil means the installation that was created last.
     static func load(
-        _ installationID: String?, of identity: PublicKey, from state: BoundedState, using random: inout Randomness
+        _ installationID: String?, of identity: Identity, from state: BoundedState, using random: inout Randomness
     ) async throws -> (RegistrationPlan, SavedPlan) {
+        let owner = identity.publicKey
+        // A device whose state is lost gets the same id again, and takes over its own registration.
+        let newID = state.deviceMark.map(identity.derivedInstallationID(onDevice:)) ?? UniversallyUniqueID.random(using: &random)
         var saved = SavedPlan()
         var last: LastInstallation?
-        if installationID == nil, let data = try await state.data(named: StateName.lastInstallation(of: identity)) {
+        if installationID == nil, let data = try await state.data(named: StateName.lastInstallation(of: owner)) {
             let stored: LastInstallation = try BoundedState.decode(data)
             if stored.isForeign(to: state.deviceMark) {
                 saved.installation = .new(replacing: data)
-                return (RegistrationPlan(installationID: UniversallyUniqueID.random(using: &random)), saved)
+                return (RegistrationPlan(installationID: newID), saved)
             }
             last = stored.marked(state.deviceMark)
             if last != stored {
-                _ = try await state.replace(data, by: BoundedState.encode(last), named: StateName.lastInstallation(of: identity))
+                _ = try await state.replace(data, by: BoundedState.encode(last), named: StateName.lastInstallation(of: owner))
             }
         }
         guard let known = installationID ?? last?.id else {
             saved.installation = .new(replacing: nil)
-            return (RegistrationPlan(installationID: UniversallyUniqueID.random(using: &random)), saved)
+            return (RegistrationPlan(installationID: newID), saved)
         }
-        guard let data = try await state.data(named: StateName.registration(of: known, of: identity)) else {
+        guard let data = try await state.data(named: StateName.registration(of: known, of: owner)) else {
             saved.installation = installationID == nil ? .known : .given
             return (RegistrationPlan(installationID: known), saved)
         }

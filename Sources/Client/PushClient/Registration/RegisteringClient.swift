@@ -7,12 +7,12 @@ import Wire
 
 /// Keeps a device registered with any number of push servers, with the same content at all of them.
 ///
-///     let client = try await RegisteringClient(identity: identity, node: node, state: try FileState(path: "push.sqlite"))
+///     let client = try await RegisteringClient(identity: identity, node: node, state: try JSONFileState(path: "push.json"))
 ///     let statuses = try await client.register(device, with: [first, second])
 ///     async let keeping: Void = client.run()
 ///
 /// Saves the desired state, then sends it to each server that lacks it: ``register(_:with:)`` tries each server once, ``run()`` retries
-/// with growing delays. A server gets another request only if its registration has changed.
+/// with growing delays. A server gets another request only if its registration has changed, and each week, because it may have lost it.
 ///
 /// Several clients may share a state to keep a device registered, for example an app and its extension. Each finds out when another has
 /// saved a change, and goes on from there.
@@ -30,11 +30,16 @@ public actor RegisteringClient {
     /// The longest time that a call takes beyond the timeout for a reply, for everything that the node and the state do.
     static let maximumOverhead = Duration.seconds(90)
 
+    /// The longest wait of ``run()``, because clocks are sometimes set.
+    private static let longestWait = Duration.seconds(60 * 60)
+
     /// The identity's public key, by which senders find the device.
     public nonisolated let publicKey: PublicKey
     let identity: Identity
     let node: Node
     let advertisingInterval: Duration?
+    /// The installation id of this device for which the state has a mark, and of no other.
+    private let ownInstallationID: String?
     private let timeout: Duration
     var plan: RegistrationPlan
     var random: Randomness
@@ -44,6 +49,8 @@ public actor RegisteringClient {
     var stateCall: Task<Void, Never>?
     /// The servers with a request in progress. Calls take turns to send to a server.
     private let busyServers = Monitor<Set<PublicKey>>([])
+    /// Why each server's last request failed.
+    private var errors: [PublicKey: PushClientError] = [:]
     /// Whether an advertisement is being published.
     let isAdvertising = Monitor(false)
     private let listeners = Broadcast<RegistrationEvent>()
@@ -55,7 +62,8 @@ public actor RegisteringClient {
     /// - Parameters:
     ///   - identity: The device's owner. A program may have only one client per identity.
     ///   - installationID: The UUID that distinguishes devices that share an identity. Reference servers reject other ids. Nil uses the
-    ///     saved id, or a new random UUID.
+    ///     saved id, or else a UUID that is derived from the identity and the state's ``ClientState/deviceMark``, or without a mark a
+    ///     random one.
     ///   - node: The node that carries the messages.
     ///   - state: Where each server's state and the version are saved.
     ///   - timeout: The time to wait for each reply.
@@ -86,7 +94,8 @@ public actor RegisteringClient {
         publicKey = identity.publicKey
         var random = Randomness()
         let bounded = BoundedState(state, for: node)
-        (plan, saved) = try await Self.load(installationID, of: identity.publicKey, from: bounded, using: &random)
+        ownInstallationID = state.deviceMark.map(identity.derivedInstallationID(onDevice:))
+        (plan, saved) = try await Self.load(installationID, of: identity, from: bounded, using: &random)
         self.state = bounded
         self.random = random
     }
@@ -98,7 +107,13 @@ public actor RegisteringClient {
     public var accessToken: String? { plan.accessToken.isEmpty ? nil : plan.accessToken }
 
     /// How far each server is with the registration.
-    public var statuses: [ServerStatus] { plan.statuses }
+    public var statuses: [ServerStatus] {
+        plan.statuses.map { status in
+            var status = status
+            status.error = errors[status.server]
+            return status
+        }
+    }
 
     /// The events from now on. Each call returns a new stream, which buffers the last 100 events.
     public nonisolated func events() -> AsyncStream<RegistrationEvent> { listeners.subscribe(bufferingNewest: 100) }
@@ -110,7 +125,7 @@ public actor RegisteringClient {
     /// The client renews the access token when a contact was removed, and when the device becomes available to contacts only. Unchanged
     /// servers don't get a request. All others are tried once. If ``run()`` has a request to a server in progress, this call waits for its
     /// result instead. The call returns at the latest 90 s after the timeout for a reply, even if the node or the state hangs.
-    /// - Returns: The statuses after the attempts. A status that is not `registered` tells what is missing.
+    /// - Returns: The statuses after the attempts. The ``ServerStatus/error`` of a status that is not `registered` tells why.
     /// - Throws: ``PushClientError/Code/stateUnusable``, or ``PushClientError/Code/invalidRegistration`` if `servers` is empty, or servers
     ///   would not accept the device, for example because it has more than 8,192 contacts and chats. After `CancellationError`, the
     ///   desired state is saved, and the next call or ``run()`` sends it. The statuses and ``events()`` report failures of servers and
@@ -214,8 +229,20 @@ public actor RegisteringClient {
 
     // MARK: Actions
 
-    /// Runs until the task is cancelled: retries servers that did not reply, and advertises from time to time.
+    /// Runs until the task is cancelled: retries servers that did not reply, renews registrations each week, and advertises from time to
+    /// time.
+    ///
+    /// Nothing that may pass ends it: an unreachable node is tried each half hour, and at once when any client of the ``Node`` has reached
+    /// it. A silent server is tried ever more seldom, at last once a day.
     public func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.noticeRecoveries() }
+            await self.keepRegistered()
+            group.cancelAll()
+        }
+    }
+
+    private func keepRegistered() async {
         var failureCount = 0
         while !Task.isCancelled {
             do {
@@ -228,17 +255,23 @@ public actor RegisteringClient {
                 report(.failing(failure))
                 failureCount += 1
             }
-            await waitForWork(atLeast: failureCount == 0 ? .zero : BackOff.registering.delay(afterFailures: failureCount, using: &random))
+            await waitForWork(atLeast: failureCount == 0 ? .zero : BackOff.node.delay(afterFailures: failureCount, using: &random))
+        }
+    }
+
+    /// Makes what waits for the node due when it works again.
+    private func noticeRecoveries() async {
+        for await _ in node.exchange.recoveries.subscribe(bufferingNewest: 1) {
+            // A state that fails now fails the next update too, which reports it.
+            _ = try? await update { plan, _ in plan.noteRecovery() }
         }
     }
 
     /// Waits until work is due or may be due.
     private func waitForWork(atLeast minimum: Duration) async {
         let now = node.now
-        // The maximum wait, because clocks are sometimes set.
-        let longest = BackOff.registering.longest
         let next = [plan.nextAttempt(after: now, except: busyServers.read(\.self)), nextAdvertisement(after: now)].compactMap { $0 }.min()
-        let pause = max(minimum, next.map { min(now.duration(to: $0), longest) } ?? longest)
+        let pause = max(minimum, next.map { min(now.duration(to: $0), Self.longestWait) } ?? Self.longestWait)
         _ = await withTimeout(pause, clock: node.exchange.clock) { [changes] in await changes.wait() }
     }
 
@@ -289,8 +322,8 @@ public actor RegisteringClient {
             return try await record(response, to: request, of: server)
         }
         // The request is saved before it leaves: otherwise a crash could make the client use its version again.
-        let noted = try await update { [node, identity] plan, random in
-            try plan.noteRequest(to: server, of: identity, through: node, using: &random)
+        let noted = try await update { [node, identity, ownID = ownInstallationID] plan, random in
+            try plan.noteRequest(to: server, of: identity, isOwn: plan.installationID == ownID, through: node, using: &random)
         }
         switch noted {
         case nil: return nil
@@ -317,8 +350,9 @@ public actor RegisteringClient {
     private func record(
         _ response: PushNotificationRegistrationResponse, to request: ServerEntry.Request, of server: PublicKey
     ) async throws -> Attempt {
-        let event = try await update { [node] plan, random in
-            plan.answered(response, requestID: request.requestID, by: server, now: node.now, using: &random)
+        let event = try await update { [node, ownID = ownInstallationID] plan, random in
+            plan.answered(
+                response, requestID: request.requestID, by: server, isOwn: plan.installationID == ownID, now: node.now, using: &random)
         }
         return attempt(event, request)
     }
@@ -332,6 +366,7 @@ public actor RegisteringClient {
 
     private func attempt(_ event: RegistrationEvent?, _ request: ServerEntry.Request) -> Attempt {
         report(event)
+        if let server = event?.server { errors[server] = event?.error }
         return Attempt(
             event: event,
             receipt: RegistrationReceipt(

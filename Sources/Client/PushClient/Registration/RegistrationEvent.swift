@@ -13,7 +13,7 @@ public struct RegistrationEvent: Hashable, Sendable {
         public static let unregistered = Kind(description: "unregistered")
         /// The request failed with the ``RegistrationEvent/error``, and the next attempt follows after the ``RegistrationEvent/delay``.
         public static let retrying = Kind(description: "retrying")
-        /// Retries with this server have stopped because of the ``RegistrationEvent/error``.
+        /// Retries with this server have stopped because it rejects the device with the ``RegistrationEvent/error``, and would again.
         public static let stopped = Kind(description: "stopped")
         /// The servers were advertised. ``RegistrationEvent/serverCount`` tells how many.
         public static let advertised = Kind(description: "advertised")

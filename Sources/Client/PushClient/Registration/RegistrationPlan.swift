@@ -112,6 +112,11 @@ extension RegistrationPlan {
     /// The version that a client without state uses.
     package static func version(at now: Timestamp) -> UInt64 { UInt64(clamping: now.nanoseconds / 1_000_000) }
 
+    /// The time at which a client chose that version, unless it was in a leap.
+    static func time(of version: UInt64) -> Timestamp {
+        Timestamp(nanoseconds: Int64(clamping: min(version, UInt64(Int64.max) / 1_000_000) * 1_000_000))
+    }
+
     /// Returns the servers with a request due now.
     package func due(at now: Timestamp) -> [PublicKey] {
         entries.filter { $0.isDue(at: now, generation: generation) }.map(\.server)
@@ -124,23 +129,27 @@ extension RegistrationPlan {
         entries.filter { !busy.contains($0.server) }.compactMap { $0.attempt(after: now, generation: generation) }.min()
     }
 
-    /// Whether the server needs a request, now or later.
+    /// Whether there is something to send to the server, apart from its back-off.
     func needsRequest(to server: PublicKey, at now: Timestamp) -> Bool {
-        index(of: server).map { entries[$0].attempt(after: now, generation: generation) != nil } == true
+        index(of: server).map { entries[$0].needsRequest(at: now, generation: generation) } == true
     }
 
     /// Records a request that is about to leave.
     ///
     /// Every request gets a new version, higher than all before. The next request therefore succeeds whether a lost request took effect or
     /// not.
+    ///
+    /// - Parameter isOwn: See ``answered(_:requestID:by:isOwn:now:using:)``.
     /// - Returns: The request, or nil if there is nothing to send.
     mutating func noteRequest(
-        to server: PublicKey, of identity: Identity, through node: Node, using random: inout some RandomNumberGenerator
+        to server: PublicKey, of identity: Identity, isOwn: Bool = false, through node: Node, using random: inout some RandomNumberGenerator
     ) throws -> NotedRequest? {
         let now = node.now
-        guard let index = index(of: server), entries[index].attempt(after: now, generation: generation) != nil else { return nil }
+        guard let index = index(of: server), entries[index].needsRequest(at: now, generation: generation) else { return nil }
         let leap = Self.leaps[max(0, min(entries[index].mismatchCount, Self.leaps.count - 1))]
-        version = max(version.addingSaturating(leap), Self.version(at: now))
+        version = version.addingSaturating(leap)
+        // A renewal of a copied state must not take the registration from the device that has changed it since.
+        if isOwn || !entries[index].isUpToDate(generation) { version = max(version, Self.version(at: now)) }
         let device = entries[index].isWanted ? device : nil
         let registration =
             if let device {
@@ -225,9 +234,10 @@ extension RegistrationPlan {
     /// Records a reply to the newest request. Ignores replies to earlier requests, because servers repeat replies, and the server may have
     /// other content by now. Also ignores a failure if the request's content is no longer desired.
     ///
+    /// - Parameter isOwn: Whether no other device can have the installation, so that every version of it is this device's.
     /// - Returns: The event to report, or nil.
     package mutating func answered(
-        _ response: PushNotificationRegistrationResponse, requestID: String, by server: PublicKey, now: Timestamp,
+        _ response: PushNotificationRegistrationResponse, requestID: String, by server: PublicKey, isOwn: Bool = false, now: Timestamp,
         using random: inout some RandomNumberGenerator
     ) -> RegistrationEvent? {
         guard let index = index(of: server), let request = entries[index].pending, request.requestID == requestID else {
@@ -238,12 +248,15 @@ extension RegistrationPlan {
         guard isDesired(request.generation, at: index) else { return nil }
         let rejection = RegistrationRejection(rawValue: response.error.rawValue)
         switch rejection {
+        // The registration was confirmed with a lower version, so this plan is not what made the higher one.
+        case .versionMismatch where !isOwn && entries[index].isUpToDate(generation):
+            entries[index].reject(rejection)
+            return .stopped(server: server, error: .stateCopied)
         case .versionMismatch where entries[index].mismatchCount < Self.leaps.count - 1:
-            entries[index].mismatchCount &+= 1
-            entries[index].nextAttempt = nil
+            entries[index].noteMismatch()
             return nil
         case .versionMismatch, .malformedMessage, .unsupportedTokenType:
-            entries[index].stop = .rejected(rejection)
+            entries[index].reject(rejection)
             return .stopped(server: server, error: .registrationRejected(rejection))
         default:
             return failed(.registrationRejected(rejection), at: index, now: now, using: &random)
@@ -259,6 +272,11 @@ extension RegistrationPlan {
     ) -> RegistrationEvent? {
         guard let index = index(of: server), isDesired(generation, at: index) else { return nil }
         return failed(reason, at: index, now: now, using: &random)
+    }
+
+    /// Records that the node works again.
+    mutating func noteRecovery() {
+        for index in entries.indices { entries[index].noteRecovery() }
     }
 
     /// - Parameter generation: The generation of the request's content, or nil for an unregistration.
@@ -285,15 +303,8 @@ extension RegistrationPlan {
     private mutating func failed(
         _ reason: PushClientError, at index: Int, now: Timestamp, using random: inout some RandomNumberGenerator
     ) -> RegistrationEvent {
-        let server = entries[index].server
-        entries[index].failureCount &+= 1
-        guard entries[index].failureCount < BackOff.maximumFailureCount else {
-            entries[index].stop = .gaveUp
-            return .stopped(server: server, error: reason)
-        }
-        let delay = BackOff.registering.delay(afterFailures: entries[index].failureCount, using: &random)
-        entries[index].nextAttempt = now.advanced(by: delay)
-        return .retrying(server: server, error: reason, after: delay)
+        let delay = entries[index].fail(isOfNode: reason.isOfNode, at: now, using: &random)
+        return .retrying(server: entries[index].server, error: reason, after: delay)
     }
 
     private func index(of server: PublicKey) -> Int? {

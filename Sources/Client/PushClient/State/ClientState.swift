@@ -4,7 +4,7 @@ public import FoundationEssentials
 ///
 /// One state serves any number of clients, with any keys, also of several processes such as an app and its extension. The values contain
 /// device and access tokens: protect them like passwords. A client that loses its state registers again, and is unreachable only until
-/// then.
+/// then. With a ``deviceMark`` it takes over its own registration; without one the old registration stays beside the new one.
 ///
 /// Clients wait for each call as long as ``CallLimits/state`` permits. After a call to save that takes longer, they send and save nothing
 /// until it has returned.
@@ -12,6 +12,9 @@ public protocol ClientState: Sendable {
     /// A text that another device does not have, or nil. If the state was saved under another mark, for example because a backup was
     /// restored to a new phone, the next ``RegisteringClient`` starts a new installation: otherwise two phones would take the same
     /// registration from each other. Nil, the default, changes nothing.
+    ///
+    /// If the state is lost while the key is kept, the mark also brings the installation id back. Otherwise one message would ring twice:
+    /// for the new installation, and for the lost one with its old settings.
     ///
     /// Keep a random UUID where backups do not reach it: in the keychain, for this device only.
     var deviceMark: String? { get }

@@ -11,7 +11,8 @@ struct ForgetCommand: AsyncParsableCommand {
         discussion: """
             The server must not be running. Some data stays: a tombstone for each installation, with the hash of the key, the installation \
             id and the version, so that an old message cannot register it again; for two days, replies to other clients that name the \
-            hash; and all backups. The owner can register again with a higher version.
+            hash; and all backups. The owner can register again with a higher version, and an app with this project's client does so \
+            within a week, because it renews its registration: let the user sign out or delete the app first.
             """)
 
     @Option(help: ArgumentHelp("The owner's public key (0x04… or compressed).", valueName: "key"), transform: HexArgument.publicKey)
