@@ -54,6 +54,15 @@ import Testing
         #expect(throws: InvalidKey.self) { try Identity(privateKeyHex: text) }
     }
 
+    @Test(arguments: ["\n", "\r\n"]) func `a key may end in a line break, as in a file`(lineBreak: String) throws {
+        let secret = String(repeating: "7a", count: 32)
+        let identity = try Identity(privateKeyHex: secret)
+        #expect(try Identity(privateKeyHex: secret + lineBreak).publicKey == identity.publicKey)
+        #expect(try PublicKey(hex: identity.publicKey.hex + lineBreak) == identity.publicKey)
+        #expect(try Owner(hex: identity.publicKey.hash.hex + lineBreak) == .hash(identity.publicKey.hash))
+        #expect(throws: InvalidKey.self) { try Identity(privateKeyHex: secret + "\n\n") }
+    }
+
     @Test("zero is no private key")
     func zero() {
         #expect(throws: InvalidKey.self) { try Identity(privateKeyHex: String(repeating: "0", count: 64)) }

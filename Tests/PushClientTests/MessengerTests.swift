@@ -38,6 +38,21 @@ struct MessengerTests {
         #expect(server.registrationCount == 0)
     }
 
+    @Test func `a key that cannot be read stops the app, and stays`() async throws {
+        let key = try await account("alice").identity.publicKey
+        let file = folder.path("alice.key")
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        // Bytes that are no text, because root may read every file.
+        let unreadable = Data([0xff, 0xfe, 0xff])
+        try unreadable.write(to: URL(filePath: file))
+        await #expect(throws: CocoaError.self) { try await account("alice") }
+        #expect(try Data(contentsOf: URL(filePath: file)) == unreadable)
+        try "0x12".write(toFile: file, atomically: true, encoding: .utf8)
+        await #expect(throws: InvalidKey.self) { try await account("alice") }
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(try await account("alice").identity.publicKey == key)
+    }
+
     @Test func `a phone that was offline is registered when the network is back`() async throws {
         let alice = try await account("alice")
         network.setDown(true)

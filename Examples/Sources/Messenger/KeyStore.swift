@@ -6,9 +6,18 @@ struct KeyStore {
     let folder: URL
 
     /// Returns the identity of that name, and creates it at the first call.
+    ///
+    /// - Throws: An error if there is a key that cannot be read. With a new key in its place, the user would be somebody else.
     func identity(named name: String) throws -> Identity {
         let file = folder.appending(path: "\(name).key")
-        if let text = try? String(contentsOf: file, encoding: .utf8) { return try Identity(privateKeyHex: text) }
+        do {
+            return try Identity(privateKeyHex: String(contentsOf: file, encoding: .utf8))
+        } catch CocoaError.fileReadNoSuchFile {
+            return try createIdentity(in: file)
+        }
+    }
+
+    private func createIdentity(in file: URL) throws -> Identity {
         let identity = Identity.generate()
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let isWritten = FileManager.default.createFile(

@@ -10,7 +10,7 @@ public struct PublicKey: Hashable, Sendable {
         self.publicKey = publicKey
     }
 
-    /// Reads a key in hex, with or without `0x`: 65 bytes uncompressed (`04…`) or 33 bytes compressed (`02…`, `03…`).
+    /// Reads a key in hex, with or without `0x` and a final line break: 65 bytes uncompressed (`04…`) or 33 bytes compressed (`02…`, `03…`).
     ///
     /// - Throws: ``InvalidKey`` for any other text, and for a point that is not on the curve.
     public init(hex text: String) throws(InvalidKey) {
@@ -107,8 +107,9 @@ public struct InvalidKey: LocalizedError, Hashable, CustomStringConvertible {
 }
 
 extension Hex {
-    /// Decodes hex digits with an optional `0x` prefix.
+    /// Decodes hex digits with an optional `0x` prefix, and with the line break that ends a file.
     static func decode(withoutPrefix text: String) -> [UInt8]? {
-        decode(text.hasPrefix("0x") ? text.dropFirst(2) : text[...])
+        let digits = text.hasPrefix("0x") ? text.dropFirst(2) : text[...]
+        return decode(digits.last?.isNewline == true ? digits.dropLast() : digits)
     }
 }
