@@ -39,6 +39,9 @@ public struct PushClientError: LocalizedError, Hashable, Sendable {
     public private(set) var status: Int?
     /// The time in which the server did not reply, or nil for other errors.
     public private(set) var timeout: Duration?
+    /// By how much this device's clock is ahead of the node's, negative if it is behind, if no reply arrived and that may be why: stores
+    /// keep messages whose time is wrong by at most 20 s. Nil for other errors.
+    public private(set) var clockLead: Duration?
     /// Why the server rejected the registration or unregistration, or nil for other errors.
     public private(set) var rejection: RegistrationRejection?
 
@@ -71,9 +74,11 @@ extension PushClientError {
     /// - Parameter reason: The reason without a full stop.
     public static func stateUnusable(reason: String) -> PushClientError { PushClientError(.stateUnusable, reason: reason) }
 
-    package static func noReply(after timeout: Duration) -> PushClientError {
+    /// - Parameter clockLead: By how much this device's clock is ahead of the node's.
+    package static func noReply(after timeout: Duration, clockLead: Duration? = nil) -> PushClientError {
         var error = PushClientError(.noReply)
         error.timeout = timeout
+        error.clockLead = clockLead.flatMap { Exchange.isWrong(clockLead: $0) ? $0 : nil }
         return error
     }
 
@@ -105,7 +110,8 @@ extension PushClientError: CustomStringConvertible {
         case .nodeRejected where status == 500 && reason.isEmpty:
             "The node rejected the request with status 500 and no reason: it has no peers on this shard, most likely."
         case .nodeRejected: "The node rejected the request with status \(status ?? 0)" + (reason.isEmpty ? "." : ": \(reason)")
-        case .noReply: "The server did not reply within \((timeout ?? .zero).formattedSeconds)."
+        case .noReply:
+            "The server did not reply within \((timeout ?? .zero).formattedSeconds)." + (clockLead.map { " \($0.asClockLead)" } ?? "")
         case .registrationRejected: rejection?.description ?? "The server rejected the registration."
         case .requestTooLong: "The request is too long to be sent."
         case .stateUnusable: "The state cannot be used: \(reason)."
@@ -123,6 +129,12 @@ extension PushClientError: CustomStringConvertible {
 }
 
 extension Duration {
+    /// A sentence about a clock that is ahead by this duration.
+    package var asClockLead: String {
+        let (seconds, side) = (abs(components.seconds), self < .zero ? "behind" : "ahead of")
+        return "This machine's clock is \(seconds) s \(side) the node's: set it."
+    }
+
     /// The duration as `10 s` or `0.5 s`.
     var formattedSeconds: String {
         let (seconds, attoseconds) = components

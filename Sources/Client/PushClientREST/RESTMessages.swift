@@ -19,7 +19,7 @@ public struct RESTMessages: AsyncSequence, Sendable {
         self.transport = transport
         self.topics = topics
         self.pubsubTopic = pubsubTopic
-        start = WallClock.system.now()
+        start = transport.now
         first = try await transport.messages(
             on: pubsubTopic, topics: topics, since: start.advanced(by: .zero - Exchange.clockTolerance))
     }
@@ -51,7 +51,7 @@ public struct RESTMessages: AsyncSequence, Sendable {
             while true {
                 if let message = arrived.popFirst() { return message }
                 try await Task.sleep(for: rhythm.next())
-                let now = WallClock.system.now()
+                let now = messages.transport.now
                 // A message that arrives later may claim an earlier time.
                 let start = lastPoll.advanced(by: .zero - Exchange.clockTolerance)
                 let envelopes = try await messages.transport.messages(on: messages.pubsubTopic, topics: messages.topics, since: start)

@@ -1,4 +1,4 @@
-import Envelope
+package import Envelope
 import HTTPClient
 public import Logging
 public import PushClient
@@ -34,6 +34,7 @@ public final class RESTTransport: NodeTransport {
     private static let maximumTopicCountPerQuery = 10
 
     private let node: WakuNode
+    private let clock: NodeClock
     private let reception: Reception
     private let inbox = Mutex(RelayInbox())
 
@@ -44,13 +45,30 @@ public final class RESTTransport: NodeTransport {
     ///   - reception: The place where messages are read.
     ///   - headers: Headers to send with each request, for example `Authorization` for a proxy in front of the node.
     ///   - certificateAuthorityFile: The path of a PEM file with the certificates to trust. Nil trusts the system's.
-    public init(
+    public convenience init(
         url: String, reception: Reception = .store, headers: [String: String] = [:], certificateAuthorityFile: String? = nil
     ) {
+        self.init(
+            url: url, reception: reception, headers: headers, certificateAuthorityFile: certificateAuthorityFile, wallClock: .system)
+    }
+
+    /// - Parameter wallClock: This machine's clock.
+    package init(
+        url: String, reception: Reception = .store, headers: [String: String] = [:], certificateAuthorityFile: String? = nil,
+        wallClock: WallClock
+    ) {
         let client = HTTPClient(configuration: .init(certificateAuthorityFile: certificateAuthorityFile))
-        node = WakuNode(url: url, client: client, headers: headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        clock = NodeClock(wallClock)
+        node = WakuNode(
+            url: url, client: client, headers: headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, clock: clock)
         self.reception = reception
     }
+
+    /// This machine's time.
+    var now: Timestamp { clock.now }
+
+    /// By how much this machine's clock is ahead of the node's, as the node's responses show.
+    public var clockLead: Duration? { clock.lead }
 
     /// Publishes a message unchanged, and subscribes the node to the shard if it is not.
     public func publish(_ message: NodeMessage) async throws { try await publish(message.envelope) }
@@ -96,7 +114,8 @@ public final class RESTTransport: NodeTransport {
     private func stored(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(NodeError) -> [WakuEnvelope] {
         var query = StoreQuery()
         query.pubsubTopic = pubsubTopic
-        query.startTime = start
+        // The store has the times of the network, whatever this machine's clock says.
+        query.startTime = start.advanced(by: .zero - (clock.lead ?? .zero))
         var remaining = topics.map(\.contentTopic)[...]
         var envelopes: [WakuEnvelope] = []
         while !remaining.isEmpty {

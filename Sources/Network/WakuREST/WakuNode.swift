@@ -32,13 +32,16 @@ package struct WakuNode: HoldsSecret, Sendable {
     private let headers: [(name: String, value: String)]
     private let commandTimeout: Duration
     private let readTimeout: Duration
+    /// The node's clock, for a caller that needs to know it.
+    private let clock: NodeClock?
 
     /// - Parameters:
     ///   - url: The base URL, `http://host:port`, with or without a final slash.
     ///   - headers: Headers sent with each request, for a proxy in front of the node.
+    ///   - clock: Learns the node's time from each response.
     package init(
         url: String, client: HTTPClient, headers: [(name: String, value: String)] = [], commandTimeout: Duration = Self.commandTimeout,
-        readTimeout: Duration = Self.readTimeout
+        readTimeout: Duration = Self.readTimeout, clock: NodeClock? = nil
     ) {
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
         let place = self.url.split(separator: "://", maxSplits: 1).last ?? ""
@@ -48,6 +51,7 @@ package struct WakuNode: HoldsSecret, Sendable {
         self.headers = headers
         self.commandTimeout = commandTimeout
         self.readTimeout = readTimeout
+        self.clock = clock
     }
 
     /// Subscribes the node to all the pubsub topics, or to none on failure. Nothing unsubscribes it, which nodes do not survive
@@ -166,7 +170,9 @@ package struct WakuNode: HoldsSecret, Sendable {
             body: body.map { Array($0.utf8) }, timeout: timeout ?? commandTimeout, maximumResponseBodyByteCount: maximumByteCount)
         let response: HTTPResponse
         do {
+            let start = clock?.now
             response = try await client.send(request)
+            if let clock, let start { clock.note(response.headers["Date"], to: start) }
         } catch {
             throw error.kind == .responseTooLarge ? .tooLarge : .unreachable("\(error.kind)")
         }

@@ -8,6 +8,14 @@ package struct Exchange: Sendable {
     /// The tolerance between clocks. Stores sort by the time that a sender claims, and keep messages whose time is wrong by at most 20 s
     /// (WAKU_REST.md §1.5). A server and a client may both be wrong by that much, in opposite directions.
     package static let clockTolerance = Duration.seconds(40)
+    /// The difference up to which stores keep a message.
+    private static let longestClockLead = Duration.seconds(20)
+
+    /// Whether a store keeps no message of a device whose clock is ahead, or behind, by so much.
+    package static func isWrong(clockLead: Duration) -> Bool { clockLead > longestClockLead || clockLead < .zero - longestClockLead }
+
+    /// By how much this device's clock is ahead of the node's, if the transport knows.
+    package var clockLead: Duration? { transport.clockLead }
 
     /// The back-off of publishing: a node that has just lost its peers, or waits for its RLN proof, answers 5xx and recovers within
     /// seconds.
@@ -29,6 +37,10 @@ package struct Exchange: Sendable {
     private let transport: any NodeTransport
     /// The calls to the transport, shared by all clients that use the node.
     let calls: BoundedCalls
+    /// Sends each time the node takes messages again after it had failed.
+    let recoveries = Broadcast<Void>()
+    /// The calls whose last attempt failed. Only those without which nothing can be sent.
+    private let failing = Monitor<Set<String>>([])
 
     init(
         transport: any NodeTransport, pubsubTopic: String, clock: any Clock<Duration>, wallClock: WallClock, limits: CallLimits,
@@ -37,10 +49,6 @@ package struct Exchange: Sendable {
         self.transport = transport
         self.pubsubTopic = pubsubTopic
         self.clock = clock
-    /// Sends each time the node takes messages again after it had failed.
-    let recoveries = Broadcast<Void>()
-    /// The calls whose last attempt failed. Only those without which nothing can be sent.
-    private let failing = Monitor<Set<String>>([])
         self.wallClock = wallClock
         self.limits = limits
         self.limitClock = limitClock
@@ -54,7 +62,7 @@ package struct Exchange: Sendable {
     /// - Throws: `noReply` after the timeout. A published request may have taken effect nevertheless.
     package func ask<Request: SealedRequest>(_ request: Request, timeout: Duration) async throws -> Request.Answer {
         guard let answer = try await ask(request, timeout: timeout, unless: { false }) else {
-            throw PushClientError.noReply(after: timeout)
+            throw PushClientError.noReply(after: timeout, clockLead: clockLead)
         }
         return answer
     }
@@ -81,7 +89,7 @@ package struct Exchange: Sendable {
             return !isOver
         }
         if isOver { return nil }
-        guard let first else { throw failure ?? PushClientError.noReply(after: timeout) }
+        guard let first else { throw failure ?? PushClientError.noReply(after: timeout, clockLead: clockLead) }
         return first
     }
 
@@ -220,14 +228,6 @@ package struct Exchange: Sendable {
         }
     }
 
-    /// Makes an abandoned call an error like any other, for calls without effect.
-    private func withoutAbandoning<Answer>(_ body: () async throws -> Answer) async throws -> Answer {
-        do {
-            return try await body()
-        } catch let abandoned as AbandonedCall {
-            throw abandoned.error
-        }
-    }
     /// Tells the clients when the node works again. A cancelled call says nothing about it.
     private func watched<Answer>(_ name: String, _ body: () async throws -> Answer) async throws -> Answer {
         do {
@@ -241,6 +241,14 @@ package struct Exchange: Sendable {
         }
     }
 
+    /// Makes an abandoned call an error like any other, for calls without effect.
+    private func withoutAbandoning<Answer>(_ body: () async throws -> Answer) async throws -> Answer {
+        do {
+            return try await body()
+        } catch let abandoned as AbandonedCall {
+            throw abandoned.error
+        }
+    }
 
     /// Returns a function that returns the time passed since this call.
     func stopwatch() -> () -> Duration { clock.stopwatch() }

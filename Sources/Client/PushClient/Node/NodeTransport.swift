@@ -18,6 +18,15 @@ public protocol NodeTransport: Sendable {
     /// Returns the messages that the node or a store in its network has kept. The result may contain others. A node without any store
     /// returns an empty list: the client then misses advertisements and replies from before its subscriptions.
     ///
-    /// - Parameter start: The time of the oldest message to return, in nanoseconds since 1970.
+    /// - Parameter start: The time of the oldest message to return, in nanoseconds since 1970, by this device's clock.
     func history(of contentTopics: Set<String>, on pubsubTopic: String, since start: Int64) async throws -> [NodeMessage]
+
+    /// By how much this device's clock is ahead of the node's, negative if it is behind, or nil if the transport does not know, which is
+    /// the default. Errors about missing replies name a large difference.
+    var clockLead: Duration? { get }
+}
+
+extension NodeTransport {
+    /// Nil: unknown.
+    public var clockLead: Duration? { nil }
 }

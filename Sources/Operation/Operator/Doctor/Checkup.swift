@@ -111,6 +111,11 @@ package struct Checkup {
         return steps
     }
 
+    /// What is wrong with this machine's clock, as far as the node shows it, or nil.
+    var clockWarning: String? {
+        node.exchange.clockLead.flatMap { Exchange.isWrong(clockLead: $0) ? $0.asClockLead : nil }
+    }
+
     private func checkNode() async throws -> Problem? {
         _ = try await node.exchange.history(of: [TopicName.partitioned(identity.publicKey.publicKey).topic], since: node.now)
         return nil
@@ -159,7 +164,7 @@ extension Checkup.Step {
             """
             No reply arrived. Possible causes: the server is not running (look at its /health/ready); the key is another server's \
             (compare with `pushserver identity`); server and node are on different shards, or have no peers in between; or replies do not \
-            get into the store of this node (its clock may be off by more than 20 seconds).
+            get into the store of this node (its clock, or the server's, may be off by more than 20 seconds).
             """
         case (.query, _, .some(.noReply)):
             "The server registered a device, but does not reply on its query topic. It may not have subscribed in time: look at its log."

@@ -60,8 +60,9 @@ package struct DoctorReport: Report {
         isDeliveryChecked = delivery.isKnown
         newestBackupSeconds = delivery.isKnown ? await endpoints.newestBackupSeconds() : nil
         if let newestBackupSeconds { report("backup              the newest one is \(Self.age(newestBackupSeconds)) old") }
-        warnings = delivery.warnings + (access.reception == .relayCache ? [Self.ownNodeWarning] : [])
-        if access.reception == .relayCache { report("warning             \(Self.ownNodeWarning)") }
+        let ownWarnings = [checkup.clockWarning, access.reception == .relayCache ? Self.ownNodeWarning : nil].compactMap { $0 }
+        for warning in ownWarnings { report("warning             \(warning)") }
+        warnings = delivery.warnings + ownWarnings
         isHealthy = steps.allSatisfy { $0.problem == nil }
         self.steps = steps.map { step in
             Step(
