@@ -329,8 +329,8 @@ let package = Package(
         tests(
             "Delivery",
             [
-                "TestServers", "Settings", "HTTPGateways", "Delivery", "Tasks", "JSON", "Engine", "Transport", "SQLiteStore", "Store",
-                "PushProtocol", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
+                "TestServers", "Settings", "PushClient", "HTTPGateways", "Delivery", "Tasks", "JSON", "Engine", "Transport", "SQLiteStore",
+                "Store", "PushProtocol", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
             ]),
         tests(
             "Engine",

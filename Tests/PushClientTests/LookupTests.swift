@@ -103,6 +103,81 @@ struct LookupTests {
         #expect(network.envelopes.isEmpty)
     }
 
+    // MARK: Known devices
+
+    @Test func `a known friend is notified before anybody else is looked up`() async throws {
+        _ = try await registering(alice).register(device, with: [server.identity])
+        let sender = SendingClient(node: network.node, state: MemoryState())
+        _ = try await sender.devices(of: alice.publicKey)
+        let strangers = (20..<70).map { Recipient(PushClient.PublicKey(PrivateKey.test($0).publicKey)) }
+        network.time.hold()
+        let pushing = Task { try await sender.push(message, to: strangers + [Recipient(alice.publicKey)]) }
+        // No time has passed, and a lookup takes seconds.
+        await server.waitForPushes(count: 1)
+        let reports = try await network.time.pass { try await pushing.value }
+        #expect(reports.count == 51 && reports.count { $0.outcome == .unknown } == 50)
+        #expect(reports.first { $0.owner == alice.publicKey }?.outcome == .accepted(by: server.identity))
+    }
+
+    @Test func `a failure to notify known friends keeps no stranger from being notified`() async throws {
+        let network = FakeNetwork()
+        let (first, second) = (network.servers[0], network.servers[1])
+        for (identity, server) in [(alice, first), (carol, second)] {
+            let client = try await RegisteringClient(identity: identity, node: network.node, state: MemoryState())
+            _ = try await client.register(device, with: [server.identity])
+        }
+        let (state, other) = (MemoryState(), MemoryState())
+        for state in [state, other] { _ = try await SendingClient(node: network.node, state: state).devices(of: alice.publicKey) }
+        let topic = TopicName.partitioned(first.identity.publicKey).topic.contentTopic
+        let node = network.node { function, topics in function == .publish && topics == [topic] ? .fails(NoPeers()) : nil }
+        let recipients = [Recipient(alice.publicKey), Recipient(carol.publicKey)]
+        let reports = try await SendingClient(node: node, state: state).push(message, to: recipients)
+        let failure = PushClientError.nodeUnreachable(reason: "The app's node has no peers")
+        #expect(reports.map(\.outcome) == [.notSent(failure), .accepted(by: second.identity)])
+
+        let keeping = SendingClient(node: node, state: other, keepsUnsentPushes: true)
+        let another = PushMessage(kind: .message, messageID: [4])
+        #expect(try await keeping.push(another, to: recipients).map(\.outcome) == [.kept, .accepted(by: second.identity)])
+    }
+
+    @Test func `a report from an earlier lookup says when the next one is`() async throws {
+        let sender = SendingClient(node: network.node, state: MemoryState())
+        let first = try #require(try await sender.push(message, to: [Recipient(alice.publicKey)]).first)
+        #expect(first.outcome == .unknown && first.nextLookup == nil)
+        network.time.advance(by: .seconds(20))
+        let second = try #require(try await sender.push(message, to: [Recipient(alice.publicKey)]).first)
+        #expect(second.outcome == .unknown && second.nextLookup == .seconds(40))
+        #expect("\(second)".hasSuffix("; found earlier, and looked up again in 40 s"))
+    }
+
+    // MARK: Long messages
+
+    @Test(arguments: [0, 1]) func `the report of a push that does not arrive whole says so`(excess: Int) async throws {
+        _ = try await registering(alice).register(device, with: [server.identity])
+        let sender = SendingClient(node: network.node, state: MemoryState())
+        var message = message
+        message.ciphertext = Array(repeating: 7, count: PushMessage.maximumWholeByteCount + excess)
+        let report = try #require(try await sender.push(message, to: [Recipient(alice.publicKey)]).first)
+        #expect(report.outcome.isAccepted && report.isWakeUpOnly == (excess > 0))
+        #expect("\(report)".contains("only a wake-up arrives") == (excess > 0))
+    }
+
+    @Test func `a push that must arrive whole and is too long is an error before anything is sent`() async throws {
+        let sender = SendingClient(node: network.node, state: MemoryState())
+        var message = message
+        message.ciphertext = Array(repeating: 7, count: PushMessage.maximumWholeByteCount + 1)
+        message.mustArriveWhole = true
+        let expected = "A push with 1801 bytes of ciphertext does not arrive whole; the most is 1800."
+        for call: () async throws -> Void in [
+            { [message] in _ = try await sender.push(message, to: [Recipient(alice.publicKey)]) },
+            { [message] in _ = try await PushServer(server.identity, node: network.node).push(message, to: []) },
+        ] {
+            let error = await #expect(throws: PushClientError.self) { try await call() }
+            #expect(error?.code == .invalidPush && error?.description == expected)
+        }
+        #expect(network.envelopes.isEmpty)
+    }
+
     // MARK: Incomplete lookups
 
     @Test func `a contact who was just added can notify after a minute`() async throws {

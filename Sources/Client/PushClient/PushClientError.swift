@@ -23,7 +23,7 @@ public struct PushClientError: LocalizedError, Hashable, Sendable {
         public static let stateCopied = Code(description: "stateCopied")
         /// The device, its lists or the installation id are not what servers accept. Nothing was sent.
         public static let invalidRegistration = Code(description: "invalidRegistration")
-        /// The push lacks a message id. Nothing was sent.
+        /// The push lacks a message id, or is too long to arrive whole and must. Nothing was sent.
         public static let invalidPush = Code(description: "invalidPush")
         /// The request is longer than any node accepts. Nothing was sent.
         public static let requestTooLong = Code(description: "requestTooLong")
@@ -88,17 +88,17 @@ extension PushClientError {
         return error
     }
 
-    static func invalidRegistration(_ reason: String) -> PushClientError { PushClientError(.invalidRegistration, reason: reason) }
-
-    static func invalidPush(_ reason: String) -> PushClientError { PushClientError(.invalidPush, reason: reason) }
-
-    package static var requestTooLong: PushClientError { PushClientError(.requestTooLong) }
     package static var stateCopied: PushClientError {
         var error = PushClientError(.stateCopied)
         error.rejection = .versionMismatch
         return error
     }
 
+    static func invalidRegistration(_ reason: String) -> PushClientError { PushClientError(.invalidRegistration, reason: reason) }
+
+    static func invalidPush(_ reason: String) -> PushClientError { PushClientError(.invalidPush, reason: reason) }
+
+    package static var requestTooLong: PushClientError { PushClientError(.requestTooLong) }
 }
 
 extension PushClientError: CustomStringConvertible {
@@ -113,17 +113,17 @@ extension PushClientError: CustomStringConvertible {
         case .noReply:
             "The server did not reply within \((timeout ?? .zero).formattedSeconds)." + (clockLead.map { " \($0.asClockLead)" } ?? "")
         case .registrationRejected: rejection?.description ?? "The server rejected the registration."
+        case .stateCopied:
+            """
+            The server has a newer registration of this installation, which this state did not make: another device uses a copy of the \
+            state, most likely from a backup. Give each device's state a deviceMark.
+            """
         case .requestTooLong: "The request is too long to be sent."
         case .stateUnusable: "The state cannot be used: \(reason)."
         default: reason
         }
     }
 
-        case .stateCopied:
-            """
-            The server has a newer registration of this installation, which this state did not make: another device uses a copy of the \
-            state, most likely from a backup. Give each device's state a deviceMark.
-            """
     /// The sentence of ``description``, which `localizedDescription` returns.
     public var errorDescription: String? { description }
 }

@@ -31,8 +31,20 @@ public struct PushMessage: Hashable, Sendable, Codable {
     public var chat: ChatID?
     /// The user who caused it, for example the message's author.
     public var author: PublicKey?
-    /// The encrypted message, which the device receives.
+    /// The encrypted message, which the device receives if it is not longer than ``maximumWholeByteCount``.
     public var ciphertext: [UInt8] = []
+    /// Whether a longer ciphertext is an error, ``PushClientError/Code/invalidPush``, before anything is sent. Otherwise the device gets a
+    /// push that only wakes the app, and the report says so.
+    public var mustArriveWhole = false
+
+    /// The longest ciphertext that a device receives: 1,800 bytes. Apple and Google take 4,096 bytes. The ciphertext is in hex there, so
+    /// 1,800 bytes take 3,600, and 496 are left for the hashed chat, the installation id, the text and the operator's fields.
+    public static let maximumWholeByteCount = 1_800
+
+    /// What is kept of a push that could not be sent, which was checked before.
+    private enum CodingKeys: CodingKey {
+        case kind, messageID, chat, author, ciphertext
+    }
 
     /// Creates a message.
     ///
@@ -49,6 +61,10 @@ public struct PushMessage: Hashable, Sendable, Codable {
     /// - Throws: ``PushClientError/Code/invalidPush``.
     func check() throws {
         guard !messageID.isEmpty else { throw PushClientError.invalidPush("A push needs a message id: servers drop a push without one.") }
+        guard !mustArriveWhole || ciphertext.count <= Self.maximumWholeByteCount else {
+            throw PushClientError.invalidPush(
+                "A push with \(ciphertext.count) bytes of ciphertext does not arrive whole; the most is \(Self.maximumWholeByteCount).")
+        }
     }
 
     /// Returns 32 random bytes, for a push that is not about a message.

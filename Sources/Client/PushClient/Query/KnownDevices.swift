@@ -62,10 +62,16 @@ package struct KnownDevices: Codable, Equatable, Sendable {
         if devices.isEmpty { incompleteCount = max(incompleteCount ?? 0, 1) }
     }
 
-    package func isFresh(at now: Timestamp) -> Bool {
+    /// How long the devices are used without another lookup.
+    private var lifetime: Duration {
         let count = incompleteCount ?? (devices.isEmpty ? 1 : 0)
-        return isYounger(than: count > 0 && count <= Self.ages.count ? Self.ages[count - 1] : Self.maximumAge, at: now)
+        return count > 0 && count <= Self.ages.count ? Self.ages[count - 1] : Self.maximumAge
     }
+
+    package func isFresh(at now: Timestamp) -> Bool { isYounger(than: lifetime, at: now) }
+
+    /// The time until a push looks the owner up again.
+    func remainingLifetime(at now: Timestamp) -> Duration { now.duration(to: learnedAt.advanced(by: lifetime)) }
 
     package func mayBeRefreshed(at now: Timestamp) -> Bool {
         !isYounger(than: Self.minimumAge, at: now)

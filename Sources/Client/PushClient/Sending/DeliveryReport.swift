@@ -23,7 +23,7 @@ public struct DeliveryReport: Hashable, Sendable {
         /// Why the last server that replied rejected the push, or nil for other outcomes.
         public private(set) var rejection: DeviceReport.Outcome?
 
-        /// Why the recipient could not be looked up, or nil for other outcomes.
+        /// Why the recipient could not be looked up, or the push not be sent, or nil for other outcomes.
         public private(set) var error: PushClientError?
 
         /// Whether a server accepted the push.
@@ -40,6 +40,10 @@ public struct DeliveryReport: Hashable, Sendable {
         public static let unknown = Outcome(name: "no access token available: not registered, or for contacts only")
         /// The push could not be sent. The client keeps it, and ``SendingClient/run()`` sends it later.
         public static let kept = Outcome(name: "kept, to be sent when the node works")
+        /// The push could not be sent to any device of these recipients, while others were notified. Ask for it again when the node works.
+        public static func notSent(_ error: PushClientError) -> Outcome {
+            Outcome(name: "the push could not be sent: \(error)", error: error)
+        }
         /// The recipient's devices are not known, and could not be looked up. Ask for the push again when the node works.
         public static func lookupFailed(_ error: PushClientError) -> Outcome {
             Outcome(name: "the recipient's devices could not be looked up: \(error)", error: error)
@@ -52,6 +56,30 @@ public struct DeliveryReport: Hashable, Sendable {
     public let installationID: String?
     /// The final state.
     public let outcome: Outcome
+    /// Whether the push was accepted although its ciphertext is longer than ``PushMessage/maximumWholeByteCount``: a server leaves such a
+    /// ciphertext out, and the device gets a push that only wakes the app.
+    public internal(set) var isWakeUpOnly = false
+    /// The time until the owner is looked up again, if ``Outcome/unknown`` is what an earlier lookup has found. A device that registers
+    /// meanwhile gets no push before. Nil if the owner was looked up for this push, and for other outcomes.
+    public internal(set) var nextLookup: Duration?
+
+    init(owner: PublicKey, installationID: String?, outcome: Outcome) {
+        self.owner = owner
+        self.installationID = installationID
+        self.outcome = outcome
+    }
+}
+
+extension DeliveryReport: CustomStringConvertible {
+    /// A sentence for a user or a log: the device, the outcome, and what to know about it.
+    public var description: String {
+        var text = "\(installationID.map { "\($0) of " } ?? "")\(owner.compressedHex): \(outcome)"
+        if isWakeUpOnly {
+            text += "; only a wake-up arrives, because the ciphertext is longer than \(PushMessage.maximumWholeByteCount) bytes"
+        }
+        if let nextLookup { text += "; found earlier, and looked up again in \(nextLookup.formattedSeconds)" }
+        return text
+    }
 }
 
 extension DeliveryReport.Outcome: CustomStringConvertible {

@@ -6,7 +6,7 @@ import Wire
 
 /// Finds the devices of recipients and requests pushes to them.
 ///
-///     let client = SendingClient(identity: identity, node: node, state: try FileState(path: "push.sqlite"))
+///     let client = SendingClient(identity: identity, node: node, state: try JSONFileState(path: "push.json"))
 ///     let reports = try await client.push(message, to: [Recipient(friend)])
 ///
 /// All requests use ephemeral keys, so the network doesn't learn the sender. A server may recognise the hashes of author and chat
@@ -150,7 +150,7 @@ public actor SendingClient {
 
     // MARK: Sending
 
-    /// Notifies recipients of a message.
+    /// Notifies recipients of a message: those whose devices are known at once, the others as soon as they are looked up.
     ///
     /// Servers are tried in turn for each device. If a server does not reply within 3 s, the client tries another that knows the device. If
     /// a server rejects the token, the client queries the current token and retries once under the same message id. It also retries after a
@@ -161,7 +161,7 @@ public actor SendingClient {
     ///   - maximumDeviceCount: The maximum number of devices per owner.
     /// - Returns: A report for each device, and for each owner without a known device. An owner who cannot be looked up does not keep
     ///   anyone else from being notified.
-    /// - Throws: ``PushClientError/Code/invalidPush`` for an empty message id, ``PushClientError/Code/stateUnusable``, `CancellationError`,
+    /// - Throws: ``PushClientError/Code/invalidPush`` as ``PushMessage`` says, ``PushClientError/Code/stateUnusable``, `CancellationError`,
     ///   or another ``PushClientError`` if nothing could be sent. The reports contain the servers' responses.
     public func push(
         _ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int = defaultMaximumDeviceCount
@@ -188,34 +188,73 @@ public actor SendingClient {
 
     /// Sends a push now, or not at all.
     func send(_ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int) async throws -> [DeliveryReport] {
-        var targets: [PushDelivery.Target] = []
+        var known: [(Recipient, Lookup)] = []
+        var others: [Recipient] = []
+        for recipient in recipients {
+            if let lookup = try await knownDevices(of: recipient) { known.append((recipient, lookup)) } else { others.append(recipient) }
+        }
+        // Whoever is known does not wait for the lookups of others, which take seconds.
+        async let first = send(message, to: known, maximumDeviceCount)
+        async let second = send(message, to: lookUp(others), maximumDeviceCount)
+        let parts = try await [first, second].filter { !$0.reports.isEmpty }
+        let failures = parts.compactMap(\.failure)
+        if let failure = failures.first, failures.count == parts.count { throw failure }
+        return parts.flatMap(\.reports)
+    }
+
+    /// The results for some of the recipients.
+    private struct Part {
         var reports: [DeliveryReport] = []
+        /// Why nothing could be sent to any of them.
+        var failure: PushClientError?
+    }
+
+    private func send(_ message: PushMessage, to lookups: [(Recipient, Lookup)], _ maximumDeviceCount: Int) async throws -> Part {
+        var targets: [PushDelivery.Target] = []
+        var part = Part()
         var failures: [PushClientError] = []
-        for (recipient, lookup) in try await lookUp(recipients) {
-            let devices: [DeviceInfo]
+        for (recipient, lookup) in lookups {
             switch lookup {
-            case .devices(let known): devices = known
             case .failed(let error):
                 failures.append(error)
-                reports.append(DeliveryReport(owner: recipient.owner, installationID: nil, outcome: .lookupFailed(error)))
-                continue
-            }
-            let installationIDs = Self.choose(recipient, among: devices).prefix(maximumDeviceCount)
-            targets += installationIDs.map {
-                .init(owner: recipient.owner, installationID: $0, routes: PushDelivery.Route.routes(to: $0, among: devices))
-            }
-            if installationIDs.isEmpty {
-                reports.append(DeliveryReport(owner: recipient.owner, installationID: nil, outcome: .unknown))
+                part.reports.append(DeliveryReport(owner: recipient.owner, installationID: nil, outcome: .lookupFailed(error)))
+            case .devices(let devices, let nextLookup):
+                let installationIDs = Self.choose(recipient, among: devices).prefix(maximumDeviceCount)
+                targets += installationIDs.map {
+                    .init(owner: recipient.owner, installationID: $0, routes: PushDelivery.Route.routes(to: $0, among: devices))
+                }
+                guard installationIDs.isEmpty else { continue }
+                var report = DeliveryReport(owner: recipient.owner, installationID: nil, outcome: .unknown)
+                report.nextLookup = nextLookup
+                part.reports.append(report)
             }
         }
-        if let failure = failures.first, failures.count == recipients.count { throw failure }
-        return targets.isEmpty ? reports : try await deliver(message, PushDelivery(to: targets)) + reports
+        if failures.count == lookups.count { part.failure = failures.first }
+        guard !targets.isEmpty else { return part }
+        do {
+            part.reports = try await deliver(message, PushDelivery(to: targets)) + part.reports
+        } catch let error as PushClientError where error.code != .stateUnusable {
+            let owners = Set(targets.map(\.owner))
+            part.failure = error
+            part.reports += owners.map { DeliveryReport(owner: $0, installationID: nil, outcome: .notSent(error)) }
+        }
+        return part
     }
 
     private enum Lookup: Sendable {
-        case devices([DeviceInfo])
+        /// - Parameter nextLookup: The time until the next lookup, if this is the result of an earlier one.
+        case devices([DeviceInfo], nextLookup: Duration? = nil)
         /// No devices are known, and the node failed.
         case failed(PushClientError)
+    }
+
+    /// Returns the devices of a recipient whom nobody needs to look up now, or nil.
+    private func knownDevices(of recipient: Recipient) async throws -> Lookup? {
+        let now = node.now
+        guard let known = try await known(recipient.owner), known.isFresh(at: now) else { return nil }
+        // The recipient may name a device that is newer than the last lookup.
+        if let wanted = recipient.installationIDs, !known.devices.have(wanted), known.mayBeRefreshed(at: now) { return nil }
+        return .devices(known.devices, nextLookup: known.remainingLifetime(at: now))
     }
 
     /// Looks all recipients up concurrently, because each lookup may take seconds.
@@ -232,12 +271,8 @@ public actor SendingClient {
 
     private func lookUp(_ recipient: Recipient) async throws -> Lookup {
         do {
-            let known = try await devices(of: recipient.owner)
-            // The recipient may name a device that is newer than the last lookup.
-            guard let wanted = recipient.installationIDs, !known.have(wanted),
-                let saved = try await self.known(recipient.owner), saved.mayBeRefreshed(at: node.now)
-            else { return .devices(known) }
-            return .devices(try await lookUp(recipient.owner, knownAs: saved, wanted: wanted))
+            let known = try await known(recipient.owner)
+            return .devices(try await lookUp(recipient.owner, knownAs: known, wanted: recipient.installationIDs ?? []))
         } catch let error as PushClientError where error.code != .stateUnusable {
             report(.failing(error))
             // Devices seldom change, so an earlier lookup may still be right.
@@ -310,7 +345,11 @@ public actor SendingClient {
             }
             if let reports = delivery.reports {
                 for owner in Set(reports.map(\.owner)) { try await forget(owner) { delivery.isForgotten($0, of: owner) } }
-                return reports
+                return reports.map { report in
+                    var report = report
+                    report.isWakeUpOnly = report.outcome.isAccepted && message.ciphertext.count > PushMessage.maximumWholeByteCount
+                    return report
+                }
             }
             if let subscription {
                 try await node.exchange.wait(for: subscription, atMost: rhythm.next())
