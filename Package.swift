@@ -68,7 +68,7 @@ let package = Package(
         .executable(name: "pushbench", targets: ["pushbench"]),
     ],
     traits: [
-        .trait(name: "FileState", description: "The packages of PushClientFileState, which keeps an app's state in a file."),
+        .trait(name: "FileState", description: "The packages of PushClientFileState, a state that an app and its extension share."),
         .trait(name: "Server", description: "The packages of the server and its tools.", enabledTraits: ["FileState"]),
         .default(enabledTraits: ["Server"]),
     ],
@@ -146,7 +146,7 @@ let package = Package(
             ["PushClient", "WakuREST", "Envelope", "Wire", "StatusCrypto", "HTTPClient", "Bytes", logging]),
         library(
             "PushClient", in: "Sources/Client",
-            ["Envelope", "Wire", "StatusCrypto", "Tasks", "Bytes", logging]),
+            ["Envelope", "Wire", "StatusCrypto", "Tasks", "Bytes", "Platform", logging]),
         library(
             "PushClientTesting", in: "Sources/Client",
             ["PushClient", "PushProtocol", "Envelope", "Wire", "StatusCrypto", "Tasks", "Bytes"]),
@@ -275,11 +275,11 @@ let package = Package(
         // The package in Examples, built like an app: it sees only public symbols.
         example("Quickstart", ["PushClient", "PushClientREST"]),
         example("Messenger", ["PushClient"]),
-        example("Tutorial", ["PushClient", "PushClientREST", "PushClientFileState"]),
+        example("Tutorial", ["PushClient", "PushClientREST"]),
         // The code that PushClient's documentation shows (Scripts/check snippets).
         .target(
             name: "Snippets",
-            dependencies: ["PushClient", "PushClientREST", "PushClientFileState", "PushPayload", "PushClientTesting"],
+            dependencies: ["PushClient", "PushClientREST", "PushPayload", "PushClientTesting"],
             path: "Examples/Sources/Snippets", packageAccess: false, swiftSettings: settings),
 
         tests("Tasks", ["Tasks", "Workers"]),

@@ -8,8 +8,8 @@ func product(_ name: String) -> Target.Dependency { .product(name: name, package
 // A package as an app's would be: it sees what is public, and nothing else.
 let package = Package(
     name: "Examples",
-    // An app without PushClientFileState says `traits: []`, and resolves swift-log alone.
-    dependencies: [.package(name: "pushserver", path: "..", traits: ["FileState"])],
+    // Without traits an app resolves swift-log alone. One that links PushClientFileState says `traits: ["FileState"]`.
+    dependencies: [.package(name: "pushserver", path: "..", traits: [])],
     targets: [
         // The shortest program.
         .executableTarget(
@@ -18,14 +18,12 @@ let package = Package(
         .executableTarget(name: "Messenger", dependencies: [product("PushClient")], swiftSettings: settings),
         // The program of the tutorial.
         .executableTarget(
-            name: "Tutorial", dependencies: [product("PushClient"), product("PushClientREST"), product("PushClientFileState")],
-            swiftSettings: settings),
+            name: "Tutorial", dependencies: [product("PushClient"), product("PushClientREST")], swiftSettings: settings),
         // The code that the guides show (Scripts/check snippets).
         .target(
             name: "Snippets",
             dependencies: [
-                product("PushClient"), product("PushClientREST"), product("PushClientFileState"), product("PushPayload"),
-                product("PushClientTesting"),
+                product("PushClient"), product("PushClientREST"), product("PushPayload"), product("PushClientTesting"),
             ],
             swiftSettings: settings),
     ]

@@ -104,7 +104,8 @@ struct SharedStateTests {
             func save(_ value: Data, named name: String) async throws { await memory.save(value, named: name) }
         }
         let folder = try TemporaryFolder()
-        for state in [Plain(), MemoryState(), try FileState(path: folder.path("state"))] as [any ClientState] {
+        let files: [any ClientState] = [try FileState(path: folder.path("sqlite")), try JSONFileState(path: folder.path("json"))]
+        for state in [Plain(), MemoryState()] + files {
             #expect(try await state.replace(nil, by: Data([1]), named: "a"))
             #expect(try await !state.replace(nil, by: Data([2]), named: "a"))
             #expect(try await !state.replace(Data([2]), by: Data([3]), named: "a"))

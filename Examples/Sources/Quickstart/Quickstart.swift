@@ -40,7 +40,7 @@ struct Quickstart {
         let phone = try await RegisteringClient(identity: alice, node: node, state: MemoryState())
         var device = Device(firebaseToken: "the app's Firebase token")
         device.audience = .contacts([bob.publicKey])
-        for status in try await phone.register(device, with: [server]) { print("Alice at \(status.server.compressedHex): \(status.phase)") }
+        for status in try await phone.register(device, with: [server]) { print("Alice at \(status)") }
 
         // Bob's phone. Bob knows Alice's key, as users of a messenger do.
         let sender = SendingClient(identity: bob, node: node, state: MemoryState())

@@ -1,6 +1,5 @@
 import Foundation
 import PushClient
-import PushClientFileState
 
 // The code of PushClient's guides. The guides show the regions between the markers, and Scripts/check snippets compares them.
 
@@ -14,10 +13,11 @@ func anonymousMode(node: Node, state: any ClientState, device: Device, servers: 
 }
 
 func notifyingPeople(
-    identity: Identity, node: Node, statusMessageID: [UInt8], encrypted: [UInt8], friend: PublicKey, lastActiveFirst: [String]
+    identity: Identity, node: Node, state: any ClientState, statusMessageID: [UInt8], encrypted: [UInt8], friend: PublicKey,
+    lastActiveFirst: [String]
 ) async throws -> [DeliveryReport] {
     // snippet: Notifying-People.md
-    let client = SendingClient(identity: identity, node: node, state: try FileState(path: "push.sqlite"))
+    let client = SendingClient(identity: identity, node: node, state: state)
 
     var message = PushMessage(kind: .mention, messageID: statusMessageID)
     message.chat = ChatID("family")
@@ -32,7 +32,7 @@ func registeringADevice(
     identity: Identity, node: Node, token: Data, contacts: Set<PublicKey>, servers: [PublicKey]
 ) async throws -> (Task<Void, Never>, [ServerStatus]) {
     // snippet: Registering-A-Device.md
-    let client = try await RegisteringClient(identity: identity, node: node, state: try FileState(path: "push.sqlite"))
+    let client = try await RegisteringClient(identity: identity, node: node, state: try JSONFileState(path: "push.json"))
     let keeping = Task { await client.run() }
 
     var device = Device(apnsToken: token, bundleID: "org.example.app")
@@ -44,9 +44,9 @@ func registeringADevice(
     return (keeping, statuses)
 }
 
-func backups(randomTextOfThisDevicesKeychain: String) throws -> FileState {
+func backups(randomTextOfThisDevicesKeychain: String) throws -> JSONFileState {
     // snippet: Registering-A-Device.md
-    let state = try FileState(path: "push.sqlite", deviceMark: randomTextOfThisDevicesKeychain)
+    let state = try JSONFileState(path: "push.json", deviceMark: randomTextOfThisDevicesKeychain)
     // end of snippet: Registering-A-Device.md
     return state
 }

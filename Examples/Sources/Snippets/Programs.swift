@@ -1,5 +1,4 @@
 import PushClient
-import PushClientFileState
 import PushClientREST
 
 // The program of PushClient's first guide. The page shows the region between the markers, and Scripts/check snippets compares them.
@@ -10,11 +9,11 @@ func gettingStarted() async throws {
     let node = Node(url: "http://127.0.0.1:8645")
     let alice = Identity.generate()
 
-    let phone = try await RegisteringClient(identity: alice, node: node, state: try FileState(path: "alice.sqlite"))
+    let phone = try await RegisteringClient(identity: alice, node: node, state: try JSONFileState(path: "alice.json"))
     let statuses = try await phone.register(Device(firebaseToken: "the app's Firebase token"), with: [server])
     print(statuses)
 
-    let sender = SendingClient(node: node, state: try FileState(path: "bob.sqlite"))
+    let sender = SendingClient(node: node, state: try JSONFileState(path: "bob.json"))
     let message = PushMessage(kind: .message, messageID: PushMessage.randomMessageID())
     let reports = try await sender.push(message, to: [Recipient(alice.publicKey)])
     print(reports)

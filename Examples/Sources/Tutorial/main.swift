@@ -1,8 +1,5 @@
 import Foundation
 import PushClient
-// step 2
-import PushClientFileState
-// end of step 2
 import PushClientREST
 
 do {
@@ -11,7 +8,7 @@ do {
     let alice = Identity.generate()
     // step 2
 
-    let state = try FileState(path: "alice.sqlite")
+    let state = try JSONFileState(path: "alice.json")
     let phone = try await RegisteringClient(identity: alice, node: node, state: state)
     let device = Device(firebaseToken: "the app's Firebase token")
     for status in try await phone.register(device, with: [server]) {
@@ -25,7 +22,7 @@ do {
     // end of step 3
     // step 4
 
-    let sender = SendingClient(node: node, state: try FileState(path: "bob.sqlite"))
+    let sender = SendingClient(node: node, state: try JSONFileState(path: "bob.json"))
     let message = PushMessage(kind: .message, messageID: PushMessage.randomMessageID())
     for report in try await sender.push(message, to: [Recipient(alice.publicKey)]) {
         print("push: \(report.outcome)")

@@ -16,6 +16,7 @@ public final class FileState: ClientState {
         var isClosed = false
     }
 
+    private let path: String
     private let database: DatabaseQueue
     private let use = Mutex(Use())
     /// See ``init(path:deviceMark:)``.
@@ -28,6 +29,7 @@ public final class FileState: ClientState {
     /// - Throws: `PushClientError.stateUnusable`, also for a file that another program, or a later version of this library, has written.
     public init(path: String, deviceMark: String? = nil) throws {
         self.deviceMark = deviceMark
+        self.path = path
         try makePrivateFile(path)
         do {
             var configuration = Configuration()
@@ -38,7 +40,7 @@ public final class FileState: ClientState {
             guard try !database.read({ try Self.migrator.hasBeenSuperseded($0) }) else { throw Unusable.newerVersion }
             try Self.migrator.migrate(database)
         } catch {
-            throw Self.failure(error)
+            throw Self.failure(error, of: path)
         }
     }
 
@@ -47,7 +49,7 @@ public final class FileState: ClientState {
         do {
             return try await using { try await $0.read { try Self.value(named: name, in: $0) } }
         } catch {
-            throw Self.failure(error)
+            throw Self.failure(error, of: path)
         }
     }
 
@@ -56,7 +58,7 @@ public final class FileState: ClientState {
         do {
             try await using { try await $0.write { try Self.save(value, named: name, in: $0) } }
         } catch {
-            throw Self.failure(error)
+            throw Self.failure(error, of: path)
         }
     }
 
@@ -71,7 +73,7 @@ public final class FileState: ClientState {
                 }
             }
         } catch {
-            throw Self.failure(error)
+            throw Self.failure(error, of: path)
         }
     }
 
@@ -87,7 +89,7 @@ public final class FileState: ClientState {
         do {
             try database.close()
         } catch {
-            throw Self.failure(error)
+            throw Self.failure(error, of: path)
         }
     }
 
@@ -123,15 +125,32 @@ public final class FileState: ClientState {
     }
 
     /// Returns the error to throw. It contains a database error's code, but not its text, which may quote a statement.
-    private static func failure(_ error: any Error) -> any Error {
+    private static func failure(_ error: any Error, of path: String) -> any Error {
+        let reason: String
         switch error {
-        case is CancellationError: error
-        case Unusable.newerVersion: PushClientError.stateUnusable(reason: "it was written by a later version of this program")
-        case Unusable.closed: PushClientError.stateUnusable(reason: "it is closed")
-        case let error as DatabaseError where error.resultCode == .SQLITE_NOTADB:
-            PushClientError.stateUnusable(reason: "it is of another kind")
-        case let error as DatabaseError: PushClientError.stateUnusable(reason: "SQLite error \(error.extendedResultCode.rawValue)")
-        default: PushClientError.stateUnusable(reason: "it cannot be read or written")
+        case is CancellationError: return error
+        case Unusable.newerVersion: reason = "was written by a later version of this library: update the app"
+        case Unusable.closed: reason = "is closed: open another FileState of it"
+        case let error as DatabaseError: reason = words(for: error)
+        default: reason = "cannot be read or written"
+        }
+        return PushClientError.stateUnusable(reason: "\(path) \(reason)")
+    }
+
+    /// What a database error means, and what to do.
+    private static func words(for error: DatabaseError) -> String {
+        let code = error.extendedResultCode
+        return switch (code, error.resultCode) {
+        case (.SQLITE_READONLY_DBMOVED, _): "was deleted or moved while it was in use: start the app again"
+        case (_, .SQLITE_NOTADB): "is not a state of this library: choose another path"
+        case (_, .SQLITE_CORRUPT): "is damaged (SQLite error \(code.rawValue)): delete it, and the device registers again"
+        case (_, .SQLITE_FULL): "does not fit on the disk: make space"
+        case (_, .SQLITE_BUSY), (_, .SQLITE_LOCKED):
+            "is locked by another program (SQLite error \(code.rawValue)): try again when that ends"
+        case (_, .SQLITE_IOERR): "fails on the disk (SQLite error \(code.rawValue)): check the disk and its space"
+        case (_, .SQLITE_READONLY), (_, .SQLITE_PERM), (_, .SQLITE_CANTOPEN):
+            "cannot be opened or written (SQLite error \(code.rawValue)): check the owner and permissions of file and folder"
+        default: "cannot be used (SQLite error \(code.rawValue))"
         }
     }
 
@@ -148,6 +167,8 @@ public final class FileState: ClientState {
 /// SQLite would create the file with its default mode.
 private func makePrivateFile(_ path: String) throws {
     let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw PushClientError.stateUnusable(reason: unsafe String(cString: strerror(errno))) }
+    guard descriptor >= 0 else {
+        throw PushClientError.stateUnusable(reason: "\(path) cannot be opened (\(SystemError())): check the folder and its permissions")
+    }
     close(descriptor)
 }

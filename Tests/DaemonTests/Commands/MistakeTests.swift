@@ -97,7 +97,7 @@ struct MistakeTests {
         Mistake("\(register) --server zz --key-file a.key", "--server: A public key is written in hex digits.", 64),
         Mistake("\(register) --server \(key) --key-file text", "key file text: it does not hold a private key", 78),
         Mistake("\(register) --server \(key) --key-file a.key --node localhost:1", "--node: A node's address looks like http://", 64),
-        Mistake("\(register) --server \(key) --key-file a.key --state text", "text: The state cannot be used: it is of another", 78),
+        Mistake("\(register) --server \(key) --key-file a.key --state text", "The state cannot be used: text is not a state", 78),
         Mistake("\(register) --server \(key) --state new", "Whose key? Name its file with --key-file or PUSHCTL_KEY_FILE", 64),
         // The command is right and the node is down. Later, the same command succeeds with the same key.
         Mistake(

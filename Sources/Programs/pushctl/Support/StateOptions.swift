@@ -32,7 +32,7 @@ struct StateOptions: ParsableArguments {
             guard let path else { return MemoryState() }
             return try FileState(path: path)
         } catch {
-            throw .configuration("\(path ?? ""): \(error) Name another with --state or PUSHCTL_STATE.")
+            throw .configuration("\(error) Name another with --state or PUSHCTL_STATE.")
         }
     }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import PushClient
-import PushClientFileState
 import PushClientREST
 
 do {
@@ -8,7 +7,7 @@ do {
     let node = Node(url: CommandLine.arguments.dropFirst(2).first ?? "http://127.0.0.1:8645")
     let alice = Identity.generate()
 
-    let state = try FileState(path: "alice.sqlite")
+    let state = try JSONFileState(path: "alice.json")
     let phone = try await RegisteringClient(identity: alice, node: node, state: state)
     let device = Device(firebaseToken: "the app's Firebase token")
     for status in try await phone.register(device, with: [server]) {

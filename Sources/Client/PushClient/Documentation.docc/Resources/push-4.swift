@@ -1,6 +1,5 @@
 import Foundation
 import PushClient
-import PushClientFileState
 import PushClientREST
 
 do {
@@ -8,7 +7,7 @@ do {
     let node = Node(url: CommandLine.arguments.dropFirst(2).first ?? "http://127.0.0.1:8645")
     let alice = Identity.generate()
 
-    let state = try FileState(path: "alice.sqlite")
+    let state = try JSONFileState(path: "alice.json")
     let phone = try await RegisteringClient(identity: alice, node: node, state: state)
     let device = Device(firebaseToken: "the app's Firebase token")
     for status in try await phone.register(device, with: [server]) {
@@ -18,7 +17,7 @@ do {
     let keeping = Task { await phone.run() }
     defer { keeping.cancel() }
 
-    let sender = SendingClient(node: node, state: try FileState(path: "bob.sqlite"))
+    let sender = SendingClient(node: node, state: try JSONFileState(path: "bob.json"))
     let message = PushMessage(kind: .message, messageID: PushMessage.randomMessageID())
     for report in try await sender.push(message, to: [Recipient(alice.publicKey)]) {
         print("push: \(report.outcome)")
