@@ -49,7 +49,7 @@ struct MutantTests {
                 "refusal.no-apn-topic", "version.64-bit", "version.in-query", "unregister.no-query", "unregister.unknown",
                 "query.allowed-keys", "query.server-key", "query.topic", "query.unknown", "push.type-zero", "push.repeated",
                 "delivery.android-topic", "delivery.data", "delivery.empty-data", "delivery.two-chats", "delivery.repeated-message",
-                "delivery.named-twice", "filter.disabled", "envelope.unsigned-frame", "envelope.unsigned-message",
+                "delivery.named-twice", "delivery.one-device", "filter.disabled", "envelope.unsigned-frame", "envelope.unsigned-message",
                 "state.same-topic", "chance.topic-key",
             ])
     }

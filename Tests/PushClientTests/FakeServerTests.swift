@@ -36,6 +36,24 @@ struct FakeServerTests {
         #expect(server.deliveredPushes.count == 3)
     }
 
+    @Test func `an older installation with the same device does not ring, whatever its settings`() async throws {
+        _ = try await phone().register(device, with: [server.identity])
+        let newer = try await phone()
+        var device = device
+        device.mutedChats = [ChatID("noise")]
+        _ = try await newer.register(device, with: [server.identity])
+        #expect(server.registrationCount == 2)
+        let sender = SendingClient(node: network.node, state: MemoryState())
+        for (number, chat) in ["noise", "family"].enumerated() {
+            var message = PushMessage(kind: .message, messageID: [UInt8(number)])
+            message.chat = ChatID(chat)
+            let reports = try await sender.push(message, to: [Recipient(alice.publicKey)])
+            #expect(reports.map(\.outcome) == Array(repeating: .accepted(by: server.identity), count: 2))
+        }
+        let id = await newer.installationID
+        #expect(server.deliveredPushes.map(\.installationID) == [id])
+    }
+
     @Test func `a request that the network repeats is answered again and delivered once, however late`() async throws {
         _ = try await phone().register(device, with: [server.identity])
         let target = PushDevice(

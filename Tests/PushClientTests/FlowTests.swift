@@ -279,6 +279,7 @@ struct FlowTests {
     @Test("a push notifies three of many devices, in the order of the sender's preference")
     func choice() async throws {
         for index in 0..<5 {
+            let device = Device(deviceToken: "token \(index)", service: .firebase)
             _ = try await registering(nil, "device \(index)", advertises: false).register(device, with: [first.identity])
             network.time.advance(by: .seconds(1))
         }

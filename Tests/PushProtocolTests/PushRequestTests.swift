@@ -1,4 +1,5 @@
 import Bytes
+import Envelope
 import PushProtocol
 import StatusCrypto
 import TestSupport
@@ -21,7 +22,13 @@ import Wire
         target: (Installation) -> PushTarget? = { _ in Fixture.target() }
     ) throws -> PushRequestDecision {
         var targets: [Installation: PushTarget] = [:]
-        for installation in notifications.compactMap(\.installation) { targets[installation] = target(installation) }
+        for installation in notifications.compactMap(\.installation) {
+            targets[installation] = target(installation)
+            // Each is a device of its own, unless a test says otherwise.
+            if targets[installation]?.deviceToken == Fixture.target().deviceToken {
+                targets[installation]?.deviceToken = DeviceToken("token of \(installation.installationID)")
+            }
+        }
         return try #require(
             PushRules.decide(request(notifications), earlier: earlier, targets: targets, recentDeduplicationKeys: remembered))
     }
@@ -137,6 +144,68 @@ import Wire
         }
         #expect(filteredFirst.filteredCount == 1)
         #expect(filteredFirst.pushes.map(\.type) == [.message])
+    }
+
+    // MARK: One device
+
+    /// Decides a request that names two installations of a key.
+    private func decideTwo(
+        older: PushTarget, newer: PushTarget, newerKey: Digest64 = Fixture.keyHash, newerToken: AccessToken = Fixture.accessToken
+    ) throws -> PushRequestDecision {
+        // The older one's id sorts last.
+        let notifications = [
+            Fixture.notification { $0.installationID = "older, z" },
+            Fixture.notification {
+                $0.installationID = "newer, a"
+                $0.publicKey = newerKey.bytes
+                $0.accessToken = newerToken
+            },
+        ]
+        return try decide(notifications) { installation in
+            var target = installation.installationID == "newer, a" ? newer : older
+            target.registeredAt = Timestamp(nanoseconds: installation.installationID == "newer, a" ? 2 : 1)
+            return target
+        }
+    }
+
+    private static func target(_ token: String, _ change: (inout PushTarget) -> Void = { _ in }) -> PushTarget {
+        Fixture.target {
+            $0.deviceToken = DeviceToken(token)
+            change(&$0)
+        }
+    }
+
+    @Test func `a device with two installations is notified once, by the newer one, and both are reported as success`() throws {
+        let decision = try decideTwo(older: Self.target("AB"), newer: Self.target("ab"))
+        #expect(decision.response.reports.map(\.success) == [true, true])
+        #expect(decision.pushes.map(\.target.installationID) == ["newer, a"] && decision.mergedCount == 1)
+    }
+
+    @Test func `a chat that the newer installation has muted is silent on the device, and not the reverse`() throws {
+        let muting = Self.target("ab") { $0.mutedChatList = [Fixture.chat] }
+        let silent = try decideTwo(older: Self.target("ab"), newer: muting)
+        #expect(silent.response.reports.map(\.success) == [true, true])
+        #expect(silent.pushes.isEmpty && silent.filteredCount == 1 && silent.mergedCount == 1)
+        let loud = try decideTwo(older: muting, newer: Self.target("ab"))
+        #expect(loud.pushes.map(\.target.installationID) == ["newer, a"] && loud.filteredCount == 0 && loud.mergedCount == 1)
+    }
+
+    @Test func `two devices, apps, services or owners are notified each`() throws {
+        let others = [
+            Self.target("cd"), Self.target("ab") { $0.apnTopic = "another.app" }, Self.target("ab") { $0.tokenType = .firebase },
+        ]
+        for other in others { #expect(try decideTwo(older: Self.target("ab"), newer: other).pushes.count == 2) }
+        // Google's tokens distinguish upper and lower case.
+        let firebase = ["AB", "ab"].map { token in Self.target(token) { $0.tokenType = .firebase } }
+        #expect(try decideTwo(older: firebase[0], newer: firebase[1]).pushes.count == 2)
+        let owner = Digest64(repeating: 0x78)
+        #expect(try decideTwo(older: Self.target("ab"), newer: Self.target("ab"), newerKey: owner).pushes.count == 2)
+    }
+
+    @Test func `an installation whose access token is wrong stands for no other`() throws {
+        let decision = try decideTwo(older: Self.target("ab"), newer: Self.target("ab"), newerToken: "wrong")
+        #expect(decision.response.reports.map(\.success) == [true, false])
+        #expect(decision.pushes.map(\.target.installationID) == ["older, z"] && decision.mergedCount == 0)
     }
 
     @Test func `a repeated request keeps its successes and decides its failures again`() throws {

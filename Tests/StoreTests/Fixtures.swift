@@ -80,6 +80,24 @@ let listEntries: Set<[UInt8]> = [[4], [6], [7, 7], [8], [], [1], [7], [8, 0]]
 
 extension PushTarget {
     init(_ registration: PushNotificationRegistration) { self.init(registration, asking: listEntries) }
+
+    /// The target without the time of its registration.
+    var content: PushTarget {
+        var target = self
+        target.registeredAt = PushTarget().registeredAt
+        return target
+    }
+}
+
+extension [QueryableRegistration] {
+    /// The registrations without their times.
+    var content: [QueryableRegistration] {
+        map { registration in
+            var registration = registration
+            registration.registeredAt = QueryableRegistration().registeredAt
+            return registration
+        }
+    }
 }
 
 let topics = QueryTopics(plain: 0x0102_0304, prefixed: 0xFFFE_FDFC)

@@ -50,6 +50,8 @@ public final class FakeServer: FakeNode {
         var envelopes: [WakuEnvelope] = []
         var registrations: [Installation: PushNotificationRegistration] = [:]
         var versions: [Installation: StoredVersion] = [:]
+        /// The registrations in the order in which they came, the newest last.
+        var order: [Installation] = []
         var requests: [OpenedMessage] = []
         /// The response to each push request, by the request's Status message id.
         var pushResponses: [Digest32: PushNotificationResponse] = [:]
@@ -58,6 +60,17 @@ public final class FakeServer: FakeNode {
         var answersUnknownKeys = false
         var acceptsRetransmission = true
         var queryTopics: [(name: TopicName, key: SymmetricKey)] = []
+
+        /// The devices that pushes are for.
+        ///
+        /// - Parameter entries: The notifications' chats and authors.
+        func targets(asking entries: Set<[UInt8]>) -> [Installation: PushTarget] {
+            var targets = registrations.mapValues { PushTarget($0, asking: entries) }
+            for (number, installation) in order.enumerated() {
+                targets[installation]?.registeredAt = Timestamp(nanoseconds: Int64(number))
+            }
+            return targets
+        }
 
         mutating func listen(to client: StatusCrypto.PublicKey) {
             for form in TopicName.QueryForm.allCases {
@@ -196,19 +209,6 @@ public final class FakeServer: FakeNode {
         }
     }
 
-    /// Replaces an installation's stored state, without checks.
-    package func plant(_ registration: PushNotificationRegistration, of owner: StatusCrypto.PublicKey) {
-        state.update { state in
-            state.registrations[Installation(keyHash: owner.hash, installationID: registration.installationID)] = registration
-            state.listen(to: owner)
-        }
-    }
-
-    private func open(_ payload: [UInt8], on topic: Topic) -> OpenedMessage? {
-        let own = [TopicName.personal(key.publicKey), .partitioned(key.publicKey)].map(\.topic)
-        let frame =
-            if own.contains(topic) {
-                try? RFC26.openAsymmetric(payload, with: key)
     /// A copy of the server's database.
     package struct Backup: Sendable {
         fileprivate let registrations: [Installation: PushNotificationRegistration]
@@ -225,6 +225,19 @@ public final class FakeServer: FakeNode {
         }
     }
 
+    /// Replaces an installation's stored state, without checks.
+    package func plant(_ registration: PushNotificationRegistration, of owner: StatusCrypto.PublicKey) {
+        state.update { state in
+            state.registrations[Installation(keyHash: owner.hash, installationID: registration.installationID)] = registration
+            state.listen(to: owner)
+        }
+    }
+
+    private func open(_ payload: [UInt8], on topic: Topic) -> OpenedMessage? {
+        let own = [TopicName.personal(key.publicKey), .partitioned(key.publicKey)].map(\.topic)
+        let frame =
+            if own.contains(topic) {
+                try? RFC26.openAsymmetric(payload, with: key)
             } else {
                 state.read(\.queryTopics).filter { $0.name.topic == topic }.lazy
                     .compactMap { try? RFC26.openSymmetric(payload, with: $0.key) }.first
@@ -263,7 +276,11 @@ public final class FakeServer: FakeNode {
             let decision = RegistrationRules.decide(
                 facts, stored: state.versions[installation], key: RegisteringKey(),
                 policy: RegistrationPolicy(acceptRetransmission: state.acceptsRetransmission))
-            if decision == .register { state.registrations[installation] = message }
+            if decision == .register {
+                state.registrations[installation] = message
+                state.order.removeAll { $0 == installation }
+                state.order.append(installation)
+            }
             if decision == .unregister { state.registrations[installation] = nil }
             if decision == .register || decision == .unregister {
                 state.versions[installation] = StoredVersion(
@@ -304,7 +321,7 @@ public final class FakeServer: FakeNode {
             let recent = state.pushTimes.filter { now < $0.value.advanced(by: ProtocolLimits.deduplicationLifetime) }
             let decision = PushRules.decide(
                 push, earlier: state.pushResponses[request.messageID],
-                targets: state.registrations.mapValues { PushTarget($0, asking: entries) },
+                targets: state.targets(asking: entries),
                 recentDeduplicationKeys: Set(recent.keys))
             guard let decision, state.fault == nil else { return (decision?.response, []) }
             state.pushResponses[request.messageID] = decision.response

@@ -16,6 +16,7 @@ enum Departure: String, CaseIterable, Sendable {
     case hidesTokenByFlagOnly = "only allow_from_contacts_only hides the access token; allowed_key_list alone does not"
     case ignoresEnabled = "devices that are not enabled are notified"
     case deduplicatesRequests = "a message_id notifies a device again; only the same request does not"
+    case postsToEachInstallation = "each installation of a key with the same device token and app is notified"
     case omitsReportOfTypeZero = "a notification without type has no report"
     case ignoresRepeatedRequests = "a repeated request gets no reply"
     case postsBundleIDForAndroid = "a notification for Android has the registered topic"

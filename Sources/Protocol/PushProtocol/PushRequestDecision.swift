@@ -13,7 +13,8 @@ package struct PushRequestDecision: Sendable, Equatable {
 
     /// The number of filtered notifications, reported as success.
     package fileprivate(set) var filteredCount = 0
-    /// The number of merged notifications, reported as success: another message or notification has put their push into the outbox.
+    /// The number of merged notifications, reported as success: another message or notification has put their push into the outbox, or a
+    /// newer installation of their device is in the request.
     package fileprivate(set) var mergedCount = 0
     /// The number of notifications that an earlier response to the same request has reported as success.
     package fileprivate(set) var repeatedCount = 0
@@ -50,6 +51,7 @@ extension PushRules {
         guard !request.messageID.isEmpty else { return nil }
         var decision = PushRequestDecision(messageID: request.messageID)
         var pushed: Set<Digest32> = []
+        let outdated = outdatedInstallations(in: request, targets: targets)
 
         for (index, notification) in request.requests.enumerated() {
             if let earlier, earlier.reports.indices.contains(index), earlier.reports[index].success {
@@ -64,9 +66,13 @@ extension PushRules {
 
             let installation = notification.installation
             let registration = installation.flatMap { targets[$0] }
+            let isOutdated = installation.map(outdated.contains) == true
             switch verdict(on: notification, target: registration) {
             case .failure(let error):
                 decision.fail(notification, error)
+            case .filtered where isOutdated, .push where isOutdated:
+                decision.succeed(notification)
+                decision.mergedCount += 1
             case .filtered:
                 decision.succeed(notification)
                 decision.filteredCount += 1
@@ -86,6 +92,42 @@ extension PushRules {
             }
         }
         return decision
+    }
+
+    /// A device, as Apple or Google know it, of one owner.
+    private struct Device: Hashable {
+        let owner: Digest64
+        let tokenType: TokenType
+        let token: DeviceToken
+        let apnTopic: String
+    }
+
+    /// Returns the installations whose device the request names by a newer registration too.
+    ///
+    /// An app that was installed over itself, or lost its state, registers its device as a new installation. The owner's older one stays,
+    /// and a message for both would ring twice, by the older one's settings too.
+    private static func outdatedInstallations(
+        in request: PushNotificationRequest, targets: [Installation: PushTarget]
+    ) -> Set<Installation> {
+        var newest: [Device: (installation: Installation, target: PushTarget)] = [:]
+        var outdated: Set<Installation> = []
+        for notification in request.requests.prefix(ProtocolLimits.maximumNotificationsPerRequest) {
+            guard let installation = notification.installation, let target = targets[installation] else { continue }
+            if case .failure = verdict(on: notification, target: target) { continue }
+            let device = Device(
+                owner: installation.keyHash, tokenType: target.tokenType, token: target.deviceToken.folded(as: target.tokenType),
+                apnTopic: target.apnTopic)
+            guard let other = newest[device], other.installation != installation else {
+                newest[device] = (installation, target)
+                continue
+            }
+            // The store knows the order, whatever versions the two have. The id decides between registrations of one moment.
+            let isNewer =
+                (other.target.registeredAt, other.installation.installationID) < (target.registeredAt, installation.installationID)
+            outdated.insert(isNewer ? other.installation : installation)
+            if isNewer { newest[device] = (installation, target) }
+        }
+        return outdated
     }
 
     /// Returns the response if the store has failed, in which every report has the error INTERNAL_ERROR.

@@ -1,6 +1,12 @@
 package import Bytes
+package import Envelope
 import StatusCrypto
 package import Wire
+
+extension DeviceToken {
+    /// The token as it names a device. Apple's tokens are hexadecimal, so upper and lower case mean the same.
+    package func folded(as type: TokenType) -> DeviceToken { type == .apn ? DeviceToken(text.lowercased()) : self }
+}
 
 /// The parts of a registration that a push request needs, without its lists.
 package struct PushTarget: HoldsSecret, Sendable, Equatable {
@@ -10,6 +16,8 @@ package struct PushTarget: HoldsSecret, Sendable, Equatable {
     package var deviceToken: DeviceToken = ""
     package var apnTopic = ""
     package var blockMentions = false
+    /// When the registration was stored. Of several registrations of a device, the newest one counts.
+    package var registeredAt = Timestamp(nanoseconds: .max)
 
     // The entries of each list that are among the notification's chats and authors.
 
@@ -69,6 +77,8 @@ package struct QueryableRegistration: HoldsSecret, Sendable, Equatable {
     package var version: UInt64 = 0
     package var allowFromContactsOnly = false
     package var allowedKeyList: [[UInt8]] = []
+    /// When the registration was stored.
+    package var registeredAt = Timestamp(nanoseconds: .max)
 
     package init() {}
 

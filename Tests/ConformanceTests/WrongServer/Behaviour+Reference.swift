@@ -52,6 +52,7 @@ extension Behaviour {
     private mutating func postsLikeReference() {
         aims = { target, _, _ in target.enabled = true }
         deduplicates = { _, _ in nil }
+        postsToEachInstallation = true
         posts = { pushes, request in
             pushes = pushes.flatMap { push in request.requests.filter { $0.installation == push.target }.map { _ in push } }
         }

@@ -124,6 +124,8 @@ struct Behaviour: Sendable {
     /// The key under which the server stores a push for deduplication, or nil to store none.
     var deduplicates: @Sendable (AcceptedPush, Request) -> [UInt8]? = { push, _ in push.deduplicationKey.bytes }
     var deduplicatesRefused = false
+    /// Whether each installation of a device is notified.
+    var postsToEachInstallation = false
     var deduplicatesFiltered = false
     /// The name under which a response is kept for a repetition of its request.
     var remembers: @Sendable (Request, PushNotificationRequest) -> [UInt8] = { request, _ in request.messageID }

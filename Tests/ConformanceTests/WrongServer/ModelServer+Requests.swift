@@ -163,6 +163,7 @@ extension ModelServer {
         var pushes = decision.pushes
         let refused = refused(push, decision.response, state)
         if behaviour.postsRefused { pushes += refused }
+        if behaviour.postsToEachInstallation { pushes += outdated(push, targets, sent: pushes, state) }
         pushes = pushes.filter { push in
             guard let name = behaviour.deduplicates(push, request) else { return true }
             return state.pushed.insert(name).inserted
@@ -188,13 +189,29 @@ extension ModelServer {
     /// Returns the pushes of rejected notifications, for a server that posts them nevertheless.
     private func refused(_ request: PushNotificationRequest, _ response: PushNotificationResponse, _ state: State) -> [AcceptedPush] {
         zip(request.requests, response.reports).compactMap { notification, report in
-            guard !report.success, let installation = notification.installation, let registration = state.registrations[installation]
-            else { return nil }
-            return AcceptedPush(
-                target: installation, deduplicationKey: DeduplicationKey.digest(messageID: request.messageID, installation: installation),
-                tokenType: registration.tokenType, deviceToken: registration.deviceToken,
-                apnTopic: registration.apnTopic, type: notification.type, chatID: notification.chatID, message: notification.message)
+            report.success ? nil : push(notification, of: request, state)
         }
+    }
+
+    /// Returns the pushes of notifications that are not to be sent because a newer installation of their device is.
+    private func outdated(
+        _ request: PushNotificationRequest, _ targets: [Installation: PushTarget], sent: [AcceptedPush], _ state: State
+    ) -> [AcceptedPush] {
+        let named = Set(sent.map(\.target))
+        return request.requests.compactMap { notification in
+            guard let installation = notification.installation, !named.contains(installation),
+                PushRules.verdict(on: notification, target: targets[installation]) == .push
+            else { return nil }
+            return push(notification, of: request, state)
+        }
+    }
+
+    private func push(_ notification: PushNotification, of request: PushNotificationRequest, _ state: State) -> AcceptedPush? {
+        guard let installation = notification.installation, let registration = state.registrations[installation] else { return nil }
+        return AcceptedPush(
+            target: installation, deduplicationKey: DeduplicationKey.digest(messageID: request.messageID, installation: installation),
+            tokenType: registration.tokenType, deviceToken: registration.deviceToken, apnTopic: registration.apnTopic,
+            type: notification.type, chatID: notification.chatID, message: notification.message)
     }
 
     /// Returns a push to each other installation of the keys of pushes.

@@ -150,6 +150,7 @@ extension Mutant {
                 }
             }
         },
+        Mutant("notifies each installation of a device", .departs, "delivery.one-device") { $0.postsToEachInstallation = true },
         Mutant("deduplicates rejected pushes", .fails, "delivery.corrected") { $0.deduplicatesRefused = true },
         Mutant("deduplicates by device", .fails, "delivery.other-message") {
             $0.deduplicates = { push, _ in Array(push.deviceToken.text.utf8) }

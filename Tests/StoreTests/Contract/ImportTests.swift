@@ -23,8 +23,8 @@ struct ImportTests {
             #expect(
                 facts.versions[installation()]
                     == StoredVersion(version: 1, plaintextDigest: registration.plaintextDigest, isRegistered: true))
-            #expect(facts.targets[installation()] == PushTarget(registration.content))
-            #expect(facts.queryable[installation().keyHash] == [QueryableRegistration(registration.content)])
+            #expect(facts.targets[installation()]?.content == PushTarget(registration.content))
+            #expect(facts.queryable[installation().keyHash]?.content == [QueryableRegistration(registration.content)])
             #expect(facts.key(beside: installation(2)).isProven)
             let topics = try await store.reduceLiveTopics(into: [QueryTopics]()) { $0.append($2) }
             #expect(topics == [QueryTopics(keyHash: installation().keyHash)])

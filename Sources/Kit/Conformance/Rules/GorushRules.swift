@@ -281,6 +281,16 @@ extension Rule {
             try await play.expectOneNotification(ofTwoTo: alice)
         },
         delivery(
+            "delivery.one-device", .ours, nil, "PROTOCOL.md §9",
+            "A request for two installations of a key with one device token and app notifies the device once."
+        ) { play in
+            let (alice, bob, newer) = (try await play.registeredClient(), play.client(), play.uuid())
+            try await alice.register { $0.installationID = newer }.expectSuccess()
+            let sent = [bob.notification(to: alice), bob.notification(to: alice) { $0.installationID = newer }]
+            try await bob.push(sent).expectReports(nil, nil)
+            try await play.expectOneNotification(ofTwoTo: alice, orDeparts: .postsToEachInstallation)
+        },
+        delivery(
             "delivery.corrected", .must, .notification, "PROTOCOL.md §9",
             "After WRONG_TOKEN the same message_id with the right token notifies the device."
         ) { play in
@@ -329,10 +339,12 @@ extension Play {
     }
 
     /// Expects a single notification after two requests for the same message.
-    fileprivate func expectOneNotification(ofTwoTo owner: Client) async throws {
+    fileprivate func expectOneNotification(
+        ofTwoTo owner: Client, orDeparts departure: Departure = .deduplicatesRequests
+    ) async throws {
         var found = 1
         try await expectNotifications([owner.deviceToken: 1]) { count, _ in found = count }
         try expect(
-            found == 1, orDeparts: .deduplicatesRequests, if: found == 2, "expected 1 notification to a device at gorush, found \(found)")
+            found == 1, orDeparts: departure, if: found == 2, "expected 1 notification to a device at gorush, found \(found)")
     }
 }

@@ -140,11 +140,6 @@ extension QueuedPush {
     package var targetDigest: Digest32 { push.targetDigest }
 }
 
-extension DeviceToken {
-    /// The token as it names a device. Apple's tokens are hexadecimal, so upper and lower case mean the same.
-    package func folded(as type: TokenType) -> DeviceToken { type == .apn ? DeviceToken(text.lowercased()) : self }
-}
-
 /// The assignment of pushes to a route's queue. Routes do not delay each other.
 package struct RouteAssignment: Hashable, Sendable {
     package var tokenType: TokenType

@@ -34,15 +34,16 @@ extension RegistrationTokens {
 extension PushTarget {
     /// The columns of ``SQLRow/nextPushTarget(_:loading:_:)``.
     package static let columns = """
-        registration.id, delivered_at IS NOT NULL, \(RegistrationTokens.columns), enabled, token_type, apn_topic, block_mentions,
-        blocked_chats, muted_chats, allowed_mentions_chats
+        registration.id, delivered_at IS NOT NULL, \(RegistrationTokens.columns), updated_at, enabled, token_type, apn_topic,
+        block_mentions, blocked_chats, muted_chats, allowed_mentions_chats
         """
 }
 
 extension QueryableRegistration {
     /// The columns of ``SQLRow/nextQueryable(_:)``.
     package static let columns = """
-        key_hash, installation_id, \(RegistrationTokens.columns), grant_signature, allow_from_contacts_only, sealed_allowed_keys
+        key_hash, installation_id, \(RegistrationTokens.columns), updated_at, grant_signature, allow_from_contacts_only,
+        sealed_allowed_keys
         """
 }
 
@@ -76,6 +77,7 @@ extension SQLRow {
         let (tokens, fingerprints) = (try nextTokens(of: installation, secrets.sealing), secrets.fingerprints)
         var target = PushTarget()
         (target.accessToken, target.deviceToken) = (tokens.access, tokens.device)
+        target.registeredAt = try next()
         target.enabled = try next()
         target.tokenType = try next()
         target.apnTopic = try next()
@@ -93,6 +95,7 @@ extension SQLRow {
         var registration = QueryableRegistration()
         registration.installationID = installation.installationID
         (registration.accessToken, registration.version) = (tokens.access, tokens.version)
+        registration.registeredAt = try next()
         registration.grant = try next()
         registration.allowFromContactsOnly = try next()
         let lists: PushNotificationRegistration = try nextMessage(
