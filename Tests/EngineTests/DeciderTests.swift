@@ -240,6 +240,26 @@ struct DeciderTests {
         #expect(batch.decisions.count == 40 - answerCount)
     }
 
+    @Test func `an answer that takes two responses is one reply of two messages`() throws {
+        let devices = (1...3).map { number in
+            var device = QueryableRegistration()
+            device.installationID = "\(number)"
+            device.registeredAt = Timestamp(nanoseconds: Int64(number))
+            device.allowedKeyList = Array(repeating: [UInt8](repeating: 1, count: 64), count: 4_000)
+            return device
+        }
+        let (_, outcomes) = decide([message(1, .query([keyHash]))]) { $0.queryable = [keyHash: devices] }
+        let reply = try #require(outcomes.first?.reply)
+        #expect(reply.byteCount == reply.payload.count + (reply.secondPayload?.count ?? 0))
+        var random = SecureRandom()
+        let envelopes = try ReplySealer(identity: sender).seal(reply, at: now, using: &random)
+        let answers = try envelopes.map { envelope in
+            let message = try ApplicationMetadata.open(RFC26.openAsymmetric(envelope.message.payload, with: sender).data)
+            return try PushNotificationQueryResponse.decode(message.payload).info.map(\.installationID)
+        }
+        #expect(answers == [["3", "2"], ["1"]])
+    }
+
     @Test func `a key that registers too often gets INTERNAL_ERROR, and a refused registration spends no credit`() throws {
         let refused = (1...50).map { registration($0, version: 0) }
         let taken = (51...350).map { registration($0, version: UInt64($0)) }
@@ -257,12 +277,12 @@ struct DeciderTests {
     }
 
     @Test func `within a batch, the infos of a key add up, and an unregistration alone does not make its key known`() {
-        let large = (1...3).map { number in
+        let large = (1...5).map { number in
             registration(Int64(number), version: 1, installation: "\(number)") {
                 $0.allowedKeyList = Array(repeating: [UInt8](repeating: 1, count: 64), count: 4_000)
             }
         }
-        #expect(decide(large).outcomes.map(\.evictedCount) == [0, 0, 1])
+        #expect(decide(large).outcomes.map(\.evictedCount) == [0, 0, 0, 0, 1])
         let leaving = registration(1, version: 1) { $0.unregister = true }
         let (_, outcomes) = decide([leaving, registration(2, version: 2, installation: "other")]) { $0.isStorageFull = true }
         #expect(outcomes.map(\.category) == [.registrationOverStorage, .registrationOverStorage])

@@ -66,7 +66,7 @@ import Wire
     }
 
     @Test func `a response omits the entries that do not fit, but never all`() {
-        let keys = (1...3).map { Digest64(repeating: $0) }
+        let keys = (1...5).map { Digest64(repeating: $0) }
         func infos(_ keys: [Digest64], byteCount: Int) -> [PushNotificationQueryInfo] {
             var large = registration()
             large.allowedKeyList = [[UInt8](repeating: 1, count: byteCount)]
@@ -75,9 +75,37 @@ import Wire
             return QueryRules.answer(on: keys, in: known, within: Allowances(), serverPublicKey: serverPublicKey).infos
         }
         let halves = infos(keys, byteCount: ProtocolLimits.maximumResponseByteCount / 2 - 1_000)
-        #expect(halves.map(\.publicKey) == [keys[0].bytes, keys[1].bytes])
+        #expect(halves.map(\.publicKey) == [keys[0].bytes, keys[1].bytes, keys[2].bytes, keys[3].bytes])
         let wholes = infos(keys, byteCount: ProtocolLimits.maximumResponseByteCount)
-        #expect(wholes.map(\.publicKey) == [keys[0].bytes])
+        #expect(wholes.map(\.publicKey) == [keys[0].bytes, keys[1].bytes])
+    }
+
+    @Test func `an answer that is too long for one response is sent as two, the newest registrations first`() throws {
+        let key = Digest64(repeating: 1)
+        let contacts = Array(repeating: [UInt8](repeating: 1, count: 64), count: 4_000)
+        func responses(_ count: Int) -> [[String]] {
+            let known = (1...count).map { number in
+                registration {
+                    $0.installationID = "\(number)"
+                    $0.allowedKeyList = contacts
+                }
+            }.enumerated().map { number, registration in
+                var registration = registration
+                registration.registeredAt = Timestamp(nanoseconds: Int64(number))
+                return registration
+            }
+            let answer = QueryRules.answer(on: [key], in: [key: known], within: Allowances(), serverPublicKey: serverPublicKey)
+            let responses = QueryRules.responses(answer, messageID: Digest32(repeating: 7))
+            for response in responses {
+                #expect(response.success && response.messageID == Digest32(repeating: 7).bytes)
+                #expect(response.encodedByteCount <= ProtocolLimits.maximumResponseByteCount + 64)
+            }
+            return responses.map { $0.info.map(\.installationID) }
+        }
+        #expect(responses(2) == [["2", "1"]])
+        #expect(responses(3) == [["3", "2"], ["1"]])
+        #expect(responses(4) == [["4", "3"], ["2", "1"]])
+        #expect(responses(5) == [["5", "4"], ["3", "2"]])
     }
 
     @Test func `bytes above 4 KB are charged per key, and infos above the remaining credits are omitted`() {

@@ -24,8 +24,8 @@ package struct LiveInstallation: Sendable, Equatable {
     }
 }
 
-/// The capacity of a key: so many live installations, with infos that fit into one response. The newest registration is always taken, and
-/// others of the key make room for it.
+/// The capacity of a key: so many live installations, with infos that fit into the two responses of a query. The newest registration is
+/// always taken, and others of the key make room for it.
 package enum KeyCapacity {
     /// The most that an info takes beside its list of contacts: the access token, both keys, the grant, the installation id and the
     /// version.
@@ -38,30 +38,28 @@ package enum KeyCapacity {
     package static func evicted(
         from others: [Installation: LiveInstallation], by registration: PushNotificationRegistration
     ) -> [Installation] {
-        var count = others.count + 1
-        var byteCount = others.values.reduce(info(registration.contactByteCount)) { $0 + info($1.contactByteCount) }
-        func isFull() -> Bool {
-            count > ProtocolLimits.maximumInstallationsPerKey || byteCount > ProtocolLimits.maximumResponseByteCount
-        }
-        guard isFull() else { return [] }
-        let ordered = others.sorted { one, other in
-            let (left, right) = (one.value, other.value)
-            if left.isProven != right.isProven { return !left.isProven }
-            if left.registeredAt != right.registeredAt { return left.registeredAt < right.registeredAt }
+        // As a query is answered: the newest first.
+        var kept = others.sorted { one, other in
+            if one.value.registeredAt != other.value.registeredAt { return one.value.registeredAt > other.value.registeredAt }
             return one.key.installationID.utf8.lexicographicallyPrecedes(other.key.installationID.utf8)
         }
-        return ordered.prefix { _, installation in
-            defer {
-                count -= 1
-                byteCount -= info(installation.contactByteCount)
-            }
-            return isFull()
-        }.map(\.key)
+        func isFull() -> Bool {
+            var space = ResponseSpace()
+            let sizes = [info(registration.contactByteCount)] + kept.map { info($0.value.contactByteCount) }
+            return sizes.count > ProtocolLimits.maximumInstallationsPerKey || !sizes.allSatisfy { space.take($0) }
+        }
+        var evicted: [Installation] = []
+        while isFull() {
+            // The last one is the oldest.
+            guard let index = kept.lastIndex(where: { !$0.value.isProven }) ?? kept.indices.last else { break }
+            evicted.append(kept.remove(at: index).key)
+        }
+        return evicted
     }
 
     /// Stored lengths are bounded by the response, so that no number of a row overflows the sum.
     private static func info(_ contactByteCount: Int) -> Int {
-        infoByteCount + min(max(0, contactByteCount), ProtocolLimits.maximumResponseByteCount)
+        infoByteCount + min(max(0, contactByteCount), ProtocolLimits.maximumAnswerByteCount)
     }
 }
 

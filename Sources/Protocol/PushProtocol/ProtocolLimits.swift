@@ -41,9 +41,11 @@ package enum ProtocolLimits {
 
     /// Bounds the work that a message causes. Reference clients query a single key.
     package static let maximumKeysPerQuery = 100
-    /// As long as an unsegmented message's payload can be (PROTOCOL.md §5.1), because a query of a few kilobytes must not return
-    /// gigabytes. Responses omit infos beyond the limit, and clients can query those keys alone.
+    /// As long as an unsegmented message's payload can be (PROTOCOL.md §5.1).
     package static let maximumResponseByteCount = 786_432
+    /// Two responses, because a query of a few kilobytes must not return gigabytes. Three devices with 4,000 contacts each need both. They
+    /// omit infos beyond the limit, and clients can query those keys alone.
+    package static let maximumAnswerByteCount = 2 * maximumResponseByteCount
     /// Response bytes that each queried key has for free, enough for twelve installations without large lists. Untrusted clients cannot use
     /// them up, so every query finds such installations.
     package static let unmeteredResponseByteCount = 4_096

@@ -16,13 +16,16 @@ package enum QueryRules {
     /// The infos about the queried keys.
     package struct Answer: Sendable, Equatable {
         package fileprivate(set) var infos: [PushNotificationQueryInfo] = []
+        /// How many infos are in the first response. The others are in the second.
+        fileprivate var firstCount = 0
         /// The bytes charged to each key: those above `ProtocolLimits.unmeteredResponseByteCount`.
         package fileprivate(set) var byteCounts: [Digest64: Int] = [:]
         /// Whether infos are missing because their key's bucket is empty.
         package fileprivate(set) var isCut = false
     }
 
-    /// Returns infos about the queried keys, within what fits into a response and each key's bucket.
+    /// Returns infos about the queried keys, within what fits into two responses and each key's bucket. A key's newest registration is
+    /// first, so that the first response is the one that matters.
     ///
     /// - Parameters:
     ///   - registrations: Each key's live registrations, in any order.
@@ -33,10 +36,12 @@ package enum QueryRules {
         serverPublicKey: FixedBytes<33>
     ) -> Answer {
         var answer = Answer()
-        var byteCount = 0
-        for keyHash in keyHashes where byteCount <= ProtocolLimits.maximumResponseByteCount {
-            let known = registrations[keyHash, default: []]
-                .sorted { $0.installationID.utf8.lexicographicallyPrecedes($1.installationID.utf8) }
+        var space = ResponseSpace()
+        keys: for keyHash in keyHashes {
+            let known = registrations[keyHash, default: []].sorted { one, other in
+                if one.registeredAt != other.registeredAt { return one.registeredAt > other.registeredAt }
+                return one.installationID.utf8.lexicographicallyPrecedes(other.installationID.utf8)
+            }
             let allowed = allowances.answerByteCount(of: keyHash)
             var sentByteCount = 0
             for registration in known {
@@ -46,13 +51,13 @@ package enum QueryRules {
                     answer.isCut = true
                     continue
                 }
-                byteCount += infoByteCount
-                guard answer.infos.isEmpty || byteCount <= ProtocolLimits.maximumResponseByteCount else { break }
+                guard space.take(infoByteCount) else { break keys }
                 answer.infos.append(info)
+                if space.isInFirst { answer.firstCount = answer.infos.count }
                 sentByteCount += infoByteCount
-            }
-            if sentByteCount > ProtocolLimits.unmeteredResponseByteCount {
-                answer.byteCounts[keyHash] = sentByteCount - ProtocolLimits.unmeteredResponseByteCount
+                if sentByteCount > ProtocolLimits.unmeteredResponseByteCount {
+                    answer.byteCounts[keyHash] = sentByteCount - ProtocolLimits.unmeteredResponseByteCount
+                }
             }
         }
         return answer
@@ -79,6 +84,14 @@ package enum QueryRules {
         info.version = registration.version
         info.serverPublicKey = serverPublicKey.bytes
         return info
+    }
+
+    /// Returns the responses to a query: none without infos, since the server then does not reply, or one, or two.
+    ///
+    /// - Parameter messageID: The query's Status message id.
+    package static func responses(_ answer: Answer, messageID: Digest32) -> [PushNotificationQueryResponse] {
+        [answer.infos.prefix(answer.firstCount), answer.infos.dropFirst(answer.firstCount)]
+            .compactMap { response(Array($0), messageID: messageID) }
     }
 
     /// - Parameter messageID: The query's Status message id.

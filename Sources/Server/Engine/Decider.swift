@@ -168,16 +168,18 @@ struct Decider: Sendable {
     ) -> Outcome {
         let answer = QueryRules.answer(
             on: keyHashes, in: batch.facts.queryable, within: batch.facts.allowances, serverPublicKey: serverKey)
-        guard let payload = QueryRules.response(answer.infos, messageID: origin.messageID)?.encoded() else {
+        let payloads = QueryRules.responses(answer, messageID: origin.messageID).map { $0.encoded() }
+        guard let payload = payloads.first else {
             batch.decide(id, as: .silent)
             return Outcome(category: answer.isCut ? .queryLimited : .queryUnknown)
         }
-        let digest = RecentQueries.digest(of: payload)
+        let digest = RecentQueries.digest(of: payloads.flatMap(\.self))
         guard batch.facts.allowances.mayRespond(id, to: origin.messageID, digest: digest) else {
             batch.decide(id, as: .silent)
             return Outcome(category: .queryRepeated)
         }
-        let reply = PendingReply(id: id, type: .pushNotificationQueryResponse, payload: payload, origin: origin, completion: .decision)
+        var reply = PendingReply(id: id, type: .pushNotificationQueryResponse, payload: payload, origin: origin, completion: .decision)
+        reply.secondPayload = payloads.dropFirst().first
         let spending = Allowances.Spending.response(
             message: id, query: origin.messageID, digest: digest, byteCounts: answer.byteCounts)
         batch.spend(spending)

@@ -18,7 +18,7 @@ package struct Lookups: Sendable {
     package var deduplicationKeys: Set<Digest32> = []
     /// The Status message ids of push requests that may have a stored response.
     package var requests: Set<Digest32> = []
-    /// Each query's keys. Keys that no longer fit into its reply (`ProtocolLimits.maximumResponseByteCount`) are not looked up.
+    /// Each query's keys. Keys that no longer fit into its reply (`ProtocolLimits.maximumAnswerByteCount`) are not looked up.
     package var queries: [[Digest64]] = []
     /// The Status message ids of queries.
     package var queryIDs: Set<Digest32> = []

@@ -4,7 +4,7 @@ import Store
 import Testing
 
 struct BudgetTests {
-    private static let maximum = ProtocolLimits.maximumResponseByteCount
+    private static let maximum = ProtocolLimits.maximumAnswerByteCount
 
     @Test func `a response contains the lists that fit into a key's credits, in order`() {
         var budget = QueryBudget()

@@ -27,7 +27,7 @@ struct ByteBudget: Sendable {
 
     /// Deducts a reply's bytes. The last reply may overdraw the bucket.
     mutating func spend(_ reply: PendingReply) {
-        credit -= Double(AdmissionTable.Size(payloads: [reply.payload.count]).byteCount)
+        credit -= Double(AdmissionTable.Size(payloads: [reply.byteCount]).byteCount)
     }
 
     func suffices(for priority: Priority) -> Bool { credit > floor(of: priority) }

@@ -22,7 +22,7 @@ struct EchoQueue: Sendable {
     private struct Echo: Sendable {
         var reply: PendingReply
         var publishedAt: Duration
-        var byteCount: Int { reply.payload.count + EchoQueue.overheadByteCount }
+        var byteCount: Int { reply.byteCount + EchoQueue.overheadByteCount }
     }
 
     /// Whether echoes wait although they are due. Sealing an echo takes as much CPU time as the reply did, so echoes wait under load.

@@ -10,6 +10,8 @@ struct PendingReply: HoldsSecret, Sendable, Identifiable {
     var id: Int64
     var type: MessageType
     var payload: [UInt8]
+    /// The second response to a query whose answer takes two, which is published with the first.
+    var secondPayload: [UInt8]?
     var recipient: PublicKey
     /// The request's pubsub topic (PROTOCOL.md §2).
     var pubsubTopic: String
@@ -60,6 +62,9 @@ struct PendingReply: HoldsSecret, Sendable, Identifiable {
         completion = response.map(Completion.init) ?? .reply
     }
 
+    /// The length of all that is published.
+    var byteCount: Int { payload.count + (secondPayload?.count ?? 0) }
+
     /// The reply as the store keeps it.
     var stored: Reply {
         Reply(
@@ -91,10 +96,11 @@ struct ReplySealer: Sendable {
     func seal(
         _ reply: PendingReply, at now: Timestamp, using random: inout some RandomNumberGenerator
     ) throws -> [WakuEnvelope] {
-        let metadata = ApplicationMetadata.seal(reply.payload, type: reply.type, signer: identity)
         let contentTopic = TopicName.partitionedTopic(of: reply.recipient).contentTopic
         var envelopes: [WakuEnvelope] = []
-        for piece in segmenter.segment(metadata) {
+        let messages = [reply.payload, reply.secondPayload].compactMap { $0 }
+            .map { ApplicationMetadata.seal($0, type: reply.type, signer: identity) }
+        for piece in messages.flatMap(segmenter.segment) {
             var message = WakuMessage()
             message.payload = try RFC26.sealAsymmetric(piece, to: reply.recipient, signer: identity, using: &random)
             message.contentTopic = contentTopic

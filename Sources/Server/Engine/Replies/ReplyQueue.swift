@@ -192,7 +192,7 @@ struct ReplyQueue: Sendable {
         let candidates = [budget.suffices(for: .short) ? short.last : nil, budget.suffices(for: .long) ? long.last : nil]
         if let id = candidates.compactMap(\.self).max() {
             guard let publication = remove(id) else { return nil }
-            inFlight[id] = (publication.reply.payload.count, false, false)
+            inFlight[id] = (publication.reply.byteCount, false, false)
             budget.spend(publication.reply)
             return publication
         }
@@ -328,7 +328,7 @@ struct ReplyQueue: Sendable {
         if publication.failureCount == 0 { publication.enteredAt = budget.time }
         if publication.reply.isToRegistration { noteRegistration(publication.reply) }
         waiting[id] = publication
-        waitingByteCount += publication.reply.payload.count
+        waitingByteCount += publication.reply.byteCount
         if let rest { resting[id] = rest } else { makeReady(id) }
     }
 
@@ -346,7 +346,7 @@ struct ReplyQueue: Sendable {
     @discardableResult
     private mutating func remove(_ id: Int64) -> Publication? {
         guard let publication = waiting.removeValue(forKey: id) else { return nil }
-        waitingByteCount -= publication.reply.payload.count
+        waitingByteCount -= publication.reply.byteCount
         if resting.removeValue(forKey: id) == nil {
             if publication.reply.isShort { short.removeSorted(id) } else { long.removeSorted(id) }
         }
@@ -377,7 +377,7 @@ struct ReplyQueue: Sendable {
 
 extension PendingReply {
     /// Whether the reply is short enough to be published first and to have echoes.
-    var isShort: Bool { payload.count <= ProtocolLimits.maximumShortReplyByteCount }
+    var isShort: Bool { byteCount <= ProtocolLimits.maximumShortReplyByteCount }
     var isToRegistration: Bool { type == .pushNotificationRegistrationResponse }
 }
 
