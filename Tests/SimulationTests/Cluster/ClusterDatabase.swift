@@ -41,12 +41,12 @@ struct ClusterDatabase: Sendable {
     }
 
     private static let definitions = """
-        CREATE TABLE clock (milliseconds int8 NOT NULL)
+        CREATE TABLE simulated_clock (milliseconds int8 NOT NULL)
 
-        INSERT INTO clock VALUES (0)
+        INSERT INTO simulated_clock VALUES (0)
 
         CREATE FUNCTION now() RETURNS timestamptz LANGUAGE sql STABLE AS
-            'SELECT timestamptz ''epoch'' + milliseconds * interval ''1 ms'' FROM clock'
+            'SELECT timestamptz ''epoch'' + milliseconds * interval ''1 ms'' FROM simulated_clock'
 
         CREATE SEQUENCE transaction
 
@@ -80,7 +80,7 @@ struct ClusterDatabase: Sendable {
 
     /// Sets the time of the database, in milliseconds since 1970.
     func setClock(to milliseconds: Int64) async throws {
-        try await pool.perform(.writing) { $0.add("UPDATE clock SET milliseconds = $1", milliseconds) }
+        try await pool.perform(.writing) { $0.add("UPDATE simulated_clock SET milliseconds = $1", milliseconds) }
     }
 
     /// Lets the writing transactions of a server fail, after a number of further ones.
