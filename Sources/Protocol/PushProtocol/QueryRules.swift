@@ -15,17 +15,27 @@ package enum QueryRules {
 
     /// The infos about the queried keys.
     package struct Answer: Sendable, Equatable {
-        package fileprivate(set) var infos: [PushNotificationQueryInfo] = []
-        /// How many infos are in the first response. The others are in the second.
-        fileprivate var firstCount = 0
+        /// The infos in the first response, and those in the second.
+        fileprivate var responses: [[PushNotificationQueryInfo]] = [[], []]
         /// The bytes charged to each key: those above `ProtocolLimits.unmeteredResponseByteCount`.
         package fileprivate(set) var byteCounts: [Digest64: Int] = [:]
         /// Whether infos are missing because their key's bucket is empty.
         package fileprivate(set) var isCut = false
+
+        package var infos: [PushNotificationQueryInfo] { responses.flatMap(\.self) }
+
+        /// Adds an info to a response, in which a key's installations are in the order of their ids.
+        fileprivate mutating func add(_ info: PushNotificationQueryInfo, toFirst isInFirst: Bool) {
+            let number = isInFirst ? 0 : 1
+            let next = responses[number].firstIndex { other in
+                other.publicKey == info.publicKey && info.installationID.utf8.lexicographicallyPrecedes(other.installationID.utf8)
+            }
+            responses[number].insert(info, at: next ?? responses[number].endIndex)
+        }
     }
 
-    /// Returns infos about the queried keys, within what fits into two responses and each key's bucket. A key's newest registration is
-    /// first, so that the first response is the one that matters.
+    /// Returns infos about the queried keys, within what fits into two responses and each key's bucket. A key's newest registrations are
+    /// in the first response, since a client may read only that one.
     ///
     /// - Parameters:
     ///   - registrations: Each key's live registrations, in any order.
@@ -52,8 +62,7 @@ package enum QueryRules {
                     continue
                 }
                 guard space.take(infoByteCount) else { break keys }
-                answer.infos.append(info)
-                if space.isInFirst { answer.firstCount = answer.infos.count }
+                answer.add(info, toFirst: space.isInFirst)
                 sentByteCount += infoByteCount
                 if sentByteCount > ProtocolLimits.unmeteredResponseByteCount {
                     answer.byteCounts[keyHash] = sentByteCount - ProtocolLimits.unmeteredResponseByteCount
@@ -90,8 +99,7 @@ package enum QueryRules {
     ///
     /// - Parameter messageID: The query's Status message id.
     package static func responses(_ answer: Answer, messageID: Digest32) -> [PushNotificationQueryResponse] {
-        [answer.infos.prefix(answer.firstCount), answer.infos.dropFirst(answer.firstCount)]
-            .compactMap { response(Array($0), messageID: messageID) }
+        answer.responses.compactMap { response($0, messageID: messageID) }
     }
 
     /// - Parameter messageID: The query's Status message id.
