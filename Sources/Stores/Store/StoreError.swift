@@ -113,8 +113,8 @@ extension StoreError: CustomStringConvertible {
         case .failed(let code, let text), .unavailable(let code, let text): "the database failed: \(text)\(code == 0 ? "" : " (\(code))")"
         case .unreachable(let text): "the database cannot be reached: \(text)"
         case .sharedSessions:
-            "a pooler gives connections out for single transactions or statements: set pool_mode = session for this database in the pooler, or name "
-                + "PostgreSQL itself"
+            "a pooler gives connections out for single transactions or statements: set pool_mode = session for this database in the "
+                + "pooler, or name PostgreSQL itself"
         case .rowLocked(let holder), .ownersLocked(_, let holder): "\(holder ?? "another session") holds a row of the database"
         case .damaged: "a stored value is damaged"
         case .alreadyDecided: "the message was decided before"

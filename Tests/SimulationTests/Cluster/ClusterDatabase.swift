@@ -23,7 +23,7 @@ struct ClusterDatabase: Sendable {
         name = "simulation-\(UUID().uuidString)"
         try Self.run("CREATE DATABASE \"\(name)\"", at: socket)
         var parameters = Self.parameters(socket, name, of: "simulation")
-        parameters["options"] = "-c search_path=public,simulation,pg_catalog"
+        parameters["options"] = "-c search_path=simulation,public,pg_catalog"
         pool = ConnectionPool(parameters, connectionCount: 1)
         try await pool.perform(.writing) { database in
             for statement in Self.definitions.split(separator: "\n\n") { database.add(String(statement)) }
@@ -55,9 +55,9 @@ struct ClusterDatabase: Sendable {
         CREATE TABLE simulation.last_write (
             writer int8 PRIMARY KEY, sequence int8 NOT NULL, written_at timestamptz NOT NULL DEFAULT now())
 
-        CREATE TABLE partition (server text PRIMARY KEY, first_failure int8 NOT NULL)
+        CREATE TABLE public.partition (server text PRIMARY KEY, first_failure int8 NOT NULL)
 
-        CREATE FUNCTION pg_current_xact_id() RETURNS xid8 LANGUAGE plpgsql AS '
+        CREATE FUNCTION public.pg_current_xact_id() RETURNS xid8 LANGUAGE plpgsql AS '
             BEGIN
                 IF nextval(''transaction'') >=
                     (SELECT first_failure FROM partition WHERE server = current_setting(''application_name''))

@@ -164,20 +164,26 @@ final class ConnectionSlot {
         return (mark, Transaction(kind, on: connection, mark: mark))
     }
 
-    /// Looks for the newest mark of this process, in a transaction of its own.
+    /// Looks for the newest mark of this process. If it is missing, stores what is lost.
     private func compare(on connection: Connection) throws {
+        let (_, comparison) = begin(.reading, on: connection)
+        let result: NewestMark.Comparison
+        do {
+            defer { comparison.rollBack() }
+            result = try newestMark.compare(in: comparison)
+        }
+        // A standby refuses the transaction that follows.
+        isCompared = result != .standby
+        guard case .missing(let lost) = result else { return }
         let (_, transaction) = begin(.writing, on: connection)
         do {
-            guard let lost = try newestMark.compare(in: transaction) else {
-                isCompared = true
-                return transaction.rollBack()
-            }
+            newestMark.store(lost, in: transaction)
             try transaction.commit()
-            newestMark.lose(lost)
         } catch {
             transaction.rollBack()
             throw error
         }
+        newestMark.lose(lost)
         try newestMark.check()
     }
 
@@ -246,7 +252,6 @@ extension StoreError {
         case .failed(let state):
             let text = "PostgreSQL reports SQLSTATE \(state)"
             self = error.isOfWholeStore ? .unavailable(code: 0, text: text) : .failed(code: 0, text: text)
-        case .disconnected(let message) where message.contains(Pooling.statementPooling): self = .sharedSessions
         case .disconnected(let message): self = .unreachable(message + Pooling.advice(about: message))
         case .outOfMemory: self = .failed(code: 0, text: "out of memory")
         }

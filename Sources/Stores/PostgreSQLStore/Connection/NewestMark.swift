@@ -42,28 +42,42 @@ final class NewestMark: Sendable {
         return state.withLock { $0.newest != nil && (isNew || $0.nextComparison <= now) }
     }
 
-    /// Looks for the newest mark, in a transaction that writes: a standby that is not promoted yet proves nothing, and refuses it. If the
-    /// mark is missing, the transaction notes what is lost.
-    ///
-    /// - Returns: What is lost, or nil. The transaction then has nothing to commit.
-    func compare(in database: Transaction) throws -> LostTime? {
+    enum Comparison: Equatable {
+        /// The database is a standby that is not promoted yet, and proves nothing.
+        case standby
+        /// The mark is there, or too old to prove anything.
+        case found
+        case missing(LostTime)
+    }
+
+    /// Looks for the newest mark, in a transaction that has read nothing yet: it would not see marks that are committed later.
+    func compare(in database: Transaction) throws -> Comparison {
         let next = time.elapsed() + Self.interval
-        guard let (mark, committedAt) = state.withLock(\.newest) else { return nil }
+        guard let (mark, committedAt) = state.withLock(\.newest) else { return .found }
         let found = try database.first(
             """
-            SELECT EXISTS (SELECT FROM last_write WHERE writer = $1 AND sequence >= $2), \(Self.nanoseconds("now()")),
+            SELECT pg_is_in_recovery(), EXISTS (SELECT FROM last_write WHERE writer = $1 AND sequence >= $2), \(Self.nanoseconds("now()")),
                 coalesce((SELECT \(Self.nanoseconds("max(written_at)")) FROM last_write WHERE \(Self.nanoseconds("written_at")) <= $3), 0)
             """, mark.writer, mark.sequence, committedAt
-        ) { (exists: try $0.next(Bool.self), now: try $0.next(Timestamp.self), newest: try $0.next(Timestamp.self)) }
+        ) { row in
+            (
+                isStandby: try row.next(Bool.self), exists: try row.next(Bool.self), now: try row.next(Timestamp.self),
+                newest: try row.next(Timestamp.self)
+            )
+        }
+        if found?.isStandby == true { return .standby }
         guard let found, !found.exists, committedAt.duration(to: found.now) < Self.lifetime else {
             state.withLock { $0.nextComparison = next }
-            return nil
+            return .found
         }
-        let lost = LostTime(start: min(found.newest, committedAt), end: committedAt, noticedAt: found.now)
+        return .missing(LostTime(start: min(found.newest, committedAt), end: committedAt, noticedAt: found.now))
+    }
+
+    /// Stores what is lost.
+    func store(_ lost: LostTime, in database: Transaction) {
         database.add(
             "INSERT INTO lost_time (server_name, noticed_at, started_at, ended_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
             serverName, lost.noticedAt, lost.start, lost.end)
-        return lost
     }
 
     /// The database has gone back in time: from now on, each transaction fails.

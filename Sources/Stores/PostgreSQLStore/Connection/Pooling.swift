@@ -3,8 +3,9 @@ import Store
 /// A pooler such as pgbouncer between the server and PostgreSQL. It has to keep a session for each connection, because the server's
 /// connections have settings, prepared statements and locks.
 enum Pooling {
-    /// The SQLSTATEs of a prepared statement that exists already, or does not exist: those of another connection's session.
-    static let sharingStates: Set = ["42P05", "26000"]
+    /// The SQLSTATEs of a prepared statement that exists already, or does not exist: those of another connection's session. And that of
+    /// pgbouncer's refusal of a transaction, if it gives connections out for single statements.
+    static let sharingStates: Set = ["42P05", "26000", "08P01"]
 
     /// The number of times that the sessions are compared: a pooler that takes turns changes them each time.
     private static let comparisonCount = 3
@@ -24,9 +25,6 @@ enum Pooling {
             throw StoreError.sharedSessions
         }
     }
-
-    /// What pgbouncer says before it closes the connection of a transaction, if it gives sessions out for single statements.
-    static let statementPooling = "statement pooling mode"
 
     /// Returns what to set in a pooler that refuses a connection with a message of libpq; empty for another message.
     static func advice(about message: String) -> String {
