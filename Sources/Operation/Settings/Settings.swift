@@ -118,9 +118,7 @@ package struct Settings: HoldsSecret, Sendable {
         reader.update(&waku.cacheCapacity, "transport.waku.cacheCapacity", .integer(1...1_000_000))
         reader.update(&waku.usesHistory, "transport.waku.history", .bool)
         waku.storePeerAddress = reader.optional("transport.waku.storePeer", .multiaddress)
-        if reader.optional("transport.waku.confirmPublishing", .bool) != nil {
-            reader.warn("transport.waku.confirmPublishing has no effect any more; remove it, because version 0.5 rejects it")
-        }
+        reader.ignore("transport.waku.confirmPublishing")
         wakuHeaders = reader.headers("transport.waku.headers")
         wakuCertificateAuthorityFile = reader.existingFile("transport.waku.certificateAuthorityFile")
         waku.maximumPostsInFlight = reader.optional("transport.waku.maximumPostsInFlight", .integer(1...64))

@@ -15,6 +15,8 @@ struct SettingsReader {
     /// The settings that work and will not for long.
     private(set) var warnings: [String] = []
     private(set) var effective: [Effective] = []
+    /// The settings that have no effect any more.
+    private var ignored: Set<String> = []
     /// The settings whose values no problem shows.
     private var secrets: Set<String> = []
     /// The sections whose names the operator chooses.
@@ -161,8 +163,14 @@ struct SettingsReader {
     /// Adds a warning about a setting that a later version no longer reads.
     mutating func warn(_ warning: String) { warnings.append(warning) }
 
+    /// Accepts a setting that had an effect in the version before, with a warning.
+    mutating func ignore(_ key: String) {
+        ignored.insert(key)
+        if isSet(key) { warn("\(key) has no effect any more; remove it, because version 0.5 rejects it") }
+    }
+
     /// Reports settings that exist in the source and were not read. Call this function after reading all settings.
-    mutating func finish() { problems += source.unusable(besides: Set(effective.map(\.key)), sections: sections) }
+    mutating func finish() { problems += source.unusable(besides: ignored.union(effective.map(\.key)), sections: sections) }
 
     private mutating func parse<Value>(_ key: String, _ type: SettingType<Value>) -> Value? {
         if type.isSecret { secrets.insert(key) }
