@@ -36,6 +36,30 @@ package struct MigrationReport: Report {
         (from, to) = (source.name, destination.name)
         let sourceKind = try source.location()
         let target = try destination.location()
+        let copy: () async throws -> [String: Int]
+        switch (sourceKind, target) {
+        case (.sqlite, .postgresql(let location, _)):
+            copy = {
+                try await source.move { store, mark in
+                    let parameters = target.commandConnection
+                    return try await Self.explaining(location.url) {
+                        try await Self.fill(parameters, location.url, from: store, marking: { try await mark(location.url) }, report)
+                    }
+                }
+            }
+        case (.postgresql, .sqlite(let path)):
+            copy = {
+                try await source.move { store, mark in
+                    try await Self.explaining(path) {
+                        try await Self.fill(fileAt: path, from: store, marking: { try await mark(path) }, report)
+                    }
+                }
+            }
+        case (.sqlite, .sqlite):
+            throw Failure.usage("Both databases are files. Copy the file with pushctl backup.")
+        case (.postgresql, .postgresql):
+            throw Failure.usage("Both databases are in PostgreSQL. Copy the database with PostgreSQL's own tools, such as pg_dump.")
+        }
         if try source.movedPlace() == to {
             guard try !destination.isInUse() else {
                 tables = nil
@@ -43,26 +67,7 @@ package struct MigrationReport: Report {
             }
             try source.liftMark()
         }
-        let rows: [String: Int] =
-            switch (sourceKind, target) {
-            case (.sqlite, .postgresql(let location, _)):
-                try await source.move { store, mark in
-                    let parameters = target.commandConnection
-                    return try await Self.explaining(location.url) {
-                        try await Self.fill(parameters, location.url, from: store, marking: { try await mark(location.url) }, report)
-                    }
-                }
-            case (.postgresql, .sqlite(let path)):
-                try await source.move { store, mark in
-                    try await Self.explaining(path) {
-                        try await Self.fill(fileAt: path, from: store, marking: { try await mark(path) }, report)
-                    }
-                }
-            case (.sqlite, .sqlite):
-                throw Failure.usage("Both databases are files. Copy the file with pushctl backup.")
-            case (.postgresql, .postgresql):
-                throw Failure.usage("Both databases are in PostgreSQL. Copy the database with PostgreSQL's own tools, such as pg_dump.")
-            }
+        let rows = try await copy()
         tables = CopiedTable.all.map { Table(name: $0.name, rows: rows[$0.name, default: 0]) }
     }
 
