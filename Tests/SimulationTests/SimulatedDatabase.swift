@@ -1,3 +1,4 @@
+import Bytes
 import PushProtocol
 import Store
 import TestSupport
@@ -32,6 +33,9 @@ protocol SimulatedDatabase {
 
     /// Returns all registrations, without their lists.
     func phones() async throws -> [Installation: ReferenceModel.Phone]
+
+    /// Returns the deduplication keys of all stored pushes.
+    func deduplicationKeys() async throws -> Set<Digest32>
 
     /// Returns the number in the first row of a query, or nil if there is no row.
     func number(_ sql: String) async throws -> Int64?

@@ -1,3 +1,4 @@
+import Bytes
 import Foundation
 import PushProtocol
 import StatusCrypto
@@ -71,6 +72,11 @@ struct SimulatedFile: SimulatedDatabase {
             }
         }
         return Dictionary(phones ?? []) { first, _ in first }
+    }
+
+    func deduplicationKeys() async throws -> Set<Digest32> {
+        guard let store else { throw Closed() }
+        return Set(try await store.read { try $0.all("SELECT deduplication_key FROM push") { try $0.next(Digest32.self) } })
     }
 
     func number(_ sql: String) async throws -> Int64? {

@@ -59,6 +59,11 @@ struct SimulatedPostgreSQL: SimulatedDatabase {
         return Dictionary(phones ?? []) { first, _ in first }
     }
 
+    func deduplicationKeys() async throws -> Set<Digest32> {
+        guard let store else { throw Closed() }
+        return Set(try await store.read { try $0.all("SELECT deduplication_key FROM push") { try $0.next(Digest32.self) } })
+    }
+
     func number(_ sql: String) async throws -> Int64? {
         guard let store else { throw Closed() }
         return try await store.read { database in try database.first(sql) { try $0.next(Int64.self) } }

@@ -343,7 +343,7 @@ struct Simulation {
         try await adoptUncertain()
         foundPush = try await database.newestPush()
         try await check()
-        try await Checks.invariants(of: model, in: server.store)
+        try await Checks.invariants(of: model, stored: database.deduplicationKeys(), in: server.store)
     }
 
     /// Adopts failed writes that turn out to be durable, even those that were reported to a sender as failed.
@@ -399,7 +399,7 @@ struct Simulation {
             steadily = before + (isQuiet ? .seconds(20) : round < 500 ? .seconds(5) : .seconds(60))
         }
         try await check()
-        try await Checks.invariants(of: model, in: server.store)
+        try await Checks.invariants(of: model, stored: database.deduplicationKeys(), in: server.store)
         try expect(server.undecided.isEmpty, "each message is decided in the end")
         let openCount = try await server.store.queuedPushCount()
         try expect(openCount == 0, "each accepted push finishes (I1): \(openCount) are open")

@@ -27,9 +27,10 @@ package enum MetricsPage {
           `received = duplicate + invalid + ignored + processed` + `pushserver_journal_rows{state="undecided"}`, and
           `accepted = merged + coalesced + sent + expired + dead_token + refused + discarded + withdrawn` + all `pushserver_outbox_rows`.
         - Of these milestones, `ignored` messages were too old or not for this server. `filtered` pushes are not among the accepted: the
-          phone's owner has muted or blocked them. `merged` means that the same message's push to the phone was in the outbox already,
-          `coalesced` that it joined a waiting push because the phone got more than 30. So `accepted` may be far above `sent` without \
-        a fault.
+          phone's owner has muted or blocked them. `merged` means that the same message's push to the phone was in the outbox already, \
+        or
+          went to a newer installation on it, `coalesced` that it joined a waiting push because the phone got more than 30. So `accepted`
+          may be far above `sent` without a fault.
 
         | metric | type | scope | labels | meaning |
         |---|---|---|---|---|
