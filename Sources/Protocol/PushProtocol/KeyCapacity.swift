@@ -38,7 +38,7 @@ package enum KeyCapacity {
     package static func evicted(
         from others: [Installation: LiveInstallation], by registration: PushNotificationRegistration
     ) -> [Installation] {
-        // As a query is answered: the newest first.
+        // As for the answer to a query: the newest have the first place.
         var kept = others.sorted { one, other in
             if one.value.registeredAt != other.value.registeredAt { return one.value.registeredAt > other.value.registeredAt }
             return one.key.installationID.utf8.lexicographicallyPrecedes(other.key.installationID.utf8)
