@@ -114,10 +114,7 @@ import Testing
             let world = try World()
             try await world.withDelivery(to: await stub.url, { $0.batchMode = .batch }) { running in
                 try await running.settle()
-                for number in 0..<25 {
-                    try await running.store.apply(at: World.start) { $0.enqueue(androidPush(number), message: Int64(number)) }
-                }
-                running.loop.wake()
+                try await running.accept((0..<25).map { androidPush($0) })
                 try await running.pass { try await running.isAllDone() }
                 #expect(stub.posts.all.count == 3 && stub.notifications.all.count == 25)
             }
@@ -131,7 +128,7 @@ import Testing
                 stub.fail(token: androidToken(2), with: "ServiceUnavailable")
                 try await running.accept([1, 2, 3].map { androidPush($0, owner: 1) } + [androidPush(4, owner: 2)])
                 try await running.settle()
-                #expect(stub.notifications.all.map(\.tokens) == [[1, 2, 3].map(androidToken), [androidToken(4)]])
+                #expect(Set(stub.notifications.all.map { Set($0.tokens) }) == [Set([1, 2, 3].map(androidToken)), [androidToken(4)]])
                 // The server identifies the failed token although gorush hides tokens.
                 #expect(try await running.outcomes() == [.sent: 3])
                 stub.fail(token: androidToken(2), with: nil)
@@ -141,20 +138,19 @@ import Testing
         }
     }
 
-    @Test func `a hundred pushes to one target do not delay the push to another`() async throws {
+    @Test func `a hundred pushes to one device do not delay the push to another`() async throws {
         try await withStubGorush { stub in
             let world = try World()
-            let flood = (0..<100).map { number in
-                var push = androidPush(number)
-                push.target = androidPush(0).target
-                return push
+            try await world.withStore { store in
+                for message in 1...100 { try await world.accept([androidPush(0)], message: Int64(message), in: store) }
+                try await world.accept([androidPush(200)], message: 101, in: store)
             }
-            try await world.withStore { store in try await world.accept(flood + [androidPush(200)], in: store) }
             try await world.withDelivery(to: await stub.url, { $0.maximumRequestsInFlight = 1 }) { running in
                 try await running.pass { try await running.isAllDone() }
             }
-            let place = stub.notifications.all.firstIndex { $0.tokens == [androidToken(200)] }
-            #expect(place == 1)
+            let place = try #require(stub.notifications.all.firstIndex { $0.tokens == [androidToken(200)] })
+            // A device that has worked meanwhile has twice the share of one that has not.
+            #expect(place <= 2)
         }
     }
 
@@ -173,8 +169,7 @@ import Testing
                 await stub.posts.wait(for: 3)
                 // Until an attempt is slow.
                 await world.clock.sleepers(dueIn: Bulkhead.slowDuration, .seconds(30))
-                #expect(try await world.count("state = 6") == 3)
-                #expect(try await world.count("state = 0") == 7)
+                #expect(try await world.count("state = 0") == 10)
                 #expect(stub.posts.all.count == 3)
             }
         }
@@ -314,7 +309,7 @@ import Testing
                     try await running.accept([iosPush(60, topic: "im.status.other")])
                     await stub.waitForNotifications(count: 21)
                     #expect(stub.notifications.all.contains { $0.topic == "im.status.other" })
-                    #expect(try await world.count("route = 'desktop' AND state = 6") == 1)
+                    #expect(hanging.posts.all.count == 1)
                 }
             }
         }

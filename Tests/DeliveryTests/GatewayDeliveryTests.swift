@@ -96,6 +96,30 @@ struct GatewayDeliveryTests {
         }
     }
 
+    @Test func `thirty notifications ring a phone at once, and then one each five seconds, beside which a call rings`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running async throws in
+                let outbox = GatewayDelivery(
+                    store: running.store, delivery: running.loop, clock: world.clock, wallClock: world.wallClock.clock)
+                func notification(_ number: UInt8, isCall: Bool = false) -> AcceptedNotification {
+                    var notification = GatewayNotification(
+                        platform: .android, token: DeviceToken(androidToken(1)), kind: isCall ? .voip : .alert, priority: .high, data: [:])
+                    notification.isCall = isCall
+                    return AcceptedNotification(notification, digest: FixedBytes(repeating: number))
+                }
+                try await outbox.accept((1...100).map { notification($0) }, repeatsSince: World.start, at: World.start)
+                try await running.settle()
+                #expect(stub.notifications.all.count == 30)
+                try await outbox.accept([notification(101, isCall: true)], repeatsSince: World.start, at: World.start)
+                try await running.settle()
+                #expect(stub.notifications.all.count == 31)
+                let passed = try await running.pass { try await running.isAllDone() }
+                #expect(stub.notifications.all.count == 101 && (.seconds(349)...Duration.seconds(352)).contains(passed))
+            }
+        }
+    }
+
     @Test(arguments: [false, true]) func `a call whose attempt was cut off by a crash does not ring again`(isTriedOnce: Bool) async throws {
         try await withStubGorush { stub in
             let (world, url, crashed) = (try World(), await stub.url, Recorder<World>())

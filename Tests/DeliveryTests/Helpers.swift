@@ -82,7 +82,7 @@ extension PushAttempt {
     ) {
         self.init(
             choice: AttemptChoice(
-                number: Int(push.id), device: RowSealing.device(of: push.targetDigest), push: .row(push.id), kind: kind,
+                number: Int(push.id), device: RowSealing.device(of: push.targetDigest), row: kind == .call ? push.id : nil, kind: kind,
                 attemptClass: .proven),
             push: push, outcome: outcome, at: time, postedAt: time, answeredAt: time, ownDelay: ownDelay)
     }

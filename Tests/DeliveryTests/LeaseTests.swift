@@ -7,7 +7,7 @@ import Testing
 
 /// A server that was fenced posts nothing under the number that it has lost.
 @Suite(.safetyNet) struct LeaseTests {
-    @Test func `a server that gets another number posts nothing more of what it has leased, and leases it again`() async throws {
+    @Test func `a server that gets another number posts nothing more of what it has read, and reads it again`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             let store = try world.open()
@@ -24,7 +24,7 @@ import Testing
             let delivering = Task { try await loop.run() }
             defer { delivering.cancel() }
             try await running.settle()
-            // The halves of the batch are not posted: the other server may have leased these pushes.
+            // The halves of the batch are not posted: the other server may have posted these pushes.
             #expect(stub.posts.all.count == 1)
             try await running.pass { try await running.isAllDone() }
             #expect(stub.notifications.all.flatMap(\.tokens).sorted() == (1...4).map(androidToken))

@@ -104,18 +104,17 @@ import Testing
         }
     }
 
-    @Test func `pushes that a failed read has passed are read again within 2 seconds`() async throws {
+    @Test func `a push that could not be read is delivered within 2 seconds`() async throws {
         try await withStubGorush { stub in
             let world = try World()
-            try await world.withStore { try await world.accept([iosPush(1)], in: $0) }
-            // 0.2 stored no device with a push. A read adds it, and here that fails.
-            try await world.execute("UPDATE push SET device = NULL")
-            try await world.execute(
-                "CREATE TRIGGER fault BEFORE UPDATE OF device ON push BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
             try await world.withDelivery(to: await stub.url) { running in
                 try await running.settle()
-                #expect(stub.posts.all.isEmpty)
-                try await world.execute("DROP TRIGGER fault")
+                let index = try #require(try await world.text("SELECT sql FROM sqlite_schema WHERE name = 'push_by_device'"))
+                try await world.execute("DROP INDEX push_by_device")
+                try await running.accept([iosPush(1)])
+                try await running.settle()
+                #expect(stub.posts.all.isEmpty && running.loop.healthIssues.contains { $0.contains("outbox cannot be used") })
+                try await world.execute(index)
                 #expect(try await running.pass { try await running.isAllDone() } <= .seconds(2))
                 #expect(stub.notifications.all.count == 1)
             }
@@ -173,7 +172,7 @@ import Testing
                 try await running.settle()
                 #expect(running.loop.healthIssues == [])
                 let began = try await running.pass { !running.loop.healthIssues.isEmpty }
-                #expect((.seconds(60)...Duration.seconds(120)).contains(began))
+                #expect((.seconds(59)...Duration.seconds(120)).contains(began))
                 let count = stub.notifications.all.count
                 var passed = Duration.zero
                 while passed < .seconds(150) {
@@ -181,8 +180,8 @@ import Testing
                     world.advance(by: idle)
                     passed += idle
                 }
-                // Each device waits a tenth of its trouble's age, and all of them share two retries a second.
-                #expect((20...300).contains(stub.notifications.all.count - count))
+                // Each device waits a tenth of its trouble's age.
+                #expect((20...400).contains(stub.notifications.all.count - count))
                 #expect(running.loop.healthIssues.count == 1)
                 for push in pushes { stub.fail(token: push.deviceToken.text, with: nil) }
                 try await running.accept([push(20)], message: 3)
@@ -229,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func `a push leased at a crash has an unknown outcome, and is posted again under its collapse identifier`() async throws {
+    @Test func `a push in flight at a crash is posted again under its collapse identifier`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             stub.next(.hang, takesBatch: true)
@@ -242,12 +241,10 @@ import Testing
                 crashes.append(try world.crashed())
             }
             let crashed = try #require(crashes.all.first)
-            #expect(try await crashed.count("state = 6") == 2)
             try await crashed.withDelivery(to: url) { running in
                 try await running.settle()
                 #expect(try await running.outcomes() == [.sent: 2])
                 #expect(try await running.audit().balances)
-                #expect(try await running.store.auditFacts().counts[.uncertain] == 2)
             }
             let each = Dictionary(grouping: stub.notifications.all) { $0.tokens }
             #expect(each.count == 2)
@@ -324,7 +321,7 @@ import Testing
                 world.wallClock.advance(by: .seconds(86_401))
                 try await running.accept([iosPush(2)], message: 2)
                 let passed = try await running.pass { try await running.store.queuedPushCount() == 1 }
-                #expect(passed <= .seconds(31))
+                #expect(passed <= UncertainAttempts.interval + Schedule.longestPause)
                 #expect(try await running.outcomes() == [.expired: 2])
                 stub.breakDown(nil)
                 try await running.pass { try await running.isAllDone() }

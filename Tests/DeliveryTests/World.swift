@@ -108,14 +108,17 @@ struct Running: Sendable {
         loop.wake()
     }
 
-    /// Waits until only the clock can cause further events, and returns the remaining time.
+    /// Waits until only the clock can cause further events and all outcomes are recorded, and returns the remaining time.
     @discardableResult
     func settle() async throws -> Duration {
-        let elapsed = world.clock.now.offset - origin
-        // A loop that becomes idle falls asleep, which changes the clock.
-        await world.clock.sleepers { _ in loop.idleUntil(at: elapsed) != nil }
-        guard let end = loop.idleUntil(at: elapsed) else { throw CancellationError() }
-        return end - elapsed
+        while true {
+            let elapsed = world.clock.now.offset - origin
+            // A loop that becomes idle falls asleep, which changes the clock.
+            await world.clock.sleepers { _ in loop.idleUntil(at: elapsed) != nil }
+            guard let end = loop.idleUntil(at: elapsed) else { throw CancellationError() }
+            guard end - elapsed <= UnrecordedOutcomes.delay else { return end - elapsed }
+            world.advance(by: end - elapsed)
+        }
     }
 
     struct NeverSo: Error {}
@@ -125,14 +128,14 @@ struct Running: Sendable {
     /// - Returns: The time that has passed.
     @discardableResult
     func pass(until isSo: () async throws -> Bool) async throws -> Duration {
-        var passed = Duration.zero
+        let start = world.clock.now
         while true {
             let idle = try await settle()
+            let passed = start.duration(to: world.clock.now)
             if try await isSo() { return passed }
             // Nothing waits so long.
             guard passed < .seconds(30 * 86_400) else { throw NeverSo() }
             world.advance(by: idle)
-            passed += idle
         }
     }
 
@@ -155,6 +158,13 @@ extension World {
         let queue = try DatabaseQueue(path: database)
         defer { try? queue.close() }
         return try await queue.read { try Int.fetchOne($0, sql: query) }
+    }
+
+    /// Reads a text without the server's knowledge.
+    func text(_ query: String) async throws -> String? {
+        let queue = try DatabaseQueue(path: database)
+        defer { try? queue.close() }
+        return try await queue.read { try String.fetchOne($0, sql: query) }
     }
 
     /// Changes the database without the server's knowledge.

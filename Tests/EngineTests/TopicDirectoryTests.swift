@@ -29,7 +29,7 @@ import Wire
                         route: "")
                 )
             ]
-            let gone = try await store.update(update, at: later)
+            let gone = try await store.update(update, at: later).unregistered
             #expect(gone.count == 1)
             if isLiveAgain { try await store.apply(at: later) { $0.register(registration, topics: topics) } }
             await directory.remove(gone, unlessLiveIn: store)

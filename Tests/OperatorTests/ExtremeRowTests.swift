@@ -90,11 +90,11 @@ import Wire
         _ = try? await store.recentDevices(route: "ios", since: now.advanced(by: .seconds(-100_000)), limit: 9)
         _ = try? await store.suspicions(against: due.map(\.targetDigest), in: "ios")
         var update = OutboxUpdate()
-        update.pushes = due.map { .init(id: $0.id, .lease) }
-        _ = try? await store.update(update, at: now)
+        _ = try? await store.mark(due.map(\.id), until: now)
+        _ = try? await store.bringForward(route: "ios", limit: 9, at: now)
         update.pushes = due.map { .init(id: $0.id, .retry(at: now, isUnknown: false)) }
         _ = try? await store.update(update, at: now)
-        _ = try? await store.pushes([.device(DeviceCode())], route: "ios", at: now)
+        _ = try? await store.lookUp(DeviceCode(), route: "ios", at: now)
         let target = Installation(keyHash: Digest64(repeating: 1), installationID: "one")
         _ = try? await store.apply(
             at: now,

@@ -126,7 +126,7 @@ import Wire
                 Holder(
                     PushAttempt(
                         choice: AttemptChoice(
-                            number: 1, device: DeviceCode(), push: .row(1), kind: .first, attemptClass: .proven),
+                            number: 1, device: DeviceCode(), row: nil, kind: .first, attemptClass: .proven),
                         push: queued, outcome: .sent, at: Timestamp(nanoseconds: 1), postedAt: Timestamp(nanoseconds: 1),
                         answeredAt: Timestamp(nanoseconds: 1))),
                 Holder(GorushClient(http: client, endpoint: endpoint, probeTimeout: .seconds(1))),

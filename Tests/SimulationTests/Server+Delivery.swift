@@ -3,6 +3,7 @@ import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
+import Synchronization
 import Tasks
 import TestSupport
 import Wire
@@ -17,8 +18,8 @@ extension Server {
         case busy
         /// The pushes that are due, before any action.
         case due([QueuedPush])
-        /// The database contains these outcomes and leases.
-        case settled([(push: QueuedPush, outcome: PushOutcome)], leased: [QueuedPush])
+        /// The database contains these outcomes, and these attempts begin.
+        case settled([(push: QueuedPush, outcome: PushOutcome)], begun: [QueuedPush])
         /// The transaction failed. Its outcomes may be durable or not, and the server retries them.
         case unwritten([QueuedPush])
     }
@@ -39,120 +40,150 @@ extension Server {
         var postedAt: Timestamp
     }
 
+    /// What the store has told, by route.
+    final class ToldArrivals: Sendable {
+        private let waiting = Mutex<[(route: String, arrivals: Arrivals)]>([])
+
+        func add(_ arrivals: Arrivals, of route: String) { waiting.withLock { $0.append((route, arrivals)) } }
+
+        func take() -> [(route: String, arrivals: Arrivals)] {
+            waiting.withLock { waiting in
+                defer { waiting = [] }
+                return waiting
+            }
+        }
+    }
+
     /// Returns the monotonic time, in which delays are measured.
     func steadyNow(_ steadily: Duration) -> Timestamp { startedAt.advanced(by: steadily - startedSteadily) }
+
+    private func elapsed(_ time: Timestamp) -> Duration { .nanoseconds(time.nanoseconds - startedAt.nanoseconds) }
 
     /// Takes the next step of a route.
     mutating func deliver(
         _ index: Int, with gorush: Gorush, at now: Timestamp, steadily: Duration, using random: inout SplitMix64
     ) async -> DeliveryStep {
         let elapsed = steadily - startedSteadily
-        let name = routes[index].route.name
+        let (name, time) = (routes[index].route.name, steadyNow(steadily))
+        for (route, told) in arrivals.take() {
+            for other in routes.indices where routes[other].route.name == route {
+                routes[other].told(told, elapsed: self.elapsed, age: { _ in .zero }, at: elapsed)
+            }
+        }
         do {
-            if let look = looks.removeValue(forKey: index) { return await lease(look, of: index, at: now, steadily, using: &random) }
+            if let look = looks.removeValue(forKey: index) { return try await begin(look, of: index, at: now, steadily, using: &random) }
             switch routes[index].next(at: elapsed) {
-            case .probe: routes[index].handle(.probed(gorush.probe), at: elapsed)
+            case .probe: routes[index].probed(gorush.probe, at: elapsed)
             case .expire:
                 let oldest = now.advanced(by: .zero - configuration.lifetime)
-                _ = try await store.expireAllPushes(route: name, acceptedBefore: oldest, at: now)
-            case .read(let limits):
-                let time = steadyNow(steadily)
-                let read = try await store.waitingPushes(route: name, at: time, limits: limits)
-                let until = read.next.map { Duration.nanoseconds($0.nanoseconds - startedAt.nanoseconds) }
-                routes[index].handle(.read(read.pushes, leaving: read.unfinishedQueues, next: until), at: elapsed)
+                defer { routes[index].ended(.expiry) }
+                _ = try await store.expireAllPushes(route: name, acceptedBefore: oldest, callsBefore: oldest, at: now)
+            case .read(let page):
+                defer { routes[index].ended(.reading) }
+                var devices: [DeviceCode] = []
+                if page.trust != .call {
+                    devices = try await store.waitingDevices(route: name, trust: page.trust, after: page.last, limit: Schedule.Page.count)
+                }
+                _ = routes[index].read(page, devices, at: elapsed)
+            case .bringForward:
+                defer { routes[index].ended(.bringingForward) }
+                _ = try await store.bringForward(route: name, limit: 1_000, at: time)
+                routes[index].broughtForward(isComplete: true, at: elapsed)
+            case .mark(let rows):
+                defer { routes[index].ended(.marking) }
+                _ = try await store.mark(rows, until: time.advanced(by: UncertainAttempts.interval))
+                routes[index].marked(rows)
             case .post:
-                // A push whose outcome is unrecorded may still be due in the database. Record its outcome first.
-                guard routes[index].unrecordedOutcomes.isEmpty else { return await recordOutcomes(index, at: now, steadily) }
                 let choices = routes[index].choose(at: elapsed)
                 guard !choices.isEmpty else { return .busy }
                 do {
-                    let found = try await store.pushes(choices.map(\.push), route: name, at: steadyNow(steadily))
+                    let lookUps = choices.map { routes[index].lookUp($0) }
+                    let oldest = now.advanced(by: .zero - configuration.lifetime)
+                    let found = try await store.pushes(lookUps, route: name, acceptedSince: oldest, at: time)
                     looks[index] = Look(choices: choices, found: found, batch: routes[index].batchCount)
-                    return .due(found.compactMap { if case .push(let push) = $0 { push } else { nil } })
+                    return .due(found.compactMap { if case .push(let push, _) = $0 { push } else { nil } })
                 } catch {
-                    routes[index].handle(.dropped(choices.map { ($0, .unchanged) }), at: elapsed)
+                    routes[index].drop(choices.map { ($0, .unchanged) }, at: elapsed)
                     throw error
                 }
-            case .recordOutcomes: return await recordOutcomes(index, at: now, steadily)
+            case .record: return await recordOutcomes(index, at: now, steadily)
             case .stop: break
             case .wait(let until): return .idle(until: until + startedSteadily)
             }
         } catch {
-            routes[index].handle(.storeFailed("\(error)"), at: elapsed)
+            routes[index].storeFailed("\(error)", at: elapsed)
         }
         return .busy
     }
 
-    private mutating func lease(
+    private mutating func begin(
         _ look: Look, of index: Int, at now: Timestamp, _ steadily: Duration, using random: inout SplitMix64
-    ) async -> DeliveryStep {
+    ) async throws -> DeliveryStep {
         let elapsed = steadily - startedSteadily
         let planner = BatchPlanner(dataFormat: .rfc71, templates: NotificationTemplates(), lifetime: configuration.lifetime)
         let time = steadyNow(steadily)
+        var state = routes[index]
         var choices: [Int64: AttemptChoice] = [:]
         var due: [QueuedPush] = []
-        var dropped: [(AttemptChoice, RouteState.DropReason)] = []
-        for (choice, found) in zip(look.choices, look.found) {
+        for (var choice, found) in zip(look.choices, look.found) {
             switch found {
-            case .push(let push) where choices[push.id] == nil:
+            case .push(let push, let others):
+                let others = others.map { max(elapsed, self.elapsed($0)) }
+                guard state.admit(&choice, push, others: others, at: elapsed) else { continue }
                 choices[push.id] = choice
                 due.append(push)
-            case .push: dropped.append((choice, .unchanged))
-            case .later(let next):
-                dropped.append((choice, .nothingDue(until: .nanoseconds(next.nanoseconds - startedAt.nanoseconds))))
-            case .nothing: dropped.append((choice, choice.push.isLookUp ? .nothingDue(until: nil) : .ended))
+            case .later(let next): state.drop([(choice, .nothing(until: self.elapsed(next)))], at: elapsed)
+            case .moved: state.drop([(choice, .unchanged)], at: elapsed)
+            case .locked: state.drop([(choice, .nothing(until: elapsed + Schedule.storeRetryInterval))], at: elapsed)
+            case .nothing: state.drop([(choice, .nothing(until: nil))], at: elapsed)
             }
         }
-        var state = routes[index]
         let plan = planner.plan(
             due, sharing: Set(choices.filter { $0.value.kind == .first }.keys), batch: look.batch, at: now, using: &random,
             admitting: { state.admitted($0, at: elapsed) })
-        routes[index] = state
-        let pushes = plan.batches.joined().flatMap(\.pushes)
-        let (recorded, step) = await recordOutcomes(index, leasing: plan, at: now, steadily)
-        guard recorded?.isLeased == true else {
-            routes[index].handle(.dropped(dropped + choices.values.map { ($0, .unchanged) }), at: elapsed)
-            return step
+        var pushes = plan.batches.joined().flatMap(\.pushes)
+        let begun = Set(pushes.map(\.id))
+        let left = choices.filter { !begun.contains($0.key) }.map(\.value)
+        defer { routes[index] = state }
+        do {
+            let marked = pushes.filter(\.isMarkedFirst).map(\.id)
+            if !marked.isEmpty { _ = try await store.mark(marked, until: time.advanced(by: UncertainAttempts.interval)) }
+            var update = OutboxUpdate()
+            update.pushes = plan.changes(at: time) { 0.5 }
+            if !update.pushes.isEmpty { _ = try await store.update(update, at: now) }
+        } catch {
+            state.drop(choices.values.map { ($0, .unchanged) }, at: elapsed)
+            state.storeFailed("\(error)", at: elapsed)
+            return .unwritten([])
         }
-        let posted = pushes.compactMap { choices[$0.id] }
-        let numbers = Set(posted.map(\.number))
-        dropped += choices.values.filter { !numbers.contains($0.number) }.map { ($0, .ended) }
-        routes[index].handle(.dropped(dropped), at: elapsed)
-        routes[index].handle(.posting(posted), at: elapsed)
-        if !plan.deferred.isEmpty { routes[index].handle(.woken, at: elapsed) }
+        state.drop(left.map { ($0, .unchanged) }, at: elapsed)
+        state.post(pushes.compactMap { push in choices[push.id].map { ($0, push.id, push.isMarkedFirst) } }, at: elapsed)
         attempts += plan.batches.map { Attempt(route: index, batch: $0, choices: choices, at: now, postedAt: time) }
-        guard case .settled(let ends, _) = step else { return step }
-        return .settled(ends, leased: pushes)
-    }
-
-    private mutating func recordOutcomes(_ index: Int, at now: Timestamp, _ steadily: Duration) async -> DeliveryStep {
-        await recordOutcomes(index, leasing: DeliveryPlan(), at: now, steadily).step
+        pushes.removeAll { $0.orphanReason != nil }
+        return .settled([], begun: pushes)
     }
 
     /// Records the outcomes of responses. A later step retries failed writes.
-    ///
-    /// - Returns: The recorded outcomes, or nil if the write failed and may be durable or not. Then the route's step.
-    private mutating func recordOutcomes(
-        _ index: Int, leasing plan: DeliveryPlan, at now: Timestamp, _ steadily: Duration
-    ) async -> (RecordedOutcomes?, step: DeliveryStep) {
+    private mutating func recordOutcomes(_ index: Int, at now: Timestamp, _ steadily: Duration) async -> DeliveryStep {
         let elapsed = steadily - startedSteadily
+        let (attempts, locked) = routes[index].takeOutcomes()
         let state = routes[index]
         let context = OutcomeContext(
             route: state.route.name, rules: state.rules(judgingRefusals: true), now: now,
             savedTopics: state.belief.savedTopics, steadyNow: steadyNow(steadily))
         do {
-            let recorded = try await store.recordOutcomes(state.unrecordedOutcomes, leasing: plan, in: context) { 0.5 }
-            routes[index].handle(.recorded(recorded.decisions, state.unrecordedOutcomes), at: elapsed)
-            routes[index].unrecordedOutcomes = []
+            let recorded = try await store.recordOutcomes(attempts, withLocked: locked, in: context)
             for changed in recorded.unregistered { directory.remove(registration: changed.registration, topics: changed.topics) }
-            if !recorded.savedTopics.isEmpty { routes[index].handle(.topicsSaved(Set(recorded.savedTopics)), at: elapsed) }
-            let ends = zip(state.unrecordedOutcomes, recorded.decisions).compactMap { attempt, decision in
+            if !recorded.savedTopics.isEmpty { routes[index].saved(Set(recorded.savedTopics)) }
+            routes[index].recorded(
+                recorded.decisions, of: attempts, as: recorded.changes, exceptLocked: recorded.locked, at: elapsed)
+            let ends = zip(attempts, recorded.decisions).compactMap { attempt, decision in
                 if case .finish(let outcome) = decision.disposition { (push: attempt.push, outcome: outcome) } else { nil }
             }
-            return (recorded, .settled(ends, leased: []))
+            return .settled(ends, begun: [])
         } catch {
-            routes[index].handle(.storeFailed("\(error)"), at: elapsed)
-            return (nil, .unwritten(state.unrecordedOutcomes.map(\.push)))
+            routes[index].recordingFailed("\(error)", at: elapsed)
+            return .unwritten(attempts.map(\.push))
         }
     }
 
@@ -177,9 +208,9 @@ extension Server {
         }
         switch ResponseInterpretation(answer, batch: batch, retriesItself: false) {
         case .outcomes(let outcomes, let news):
-            routes[route].handle(.answered(news, ended(outcomes), jitter: 0.5), at: elapsed)
+            routes[route].answered(news, ended(outcomes), jitter: 0.5, at: elapsed)
         case .limit(let limit):
-            routes[route].handle(.limited(limit, ended(pushes.map { _ in .notSent(reason: .overLimit) })), at: elapsed)
+            routes[route].limited(to: limit, ended(pushes.map { _ in .notSent(reason: .overLimit) }), at: elapsed)
         case .divide:
             throw Violation(property: "this gorush rejects no single push: \(answer)")
         }

@@ -46,6 +46,7 @@ struct Server {
     /// The pushes to be posted next, by route.
     var looks: [Int: Look] = [:]
     var attempts: [Attempt] = []
+    var arrivals = ToldArrivals()
 
     /// Restores the state in the database.
     init(store: any PushStore, seed: UInt64, at now: Timestamp, steadily: Duration) async throws {
@@ -76,9 +77,10 @@ struct Server {
             pubsubTopic: Network.pubsubTopic, peerAddress: nil, wants: wants, isKnown: { hash in known.contains(hash) })
         let all = configuration.allRoutes
         routes = all.map { RouteState(route: $0, configuration: configuration, routesOfEndpoint: all.count) }
+        store.tell { [arrivals] in arrivals.add($1, of: $0) }
         _ = try await store.takeOverOutbox(routes: configuration.assignments, latest: now.advanced(by: configuration.lifetime))
         let topics = try await store.deliveredBundleIDs()
-        for index in routes.indices { routes[index].handle(.topicsSaved(topics[all[index].name] ?? []), at: .zero) }
+        for index in routes.indices { routes[index].saved(topics[all[index].name] ?? []) }
         let unfinished = try await store.unfinishedRows()
         for row in try await store.undecided(unfinished.undecided) {
             undecided.append(Undecided(row: row.id, testMessage: Network.testMessage(row.envelope)))
@@ -199,8 +201,6 @@ struct Server {
         let superseded = Set(committed.supersededReplies)
         replies.removeAll { superseded.contains($0.id) }
         undecided.removeFirst(work.count)
-        // The event `woken` ignores its time.
-        for route in routes.indices { routes[route].handle(.woken, at: .zero) }
         return decided
     }
 

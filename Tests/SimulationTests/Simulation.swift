@@ -298,12 +298,9 @@ struct Simulation {
                     target.keyHash == Party.hoarder.keyHash || push.push.deviceToken == model.phones[target]?.deviceToken(of: target),
                     "a due push goes to the currently registered device: push \(push.id)")
             }
-        case .settled(let ends, let leased):
-            note("ended \(ends.map(\.push.id)), leased \(leased.map(\.id))")
+        case .settled(let ends, let begun):
+            note("ended \(ends.map(\.push.id)), begun \(begun.map(\.id))")
             for (push, outcome) in ends { try noteEnd(push, outcome) }
-            for push in leased {
-                try expect(model.isLive(push.push.target), "no push is leased for an unregistered installation: push \(push.id)")
-            }
             try await check()
         case .unwritten(let pushes):
             uncertainEnds += pushes

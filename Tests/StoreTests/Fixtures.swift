@@ -183,17 +183,13 @@ extension PushStore {
         _ = try await self.update(update, at: now)
     }
 
-    /// Begins an attempt at each push.
-    func lease(_ pushes: [Int64], at now: Timestamp = start) async throws {
+    /// Records a failed attempt at each push.
+    func attempt(_ pushes: [Int64], until next: Timestamp = start, count: Int = 1, isUnknown: Bool = false, at now: Timestamp = start) async throws {
         var update = OutboxUpdate()
-        update.pushes = pushes.map { .init(id: $0, .lease) }
+        update.pushes = pushes.map {
+            .init(id: $0, .retry(at: next, isUnknown: isUnknown), attempt: OutboxUpdate.Attempt(count: count, at: now))
+        }
         _ = try await self.update(update, at: now)
-    }
-
-    /// Begins an attempt at each push and records its failure.
-    func attempt(_ pushes: [Int64], until next: Timestamp) async throws {
-        try await lease(pushes)
-        try await change(pushes, to: .retry(at: next, isUnknown: false))
     }
 
     /// Removes all registrations with a device token.
@@ -208,7 +204,7 @@ extension PushStore {
                     token: token, type: type, apnTopic: apnTopic, tried: tried, attemptedAt: attemptedAt, reason: .apnsUnregistered,
                     route: "ios"))
         ]
-        return try await self.update(update, at: now)
+        return try await self.update(update, at: now).unregistered
     }
 
     func version(of installation: Installation = installation()) async throws -> StoredVersion? {

@@ -1,9 +1,13 @@
+import Bytes
 package import Delivery
 package import Envelope
+import PushProtocol
+import StatusCrypto
 package import Store
+import Synchronization
 
 /// Passes the gateways' notifications to the outbox. In a dry run it accepts and discards them, as all pushes.
-package struct GatewayDelivery: Sendable {
+package final class GatewayDelivery: Sendable {
     /// The maximum time for which a request waits for its push to finish: less than the time-out of any proxy.
     private static let maximumWait = Duration.seconds(25)
 
@@ -11,16 +15,36 @@ package struct GatewayDelivery: Sendable {
     private let delivery: DeliveryLoop?
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
+    private let time: SteadyTime
+    /// The credits of each device for notifications other than calls, as many as for a target of Status. What is over them waits.
+    private let credits = Mutex(
+        CreditBuckets<Digest32>(
+            capacity: ProtocolLimits.pushCapacity, interval: ProtocolLimits.pushInterval,
+            maximumDebt: Int(ProtocolLimits.pushLifetime / ProtocolLimits.pushInterval)))
 
     /// - Parameter delivery: The delivery, or nil for a dry run.
     package init(store: any GatewayOutbox, delivery: DeliveryLoop?, clock: any Clock<Duration>, wallClock: WallClock) {
         (self.store, self.delivery, self.clock, self.wallClock) = (store, delivery, clock, wallClock)
+        time = SteadyTime(clock: clock, start: wallClock.read().stamp)
+    }
+
+    /// Spends a credit of a notification's device, and says when it is due.
+    private func spendCredit(for notification: AcceptedNotification) -> AcceptedNotification {
+        guard !notification.notification.isCall else { return notification }
+        let (device, now) = (notification.targetDigest, time.now)
+        var notification = notification
+        notification.due = credits.withLock { credits in
+            let next = credits.nextCredit(of: device, at: now)
+            credits.spend(of: device, at: now)
+            return next > now ? next : nil
+        }
+        return notification
     }
 }
 
 extension GatewayDelivery: ProxyOutbox {
     package func accept(_ notifications: [AcceptedNotification], repeatsSince: Timestamp, at now: Timestamp) async throws {
-        _ = try await store.enqueue(notifications, repeatsSince: repeatsSince, isDiscarded: delivery == nil, at: now)
+        _ = try await store.enqueue(notifications.map(spendCredit), repeatsSince: repeatsSince, isDiscarded: delivery == nil, at: now)
         delivery?.wake()
     }
 }

@@ -81,7 +81,7 @@ struct TraceEntry: Encodable {
         switch push.state {
         case .open(.queued): state = "waiting"
         case .open(.leased): state = "in flight"
-        case .open(.unknown): state = "waiting, the newest attempt is uncertain"
+        case .open(.unknown): state = "waiting, the newest attempt is in flight or uncertain"
         case .finished(let outcome, let time):
             state = "\(outcome.milestone)"
             finishedAt = text(time)

@@ -103,8 +103,6 @@ package struct DeliveryConfiguration: Sendable {
     package var trustsSyncMode = false
     /// The maximum number of notifications in a request. gorush may have a lower limit.
     package var maximumNotificationsPerRequest = 100
-    /// How many notifications a route may have in flight. gorush's queue may lower this limit.
-    package var maximumNotificationsInFlight = 1_000
     /// The maximum number of pushes that wait for a route. Further pushes are refused.
     package var maximumQueuedPushCount = ProtocolLimits.maximumQueuedPushCount
     /// The time after its acceptance at which a push expires.
@@ -121,6 +119,9 @@ package struct DeliveryConfiguration: Sendable {
 }
 
 extension DeliveryConfiguration {
+    /// How many connections a route may have: for pushes, for calls beside them and for the probe.
+    package var connectionCount: Int { maximumRequestsInFlight + WaitingCalls.maximumInFlight + 1 }
+
     func endpoint(of route: Route) -> Endpoint { route.endpoint ?? endpoint }
 
     func knownBundleIDs(of route: Route) -> Set<String> {

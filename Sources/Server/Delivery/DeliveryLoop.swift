@@ -8,8 +8,9 @@ import Tasks
 
 /// Posts the accepted pushes in the outbox to gorush and records their outcomes (RELIABILITY.md I1, I2).
 ///
-/// Routes are independent of each other. A route leases a push before it posts it. After a crash the outcome of leased pushes is unknown,
-/// so they are posted again under the same collapse identifier. A second notification is better than none.
+/// Routes are independent of each other. A push is posted from its row, and its outcome is the only write. After a crash, what was in flight
+/// is posted again under the same collapse identifier: a second notification is better than none. What may be posted once at most is marked
+/// before.
 package final class DeliveryLoop: Service {
     private let outbox: any PushOutbox
     private let configuration: DeliveryConfiguration
@@ -23,9 +24,9 @@ package final class DeliveryLoop: Service {
 
     /// - Parameters:
     ///   - clock: The clock of delays. `wallClock` decides about expiry.
-    ///   - memberNumber: This server's number among the database's servers. Asked before each lease.
+    ///   - memberNumber: This server's number among the database's servers. Asked before each read.
     ///   - memberCount: How many servers share the database and so gorush, this one included.
-    ///   - mayPost: Whether this server still owns the pushes that it leased under a number. Asked right before each post.
+    ///   - mayPost: Whether this server still owns the pushes that it read under a number. Asked right before each post.
     ///   - onUnregistered: Receives the registrations that the delivery has unregistered, because their devices are dead.
     package init(
         store: any PushOutbox, configuration: DeliveryConfiguration, clock: any Clock<Duration>, wallClock: WallClock,
@@ -119,6 +120,8 @@ package final class DeliveryLoop: Service {
     ///
     /// - Returns: False if the task was cancelled first.
     private func takeOver() async -> Bool {
+        let byName = Dictionary(routes.map { ($0.name, $0) }) { first, _ in first }
+        outbox.tell { byName[$0]?.told($1) }
         while true {
             do {
                 let leaseCount = try await outbox.takeOverOutbox(
@@ -127,8 +130,9 @@ package final class DeliveryLoop: Service {
                 let earliest = wallClock.now().advanced(by: .zero - RecentDevices.interval)
                 for route in routes {
                     route.haveWorked(topics[route.name] ?? [])
-                    route.haveGotPushes(
-                        try await outbox.recentDevices(route: route.name, since: earliest, limit: RecentDevices.maximumCount))
+                    route.restore(
+                        recent: try await outbox.recentDevices(route: route.name, since: earliest, limit: RecentDevices.maximumCount),
+                        uncertain: try await outbox.uncertainDevices(route: route.name, limit: RouteState.maximumRememberedCount))
                 }
                 if leaseCount > 0 {
                     logger.notice(

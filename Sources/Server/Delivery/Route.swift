@@ -23,7 +23,7 @@ final class Route: Sendable {
         var firstAttempts: FirstAttemptWaiters
         /// This server's number among the database's servers.
         var memberNumber: @Sendable () -> Int64
-        /// Whether this server still owns the pushes that it leased under a number.
+        /// Whether this server still owns the pushes that it read under a number.
         var mayPost: @Sendable (_ memberNumber: Int64) -> Bool
         /// How many servers share gorush, this one included.
         var memberCount: @Sendable () -> Int
@@ -53,10 +53,9 @@ final class Route: Sendable {
         self.dependencies = dependencies
         let configuration = dependencies.configuration
         let endpoint = configuration.endpoint(of: route)
-        // The probe needs a connection in addition to the connections for pushes.
         http = HTTPClient(
             configuration: .init(
-                maximumConnectionsPerHost: configuration.maximumRequestsInFlight + 1,
+                maximumConnectionsPerHost: configuration.connectionCount,
                 certificateAuthorityFile: endpoint.certificateAuthorityFile))
         gorush = GorushClient(
             http: http, endpoint: endpoint, probeTimeout: configuration.probeTimeout, trustsSyncMode: configuration.trustsSyncMode,
@@ -80,34 +79,51 @@ final class Route: Sendable {
 
     // MARK: Life
 
-    /// Signals that the queue may have new pushes.
-    func wake() { handleAndWake(.woken) }
+    /// Looks at what there is to do.
+    func wake() { changed.notify() }
+
+    /// Adds what the store has queued.
+    func told(_ arrivals: Arrivals) {
+        let wall = dependencies.wallClock.now()
+        change(wakes: true) { state, now in
+            state.told(arrivals, elapsed: dependencies.time.elapsed, age: { max(.zero, $0.acceptedAt.duration(to: wall)) }, at: now)
+        }
+    }
 
     /// Records bundle ids that were proven in an earlier process.
-    func haveWorked(_ topics: Set<String>) { handle(.topicsSaved(topics)) }
+    func haveWorked(_ topics: Set<String>) { change { state, _ in state.saved(topics) } }
 
-    /// Records devices that got a push in an earlier process, with the time by the wall clock.
-    func haveGotPushes(_ devices: [RecentDevice]) {
-        handle(.restored(devices.map { ($0.device, dependencies.time.elapsed(at: $0.deliveredAt), $0.isSuspected) }))
+    /// Records what earlier processes have met: devices that got a push, with the time by the wall clock, and devices with pushes whose
+    /// attempts got no answer.
+    func restore(recent devices: [RecentDevice], uncertain: [DeviceCode]) {
+        change { state, _ in
+            state.restore(recent: devices.map { ($0.device, dependencies.time.elapsed(at: $0.deliveredAt), $0.isSuspected) })
+            state.restore(uncertain: uncertain)
+        }
     }
 
     /// Stops the route: it doesn't post further pushes, and ``run()`` returns when the requests in flight have ended.
-    func stop() { handleAndWake(.stopping) }
+    func stop() { change(wakes: true) { state, _ in state.stop() } }
 
     /// Delivers until stopped. A cancellation cancels the attempts in flight, and the route records their outcome as unknown.
     func run() async {
         await withDiscardingTaskGroup { probes in
-            await withDiscardingTaskGroup { requests in
+            await withDiscardingTaskGroup { group in
                 while !Task.isCancelled {
                     let now = dependencies.time.elapsed()
-                    let action = state.withLock { $0.next(at: now) }
+                    let action = state.withLock { state in
+                        state.joined(as: dependencies.memberNumber(), of: dependencies.memberCount(), at: now)
+                        return state.next(at: now)
+                    }
                     log(at: now)
                     switch action {
                     case .probe: probes.addTask { await self.probe() }
-                    case .expire: await reportingStoreFailure { try await expire() }
-                    case .read(let limits): await reportingStoreFailure { try await read(limits) }
-                    case .post: await reportingStoreFailure { try await attemptDue(in: &requests) }
-                    case .recordOutcomes: await reportingStoreFailure { try await recordOutcomes() }
+                    case .expire: group.addTask { await self.expire() }
+                    case .read(let page): group.addTask { await self.read(page) }
+                    case .bringForward: group.addTask { await self.bringForward() }
+                    case .mark(let rows): group.addTask { await self.mark(rows) }
+                    case .record: group.addTask { await self.record() }
+                    case .post: await attemptDue(in: &group)
                     case .wait(let until): await dependencies.time.wait(for: changed, until: until)
                     case .stop: return
                     }
@@ -117,135 +133,293 @@ final class Route: Sendable {
             probes.cancelAll()
         }
         // Cancelled attempts have outcomes, too.
-        await retryingUntilCommitted { try await recordOutcomes() }
+        while !state.withLock({ $0.outcomes.isEmpty }) {
+            if await !record() { guard await dependencies.time.sleep(for: Schedule.storeRetryInterval) else { break } }
+        }
         http.shutdown()
     }
 
-    private func reportingStoreFailure(_ body: () async throws -> Void) async {
-        do { try await body() } catch { handle(.storeFailed("\(error)")) }
-    }
-
-    /// Handles an event that may occur while ``run()`` waits, and wakes it.
-    private func handleAndWake(_ event: RouteState.Event) {
-        handle(event)
-        changed.notify()
-    }
-
-    /// Handles an event from a task that ``run()`` waits for anyway, and logs status changes.
-    private func handle(_ event: RouteState.Event) {
+    /// Changes the state, and logs what has changed in the status.
+    ///
+    /// - Parameter wakes: Whether ``run()`` may wait, and has to look again.
+    private func change(wakes: Bool = false, _ change: (inout RouteState, Duration) -> Void) {
         let now = dependencies.time.elapsed()
-        state.withLock { $0.handle(event, at: now) }
+        state.withLock { change(&$0, now) }
         log(at: now)
+        if wakes { changed.notify() }
     }
 
-    // MARK: Actions
+    // MARK: Work beside the attempts
 
     private func probe() async {
         let probe = await gorush.probe()
-        if !Task.isCancelled { handleAndWake(.probed(probe)) }
+        if !Task.isCancelled { change(wakes: true) { $0.probed(probe, at: $1) } }
     }
 
-    private func expire() async throws {
-        let reading = dependencies.wallClock.read()
-        guard !reading.isHeld else { return }
-        let now = reading.now
-        let oldest = now.advanced(by: .zero - dependencies.configuration.lifetime)
-        let count = try await dependencies.outbox.expireAllPushes(route: name, acceptedBefore: oldest, at: now)
-        metrics.finished(.expired, .expired, by: count)
-    }
-
-    private func read(_ limits: [PushTrust: Int]) async throws {
-        let (outbox, time) = (dependencies.outbox, dependencies.time)
-        handle(.members(dependencies.memberCount()))
-        let now = time.now
-        let elapsed = time.elapsed()
-        if state.withLock({ $0.mustReread(at: elapsed) }) { outbox.rereadQueues(of: name) }
+    /// Does a kind of work with the store, and records its end.
+    private func perform(_ work: Schedule.Work, _ body: () async throws -> Void) async {
         do {
-            let read = try await outbox.waitingPushes(route: name, at: now, limits: limits)
-            handle(.read(read.pushes, leaving: read.unfinishedQueues, next: read.next.map(time.elapsed)))
+            try await body()
+            change(wakes: true) { state, _ in state.ended(work) }
         } catch {
-            // The queues may have gone on, and what was read is lost.
-            outbox.rereadQueues(of: name)
-            throw error
-        }
-    }
-
-    private func attemptDue(in group: inout DiscardingTaskGroup) async throws {
-        guard dependencies.mayPost(dependencies.memberNumber()) else { return handle(.storeFailed("the lease of this server has ended")) }
-        let now = dependencies.time.elapsed()
-        let (choices, batch, mustRecord) = state.withLock { state in
-            let choices = state.choose(at: now)
-            let lookedUp = Set(choices.filter(\.push.isLookUp).map(\.device))
-            return (choices, state.batchCount, state.unrecordedOutcomes.contains { lookedUp.contains($0.choice.device) })
-        }
-        guard !choices.isEmpty else { return }
-        do {
-            // A look-up has to see what was decided about the device's last push.
-            if mustRecord { try await recordOutcomes() }
-            try await attempt(choices, batch: batch, in: &group)
-        } catch {
-            handle(.dropped(choices.map { ($0, .unchanged) }))
-            throw error
-        }
-    }
-
-    /// Posts chosen attempts. If it throws, it has posted none of them.
-    private func attempt(_ choices: [AttemptChoice], batch: Int?, in group: inout DiscardingTaskGroup) async throws {
-        let time = dependencies.time
-        let found = try await dependencies.outbox.pushes(choices.map(\.push), route: name, at: time.now)
-        var choiceOfRow: [Int64: AttemptChoice] = [:]
-        var pushes: [QueuedPush] = []
-        var dropped: [(AttemptChoice, RouteState.DropReason)] = []
-        for (choice, found) in zip(choices, found) {
-            switch found {
-            case .push(let push) where choiceOfRow[push.id] == nil:
-                choiceOfRow[push.id] = choice
-                pushes.append(push)
-            case .push: dropped.append((choice, .unchanged))
-            case .later(let next): dropped.append((choice, .nothingDue(until: time.elapsed(at: next))))
-            case .nothing: dropped.append((choice, choice.push.isLookUp ? .nothingDue(until: nil) : .ended))
+            change(wakes: true) { state, now in
+                state.ended(work)
+                state.storeFailed("\(error)", at: now)
             }
         }
-        let reading = dependencies.wallClock.read()
-        let now = reading.now
-        var random = dependencies.random
-        let elapsed = time.elapsed()
-        let first = batch == nil ? [] : Set(pushes.filter { choiceOfRow[$0.id]?.kind == .first && $0.attempts == 0 }.map(\.id))
-        func isDoubtful(_ push: QueuedPush) -> Bool { reading.age(since: push.acceptedAt, lifetime: planner.lifetime) == .doubtful }
-        var plan = planner.plan(
-            pushes.filter { !isDoubtful($0) }, sharing: first, batch: batch, at: now, using: &random
-        ) { pushes in
-            state.withLock { $0.admitted(pushes, at: elapsed) }
-        }
-        plan.doubtful = pushes.filter(isDoubtful)
-        let member = dependencies.memberNumber()
-        let posted = plan.batches.joined().flatMap(\.pushes).compactMap { choiceOfRow[$0.id] }
-        guard try await recordOutcomes(leasing: plan, at: reading.stamp) else {
-            return handle(.dropped(dropped + choiceOfRow.values.map { ($0, .unchanged) }))
-        }
-        metrics.count(plan)
-        dependencies.firstAttempts.note(
-            plan.expired.map { ($0, .expired) } + plan.unsendable.map { ($0.push, .refused) } + plan.withdrawn.map { ($0.push, .withdrawn) }
-        )
-        let ended = Set(posted.map(\.number))
-        dropped += choiceOfRow.values.filter { !ended.contains($0.number) }.map { ($0, .ended) }
-        handle(.dropped(dropped))
-        handle(.posting(posted))
-        // They wait for their times now.
-        if !plan.deferred.isEmpty || !plan.doubtful.isEmpty { handle(.woken) }
-        for batch in plan.batches { group.addTask { [choiceOfRow] in await self.post(batch, choiceOfRow, at: now, leasedAs: member) } }
     }
 
-    /// - Parameter member: This server's number before the pushes were leased.
-    private func post(_ batch: [DeliveryItem], _ choices: [Int64: AttemptChoice], at now: Timestamp, leasedAs member: Int64) async {
-        let pushes = batch.flatMap(\.pushes)
+    private func expire() async {
+        await perform(.expiry) {
+            let outbox = dependencies.outbox
+            let elapsed = dependencies.time.elapsed()
+            let calls = state.withLock { $0.endedCalls(at: elapsed) }
+            let reading = dependencies.wallClock.read()
+            if !calls.isEmpty {
+                var update = OutboxUpdate()
+                update.pushes = calls.map { .init(id: $0, .finish(.expired), reason: .lifetime) }
+                _ = try await outbox.update(update, at: reading.stamp)
+                metrics.finished(.expired, .expired, by: calls.count)
+            }
+            guard !reading.isHeld else { return }
+            let now = reading.now
+            // An attempt in flight ends before: what is too old is not looked up.
+            let oldest = now.advanced(by: .zero - dependencies.configuration.lifetime - UncertainAttempts.interval)
+            let oldestCall = now.advanced(by: .zero - WaitingCalls.lifetime * 2)
+            let count = try await outbox.expireAllPushes(route: name, acceptedBefore: oldest, callsBefore: oldestCall, at: now)
+            metrics.finished(.expired, .expired, by: count)
+        }
+    }
+
+    private func read(_ page: Schedule.Page) async {
+        await perform(.reading) {
+            var devices: [DeviceCode] = []
+            if page.trust == .call {
+                let calls = try await dependencies.outbox.waitingCalls(route: name, limit: RouteState.maximumRememberedCount)
+                if !calls.isEmpty { told(Arrivals(calls: calls)) }
+            } else {
+                devices = try await dependencies.outbox.waitingDevices(
+                    route: name, trust: page.trust, after: page.last, limit: Schedule.Page.count)
+            }
+            change { state, now in metrics.missed(state.read(page, devices, at: now)) }
+        }
+    }
+
+    /// How many pushes are brought forward in one transaction.
+    private static let broughtForwardCount = 1_000
+
+    private func bringForward() async {
+        await perform(.bringingForward) {
+            let count = try await dependencies.outbox.bringForward(
+                route: name, limit: Self.broughtForwardCount, at: dependencies.time.now)
+            change { $0.broughtForward(isComplete: count < Self.broughtForwardCount, at: $1) }
+        }
+    }
+
+    private func mark(_ rows: [Int64]) async {
+        await perform(.marking) {
+            _ = try await dependencies.outbox.mark(rows, until: dependencies.time.now.advanced(by: UncertainAttempts.interval))
+            change { state, _ in state.marked(rows) }
+        }
+    }
+
+    /// Records the outcomes of attempts.
+    ///
+    /// - Returns: False if the database has not accepted them. They stay in memory then.
+    @discardableResult
+    private func record() async -> Bool {
+        let (attempts, locked) = state.withLock { $0.takeOutcomes() }
+        do {
+            let recorded = try await dependencies.outbox.recordOutcomes(attempts, withLocked: locked, in: context(judging: attempts))
+            change(wakes: true) { state, now in
+                if !recorded.savedTopics.isEmpty { state.saved(Set(recorded.savedTopics)) }
+                state.recorded(recorded.decisions, of: attempts, as: recorded.changes, exceptLocked: recorded.locked, at: now)
+            }
+            metrics.count(zip(attempts, recorded.decisions), at: dependencies.wallClock.now())
+            dependencies.firstAttempts.note(
+                zip(attempts, recorded.decisions).compactMap { attempt, decision in
+                    if case .finish(let outcome) = decision.disposition { (attempt.push, outcome) } else { nil }
+                })
+            metrics.unregistered(recorded.unregistered.count)
+            if !recorded.unregistered.isEmpty { await dependencies.onUnregistered(recorded.unregistered) }
+            return true
+        } catch {
+            change(wakes: true) { $0.recordingFailed("\(error)", at: $1) }
+            return false
+        }
+    }
+
+    // MARK: Attempts
+
+    /// A push that was found for a choice.
+    private typealias Chosen = (choice: AttemptChoice, push: QueuedPush)
+
+    /// Chooses, reads and posts.
+    private func attemptDue(in group: inout DiscardingTaskGroup) async {
+        // Before the read: what is read later belongs to this number.
+        let member = dependencies.memberNumber()
+        guard dependencies.mayPost(member) else {
+            return change { $0.storeFailed("the lease of this server has ended", at: $1) }
+        }
+        let now = dependencies.time.elapsed()
+        let (choices, lookUps) = state.withLock { state in
+            let choices = state.choose(at: now)
+            return (choices, choices.map { state.lookUp($0) })
+        }
+        guard !choices.isEmpty else { return }
+        let found: [FoundPush]
+        do {
+            let reading = dependencies.wallClock.read()
+            // By a time in doubt nothing is too old.
+            let oldest = reading.isHeld ? Timestamp(nanoseconds: 0) : reading.now.advanced(by: .zero - dependencies.configuration.lifetime)
+            found = try await dependencies.outbox.pushes(lookUps, route: name, acceptedSince: oldest, at: dependencies.time.now)
+        } catch {
+            return change { state, now in
+                state.drop(choices.map { ($0, .unchanged) }, at: now)
+                state.storeFailed("\(error)", at: now)
+            }
+        }
+        let (chosen, locked) = admit(zip(choices, found))
+        if !locked.isEmpty { group.addTask { await self.dropLater(locked) } }
+        let marked = chosen.filter(\.push.isMarkedFirst)
+        if !marked.isEmpty { group.addTask { await self.attemptMarked(marked, as: member) } }
+        let (batches, left) = plan(chosen.filter { !$0.push.isMarkedFirst }, areMarked: false)
+        if !left.isEmpty { group.addTask { await self.finish(left) } }
+        for batch in batches { group.addTask { await self.post(batch, as: member) } }
+    }
+
+    /// Drops the choices whose pushes are not attempted now.
+    ///
+    /// - Returns: The others, and those whose rows another session of the database holds.
+    private func admit(_ found: some Sequence<(AttemptChoice, FoundPush)>) -> (chosen: [Chosen], locked: [AttemptChoice]) {
+        var (chosen, locked): ([Chosen], [AttemptChoice]) = ([], [])
+        change { state, now in
+            for (var choice, found) in found {
+                switch found {
+                case .push(let push, let others):
+                    let others = others.map { max(now, dependencies.time.elapsed(at: $0)) }
+                    if state.admit(&choice, push, others: others, at: now) { chosen.append((choice, push)) }
+                case .later(let next): state.drop([(choice, .nothing(until: dependencies.time.elapsed(at: next)))], at: now)
+                case .moved: state.drop([(choice, .unchanged)], at: now)
+                case .locked: locked.append(choice)
+                case .nothing: state.drop([(choice, .nothing(until: nil))], at: now)
+                }
+            }
+        }
+        return (chosen, locked)
+    }
+
+    /// Drops choices, so that their pushes are looked up again, once another session of the database may have released their rows.
+    private func dropLater(_ choices: [AttemptChoice]) async {
+        _ = await dependencies.time.sleep(for: Schedule.storeRetryInterval)
+        change(wakes: true) { state, now in state.drop(choices.map { ($0, .unchanged) }, at: now) }
+    }
+
+    /// Requests that are posted, with the choices of their pushes.
+    private struct Batch {
+        var items: [DeliveryItem]
+        var choices: [Int64: AttemptChoice]
+        /// The time of the attempt by the wall clock.
+        var at: Timestamp
+
+        var pushes: [QueuedPush] { items.flatMap(\.pushes) }
+    }
+
+    /// Pushes that are not posted, and what becomes of them.
+    private struct Left {
+        var plan = DeliveryPlan()
+        var choices: [Int64: AttemptChoice] = [:]
+        var isEmpty: Bool { choices.isEmpty }
+    }
+
+    /// Plans the attempts to pushes, and begins them.
+    private func plan(_ chosen: [Chosen], areMarked: Bool) -> (batches: [Batch], left: Left) {
+        guard !chosen.isEmpty else { return ([], Left()) }
+        let choices = Dictionary(chosen.map { ($0.push.id, $0.choice) }) { first, _ in first }
+        let pushes = chosen.map(\.push)
+        let reading = dependencies.wallClock.read()
+        var random = dependencies.random
+        let now = dependencies.time.elapsed()
+        func isDoubtful(_ push: QueuedPush) -> Bool {
+            push.trust != .call && reading.age(since: push.acceptedAt, lifetime: planner.lifetime) == .doubtful
+        }
+        let (plan, begun) = state.withLock { state in
+            let batch = state.batchCount
+            let first = batch == nil ? [] : Set(chosen.filter { $0.choice.kind == .first && $0.push.attempts == 0 }.map(\.push.id))
+            var plan = planner.plan(
+                pushes.filter { !isDoubtful($0) }, sharing: first, batch: batch, at: reading.now, using: &random
+            ) { state.admitted($0, at: now) }
+            plan.doubtful = pushes.filter(isDoubtful)
+            let begun = plan.batches.joined().flatMap(\.pushes)
+            state.post(begun.compactMap { push in choices[push.id].map { ($0, push.id, areMarked) } }, at: now)
+            return (plan, Set(begun.map(\.id)))
+        }
+        metrics.count(plan)
+        let left = Left(plan: plan, choices: choices.filter { !begun.contains($0.key) })
+        return (plan.batches.map { Batch(items: $0, choices: choices, at: reading.now) }, left)
+    }
+
+    /// Attempts pushes that are marked before. The mark returns what is stored of them now.
+    private func attemptMarked(_ chosen: [Chosen], as member: Int64) async {
+        let until = dependencies.time.now.advanced(by: UncertainAttempts.interval)
+        do {
+            let marked = try await dependencies.outbox.mark(chosen.map(\.push.id), until: until)
+            let (batches, left) = plan(
+                chosen.compactMap { choice, push in
+                    marked[push.id].map { stored in
+                        var push = push
+                        push.push.content = stored.push.content
+                        return (choice, push)
+                    }
+                }, areMarked: true)
+            // The others have ended, or another session of the database holds their rows.
+            let others = chosen.filter { marked[$0.push.id] == nil }.map(\.choice)
+            await withDiscardingTaskGroup { group in
+                if !others.isEmpty { group.addTask { await self.dropLater(others) } }
+                if !left.isEmpty { group.addTask { await self.finish(left) } }
+                for batch in batches { group.addTask { await self.post(batch, as: member) } }
+            }
+        } catch {
+            change(wakes: true) { state, now in
+                state.drop(chosen.map { ($0.choice, .unchanged) }, at: now)
+                state.storeFailed("\(error)", at: now)
+            }
+        }
+    }
+
+    /// Records what becomes of pushes that are not posted.
+    private func finish(_ left: Left) async {
+        let plan = left.plan
+        do {
+            var update = OutboxUpdate()
+            update.pushes = plan.changes(at: dependencies.time.now, jitter: jitter)
+            let locked = try await dependencies.outbox.update(update, at: dependencies.wallClock.read().stamp).locked
+            dependencies.firstAttempts.note(
+                plan.expired.map { ($0, .expired) } + plan.unsendable.map { ($0.push, .refused) }
+                    + plan.withdrawn.map { ($0.push, .withdrawn) })
+            let changed = left.choices.filter { !locked.contains($0.key) }.values
+            change(wakes: true) { state, now in
+                state.drop(changed.map { ($0, $0.kind == .call ? .nothing(until: nil) : .unchanged) }, at: now)
+            }
+            if !locked.isEmpty { await dropLater(left.choices.filter { locked.contains($0.key) }.map(\.value)) }
+        } catch {
+            change(wakes: true) { state, now in
+                state.drop(left.choices.values.map { ($0, .unchanged) }, at: now)
+                state.storeFailed("\(error)", at: now)
+            }
+        }
+    }
+
+    /// - Parameter member: This server's number before the pushes were read.
+    private func post(_ batch: Batch, as member: Int64) async {
+        let pushes = batch.pushes
         let postedAt = dependencies.time.now
         func attempts(_ outcomes: [AttemptOutcome]) -> [PushAttempt] {
             let answeredAt = dependencies.time.now
             return zip(pushes, outcomes).compactMap { push, outcome in
-                choices[push.id].map {
+                batch.choices[push.id].map {
                     PushAttempt(
-                        choice: $0, push: push, outcome: outcome, isShared: pushes.count > 1, at: now, postedAt: postedAt,
+                        choice: $0, push: push, outcome: outcome, isShared: pushes.count > 1, at: batch.at, postedAt: postedAt,
                         answeredAt: answeredAt)
                 }
             }
@@ -253,89 +427,51 @@ final class Route: Sendable {
         func notSent(_ reason: PushReason) -> [PushAttempt] { attempts(pushes.map { _ in .notSent(reason: reason) }) }
         guard dependencies.mayPost(member) else {
             // Another server may have taken the pushes over, so this server must not send a request.
-            return completeRequest(.notPosted(notSent(.leaseEnded)))
+            return completeRequest { $0.notPosted(notSent(.leaseEnded), at: $1) }
         }
         let start = dependencies.time.elapsed()
         let answer = await gorush.post(
-            batch.map(\.notification), timeout: dependencies.configuration.timeout,
+            batch.items.map(\.notification), timeout: dependencies.configuration.timeout,
             onNewConnection: state.withLock { $0.wantsNewConnection(at: start) && $0.takesNewConnection(at: start) },
+            onFreshConnection: pushes.contains { $0.notification?.isCall ?? false },
             keepingConnectionIf: { answer in !answer.refusesCredentials || !state.withLock { $0.takesNewConnection(at: start) } })
         metrics.answered(answer, after: dependencies.time.elapsed() - start)
         let retriesItself = state.withLock { $0.profile.instance?.retriesItself ?? false }
-        switch ResponseInterpretation(answer, batch: batch, retriesItself: retriesItself) {
+        switch ResponseInterpretation(answer, batch: batch.items, retriesItself: retriesItself) {
         case .outcomes(let outcomes, let health):
-            completeRequest(.answered(health, attempts(outcomes), jitter: jitter()))
+            let (attempts, jitter) = (attempts(outcomes), jitter())
+            let isAwaited = dependencies.firstAttempts.awaits(pushes)
+            completeRequest { state, now in
+                state.answered(health, attempts, jitter: jitter, at: now)
+                if isAwaited { state.hastenOutcomes(at: now) }
+            }
         case .divide:
-            for part in planner.divide(batch, at: now) ?? [] { await post(part, choices, at: now, leasedAs: member) }
+            for items in planner.divide(batch.items, at: batch.at) ?? [] {
+                await post(Batch(items: items, choices: batch.choices, at: batch.at), as: member)
+            }
         case .limit(let limit):
             logger.notice("gorush takes fewer notifications at a time", metadata: ["limit": "\(limit)"])
-            completeRequest(.limited(limit, notSent(.overLimit)))
+            completeRequest { $0.limited(to: limit, notSent(.overLimit), at: $1) }
         }
     }
 
-    /// Handles a request's end. The next leases record its outcomes.
-    private func completeRequest(_ event: RouteState.Event) {
+    /// Records a request's end.
+    private func completeRequest(_ change: (inout RouteState, Duration) -> Void) {
         let now = dependencies.time.elapsed()
         let mustWake = state.withLock { state in
-            state.handle(event, at: now)
+            change(&state, now)
             return state.mustWake(at: now)
         }
         log(at: now)
         if mustWake { changed.notify() }
     }
 
-    /// Records attempts' outcomes, together with the next plan.
-    ///
-    /// - Returns: False if a push in the plan has finished since it was read. The route then doesn't post any of them.
-    @discardableResult
-    private func recordOutcomes(leasing plan: DeliveryPlan? = nil, at now: Timestamp? = nil) async throws -> Bool {
-        let attempts = state.withLock { state in
-            defer { state.unrecordedOutcomes = [] }
-            return state.unrecordedOutcomes
-        }
-        guard plan != nil || !attempts.isEmpty else { return true }
-        do {
-            return try await write(attempts, leasing: plan ?? DeliveryPlan(), at: now)
-        } catch {
-            // The outcomes stay in memory until a later transaction records them.
-            state.withLock { $0.unrecordedOutcomes += attempts }
-            throw error
-        }
-    }
-
-    private func write(_ attempts: [PushAttempt], leasing plan: DeliveryPlan, at now: Timestamp?) async throws -> Bool {
-        let recorded = try await dependencies.outbox.recordOutcomes(
-            attempts, leasing: plan, in: context(at: now, judging: attempts), jitter: jitter)
-        handle(.recorded(recorded.decisions, attempts))
-        if !recorded.savedTopics.isEmpty { handle(.topicsSaved(Set(recorded.savedTopics))) }
-        metrics.count(zip(attempts, recorded.decisions), at: dependencies.wallClock.now())
-        let ends = zip(attempts, recorded.decisions).compactMap { attempt, decision in
-            if case .finish(let outcome) = decision.disposition { (attempt.push, outcome) } else { nil }
-        }
-        dependencies.firstAttempts.note(ends)
-        metrics.unregistered(recorded.unregistered.count)
-        if !recorded.unregistered.isEmpty { await dependencies.onUnregistered(recorded.unregistered) }
-        return recorded.isLeased
-    }
-
-    /// Retries a write until the database accepts it, or the task is cancelled.
-    private func retryingUntilCommitted(_ write: () async throws -> Void) async {
-        while true {
-            do {
-                return try await write()
-            } catch {
-                handleAndWake(.storeFailed("\(error)"))
-                guard await dependencies.time.sleep(for: Schedule.storeRetryInterval) else { return }
-            }
-        }
-    }
-
-    private func context(at now: Timestamp?, judging attempts: [PushAttempt]) -> OutcomeContext {
+    private func context(judging attempts: [PushAttempt]) -> OutcomeContext {
         let steadyNow = dependencies.time.now
         let judgesRefusals = attempts.contains(where: \.outcome.isRefusal)
         let (rules, savedTopics) = state.withLock { state in (state.rules(judgingRefusals: judgesRefusals), state.belief.savedTopics) }
         return OutcomeContext(
-            route: name, rules: rules, now: now ?? dependencies.wallClock.read().stamp, isHeld: dependencies.wallClock.read().isHeld,
+            route: name, rules: rules, now: dependencies.wallClock.read().stamp, isHeld: dependencies.wallClock.read().isHeld,
             savedTopics: savedTopics, steadyNow: steadyNow)
     }
 

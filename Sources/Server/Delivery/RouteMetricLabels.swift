@@ -70,7 +70,7 @@ enum GorushResult: String, MetricLabels {
         case .unavailable: self = .unavailable
         case .busy: self = .busy
         case .timedOut: self = .timedOut
-        case .unknown: self = .uncertain
+        case .unknown, .broken: self = .uncertain
         }
     }
 }

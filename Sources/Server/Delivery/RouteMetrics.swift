@@ -17,6 +17,7 @@ package struct RouteMetrics: Sendable {
     private let workers: Meter
     private let failing: Meter
     private let credentials: Meter
+    private let missedDevices: Counter
 
     init(route: String, platform: GorushPlatform) {
         let finished = Self.pushes.counters(by: FinishedPush.self, route, platform.label.rawValue)
@@ -32,7 +33,11 @@ package struct RouteMetrics: Sendable {
         workers = Self.workers.gauge(route)
         failing = Self.failing.gauge(route)
         credentials = Self.credentials.gauge(route)
+        missedDevices = Self.missedDevices.counter(route)
     }
+
+    /// Counts devices with waiting pushes that only a reading of all has found.
+    func missed(_ count: Int) { missedDevices.increment(by: count) }
 
     func answered(_ answer: GorushResponse, after duration: Duration) {
         requests[GorushResult(answer)]?.increment()
@@ -56,7 +61,7 @@ package struct RouteMetrics: Sendable {
             switch decision.disposition {
             case .finish(let outcome): pushes[outcome]?.increment()
             case .retry(_, let isUnknown): retries[isUnknown ? .uncertain : .failed]?.increment()
-            case .releaseLease: retries[.notSent]?.increment()
+            case .release: retries[.notSent]?.increment()
             }
         }
     }
@@ -82,7 +87,7 @@ package struct RouteMetrics: Sendable {
 extension RouteMetrics {
     package static let declarations = [
         pushes, pushSeconds, retries, failures, deadRegistrations, requests, requestSeconds, breaker, inFlight, workers, failing,
-        credentials,
+        credentials, missedDevices,
     ]
 
     private static let pushes = Metric(
@@ -113,6 +118,9 @@ extension RouteMetrics {
         help: "Notifications that wait for gorush's response.")
     private static let workers = Metric(
         .gauge, "pushserver_route_workers", configuredLabels: ["route"], help: "Workers of gorush that the route may use.")
+    private static let missedDevices = Metric(
+        .counter, "pushserver_route_missed_devices_total", configuredLabels: ["route"],
+        help: "Devices with waiting pushes that only the reading of all, each ten minutes, has found.")
     private static let failing = Metric(
         .gauge, "pushserver_route_failing", configuredLabels: ["route"],
         help: "Whether Apple or Google delivers nothing through the route.")

@@ -27,10 +27,10 @@ struct RouteStatus: Sendable, Equatable {
         warningConditions = state.warnings(at: now)
         isFailing = state.belief.fails(at: now)
         refusesCredentials = state.belief.rejectsCredentials(at: now)
-        isBreakerOpen = state.breaker.pausedSince != nil
+        isBreakerOpen = state.turns.breaker.pausedSince != nil
         deliveryCount = state.belief.deliveryCount
-        notificationsInFlight = state.inFlight.count
-        workerCount = state.bulkhead.workerCount
+        notificationsInFlight = state.turns.inFlight.count
+        workerCount = state.turns.bulkhead.workerCount
     }
 
     var warnings: [String] { warningConditions.map(\.text) }

@@ -29,7 +29,6 @@ package final class PostgreSQLStore: PushStore {
     let holderLookup = Mutex<Duration?>(nil)
     /// The owners whose rows another session held when they were last looked for.
     let knownHeldOwners = Mutex(Set<Digest64>())
-    let lockedPushes = Mutex(LockedPushes())
     private let metrics = StoreMetrics()
     /// What the database's clock showed at the last renewal of the lease, at a time of ``time``.
     let clockReading = Mutex<(time: Timestamp, at: Duration)?>(nil)
@@ -203,7 +202,6 @@ package final class PostgreSQLStore: PushStore {
     /// Completes the writes that wait, hands over the work to the other servers, and closes the connections.
     package func close() async {
         guard number != 0 else { return await pool.close() }
-        try? await recordLockedOutcomes()
         let number = number
         // If the database is unreachable, the others take the work over when the lease ends.
         try? await pool.perform(.writing) { $0.add("UPDATE server SET is_fenced = true WHERE number = $1", number) }
@@ -221,12 +219,13 @@ package final class PostgreSQLStore: PushStore {
         return try await pool.perform(.writing) { [outbox, secrets, member, metrics] database in
             let start = ContinuousClock.now
             let transaction = WriteTransaction(database: database, server: number, secrets: secrets, outbox: OutboxChanges(outbox))
-            let result = try body(transaction)
-            transaction.ledger.write(to: database, of: member.name)
-            database.afterCommit {
+            database.atEnd { isDurable in
+                guard isDurable else { return transaction.outbox.abandon() }
                 metrics.committed(rowCount: database.writtenRowCount, after: ContinuousClock.now - start)
                 transaction.outbox.keep()
             }
+            let result = try body(transaction)
+            transaction.ledger.write(to: database, of: member.name)
             return result
         }
     }

@@ -130,7 +130,7 @@ enum Tables {
             route bytea NOT NULL,
             trust int8 NOT NULL,
             accepted_at int8 NOT NULL,
-            next_attempt_at int8 NOT NULL,          -- a round (OutboxFairQueue) or a time; the greatest number while it is leased
+            next_attempt_at int8 NOT NULL,          -- 0, or a time; the greatest number while it is set aside
             attempted_at int8,                      -- this and the reason: of the newest attempt
             reason bytea,
             words bytea,                            -- what Apple or Google said to the newest attempt that failed
@@ -154,6 +154,7 @@ enum Tables {
             has_worked bool NOT NULL DEFAULT true   -- of a call: whether its device ever got a push
         ) WITH (\(freshStatistics));
         CREATE INDEX push_by_deduplication_key ON push (deduplication_key);
+        -- For servers of 0.3.0, and for figures.
         CREATE INDEX push_due ON push (server, route, trust, next_attempt_at, id) WHERE \(OpenPushes.due);
         CREATE INDEX push_open ON push (id) WHERE \(OpenPushes.inOrder);
         CREATE INDEX push_open_by_target ON push (key_hash, installation_id, id) WHERE \(OpenPushes.ofTarget);

@@ -143,38 +143,56 @@ package protocol TopicStore: Sendable {
 
 /// The pushes from their acceptance to their outcome, in a queue for each route. Each push finishes exactly once.
 package protocol PushOutbox: Sendable {
-    /// Recovers the previous process's outbox. Call this once, before the first lease.
+    /// Sets who is told, after each commit, for which devices of a route pushes were queued. Call this before the first read.
+    func tell(_ listener: @escaping @Sendable (_ route: String, _ arrivals: Arrivals) -> Void)
+
+    /// Recovers the previous process's outbox. Call this once, before the first read.
     ///
-    /// Attempts of leased pushes are uncertain, and their retries are due immediately. So is a retry with a time after `latest`, because a
-    /// wrong clock set that time. If `routes` differ from the previous process's, open pushes move to the queues of their new routes.
+    /// Pushes that a server of 0.3 has leased are uncertain, and due at once. So is a push with a time after `latest`, because a wrong clock
+    /// set that time. If `routes` differ from the previous process's, open pushes move to the queues of their new routes.
     ///
     /// - Returns: The number of leased pushes.
     func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int
 
-    /// Reads the next pushes of a route's queues, each once. A queue is in the order of rounds (``OutboxFairQueue``) for pushes without
-    /// attempts, and of time for those that wait for their time, which are read when it has come.
+    /// Returns the devices of a route with open pushes of a trust, in the order of their codes. A device's pushes cost no more than one.
     ///
-    /// - Parameters:
-    ///   - route: The route. The empty string stands for the pushes that no route serves.
-    ///   - limits: The maximum number of pushes to read of each queue, in rounds and by time each.
-    func waitingPushes(route: String, at now: Timestamp, limits: [PushTrust: Int]) async throws -> WaitingPushes
+    /// - Parameter last: The last device of the previous page, or nil for the first page.
+    func waitingDevices(route: String, trust: PushTrust, after last: DeviceCode?, limit: Int) async throws -> [DeviceCode]
 
-    /// Reads all queues of a route again from their starts.
-    func rereadQueues(of route: String)
+    /// Returns the open calls of a route, in the order of acceptance.
+    func waitingCalls(route: String, limit: Int) async throws -> [Arrivals.Call]
 
-    /// Returns the pushes to attempt now, in the order of the choices. Leased pushes are not among them. Each push has the token that its
-    /// installation has registered now.
-    func pushes(_ choices: [PushChoice], route: String, at now: Timestamp) async throws -> [FoundPush]
+    /// Returns devices of a route with pushes whose attempts got no answer.
+    func uncertainDevices(route: String, limit: Int) async throws -> [DeviceCode]
 
-    /// Finishes a route's pushes that were accepted before a time and are not leased, the oldest first.
+    /// Returns the pushes to attempt now, in the order of the choices. Each push has the token that its installation, or the device of its
+    /// gateway, has registered now. If that is another device's, the store moves the push to it instead.
+    ///
+    /// - Parameter oldest: Pushes that were accepted before are passed over.
+    func pushes(_ choices: [PushChoice], route: String, acceptedSince oldest: Timestamp, at now: Timestamp) async throws -> [FoundPush]
+
+    /// Marks open pushes as being attempted (``OpenPushState/unknown``), and as due at that time if nothing is heard of them.
+    ///
+    /// - Returns: Those that are open, with the contents that are stored now. No others are merged into them any more.
+    func mark(_ pushes: [Int64], until time: Timestamp) async throws -> [Int64: QueuedPush]
+
+    /// Shortens the waits of a route's pushes whose attempts got no answer (DELIVERY_RULES.md), those first that have waited longest.
+    ///
+    /// - Returns: How many there were, `limit` at most. The route is told of their devices.
+    func bringForward(route: String, limit: Int, at now: Timestamp) async throws -> Int
+
+    /// Finishes a route's pushes that were accepted before a time, the oldest first.
     ///
     /// - Returns: The number of pushes that expired.
     func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int
 
-    /// Writes changes to pushes and device tokens in a single transaction.
+    /// Finishes a route's calls that were accepted before a time and not attempted.
     ///
-    /// - Returns: The registrations that were unregistered because their token is dead.
-    func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration]
+    /// - Returns: The number of calls that expired.
+    func expireCalls(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int
+
+    /// Writes changes to pushes and device tokens in a single transaction.
+    func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> UpdatedOutbox
 
     /// Returns the suspicions against device tokens, and when the route's oldest suspicion started. A cancelled task gets the result too,
     /// because its caller still has to write an outcome.
@@ -394,7 +412,7 @@ package protocol ClusterStore: Sendable {
     var number: Int64 { get }
 
     /// Whether this server's lease under a number lasts for another duration, by its own clock. Without it, the pushes that this server
-    /// leased under the number may belong to another server.
+    /// read under the number may belong to another server.
     func holdsLease(as number: Int64, for duration: Duration) -> Bool
 
     /// What the database's clock shows, as far as it was read within ``ClusterLimits/renewalDelay``, or nil.

@@ -8,7 +8,6 @@ package struct StoreFigures: Sendable, Equatable {
         case firstAttempt
         /// The push waits for a time: when its retry is due, or when its target has a credit again.
         case retryOrDeferred
-        case inFlight
     }
 
     /// The facts for `Audit(ledgerOf:)`, without counts of finished rows.

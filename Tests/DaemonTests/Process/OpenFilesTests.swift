@@ -31,7 +31,7 @@ import Testing
         let settings = try Settings(SettingsSource(yaml: yaml, environment: [:], flags: [:]), environment: [:])
         let delivery = try #require(settings.delivery)
         let expected = ConnectionBudget(
-            openFileLimit: 2_048, deliveryConnectionCount: count * (delivery.maximumRequestsInFlight + 1),
+            openFileLimit: 2_048, deliveryConnectionCount: count * (delivery.maximumRequestsInFlight + 65),
             relayCount: settings.relayAddresses.count, hasGateways: false)
         #expect(settings.connectionBudget(openFileLimit: 2_048) == expected)
     }

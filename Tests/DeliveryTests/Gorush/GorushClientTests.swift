@@ -89,7 +89,7 @@ import Testing
     @Test(
         "Each misbehaviour has its response, and the client recovers",
         arguments: [
-            (StubGorush.Misbehaviour.answer(status: 500), GorushResponse.unknown), (.reset, .unknown), (.breakOff, .unknown),
+            (StubGorush.Misbehaviour.answer(status: 500), GorushResponse.unknown), (.reset, .broken), (.breakOff, .broken),
             (.answer(status: 200, body: #"{"counts":"#), .unknown),
             (.answer(status: 200, body: #"{"counts":0,"logs":[],"success":"ok"}"#), .short(expected: 1, counted: 0)),
             (.answer(status: 200, body: String(repeating: "x", count: 10 << 20)), .unknown),

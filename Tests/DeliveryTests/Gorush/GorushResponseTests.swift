@@ -127,7 +127,7 @@ import Testing
         ]
         for kind in kinds {
             let answer = GorushResponse(HTTPError(kind, requestMayHaveArrived: true))
-            #expect(answer == (kind == .timedOut ? .timedOut(nil) : .unknown))
+            #expect(answer == (kind == .timedOut ? .timedOut(nil) : kind == .connectionLost ? .broken : .unknown))
         }
         for kind in [HTTPError.Kind.couldNotConnect, .timedOut, .cancelled, .other(code: 27)] {
             #expect(GorushResponse(HTTPError(kind, requestMayHaveArrived: false)) == .unavailable(.init()))

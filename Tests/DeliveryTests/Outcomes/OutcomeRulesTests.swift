@@ -44,7 +44,7 @@ import Testing
         #expect(decide(failed(.deadToken)) == PushDecision(disposition: .finish(.deadToken), reason: .unknownText, token: .unregister))
         #expect(decide(.unknown(reason: .noResponse)).disposition == .retry(after: .seconds(7), isUnknown: true))
         #expect(decide(.passing(reason: .unavailable, retryAfter: nil)).disposition == .retry(after: .seconds(7), isUnknown: false))
-        #expect(decide(.notSent(reason: .unavailable)).disposition == .releaseLease)
+        #expect(decide(.notSent(reason: .unavailable)).disposition == .release)
     }
 
     @Test(
@@ -54,9 +54,10 @@ import Testing
         #expect(decide(failed(kind), hasWorked: hasWorked) == decision)
     }
 
-    @Test func `a call that may have rung does not ring again`() {
-        #expect(decide(.unknown(reason: .noResponseInTime), isCall: true).disposition == .finish(.expired))
-        #expect(decide(failed(.transient), isCall: true).disposition == .retry(after: .seconds(7), isUnknown: false))
+    @Test func `a call is attempted once`() {
+        for outcome in [.unknown(reason: .noResponseInTime), .broken, failed(.transient), failed(.refusedPush)] {
+            #expect(decide(outcome, isCall: true).disposition == .finish(.expired))
+        }
     }
 
     @Test func `a push is refused for good after three refusals that count`() {

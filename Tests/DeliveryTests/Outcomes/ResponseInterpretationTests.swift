@@ -81,6 +81,7 @@ import Testing
         #expect(one(.timedOut(nil)) == .outcomes([.unknown(reason: .noResponseInTime)], .silent))
         #expect(one(.timedOut(proxy)) == .outcomes([.unknown(reason: .noResponseInTime)], .away(issue: proxy.issue)))
         #expect(one(.unknown) == .outcomes([.unknown(reason: .noResponse)], .broken))
+        #expect(one(.broken) == .outcomes([.broken], .broken))
         #expect(one(.short(expected: 2, counted: 1)) == .outcomes([.unknown(reason: .wrongCount)], .answered))
         #expect(one(.unfit(issue: "x")) == .outcomes([.notSent(reason: .configuration)], .away(issue: "x")))
     }

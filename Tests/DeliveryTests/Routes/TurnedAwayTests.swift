@@ -34,7 +34,7 @@ import Testing
         for seconds in [10.0, 20, 70, 200] {
             route.attempt(1...3, Self.turnedAway, .busy(status: 503), at: seconds)
             other.attempt(1...3, Self.turnedAway, .answered, at: seconds)
-            #expect(route.state.devices.nextTime == other.state.devices.nextTime)
+            #expect(route.state.turns.nextTime == other.state.turns.nextTime)
         }
     }
 }

@@ -3,6 +3,7 @@ import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
+import Synchronization
 import Testing
 
 /// An outbox in memory, for simulations of days. The store's contract suite shows that the real ones do the same.
@@ -13,6 +14,7 @@ actor MemoryOutbox: PushOutbox {
         var trust: PushTrust
         var next: NextAttempt
         var attemptedAt: Int64 = 0
+        var acceptedAt: Timestamp { push.acceptedAt }
     }
 
     struct End: Sendable {
@@ -22,10 +24,9 @@ actor MemoryOutbox: PushOutbox {
     }
 
     private var rows: [Int64: Row] = [:]
-    private var queues: [PushTrust: SortedRows] = [:]
     private var rowsOfDevices: [DeviceCode: SortedRows] = [:]
     private var lastRow: Int64 = 0
-    private var queue = OutboxFairQueue()
+    private let listener = Mutex<(@Sendable (String, Arrivals) -> Void)?>(nil)
     private var suspicions: [Digest32: Suspicion] = [:]
     private var suspicionsOfProven: [Digest32: Timestamp] = [:]
     private var deliveries: [Digest32: Deliveries] = [:]
@@ -42,90 +43,114 @@ actor MemoryOutbox: PushOutbox {
     /// - Parameters:
     ///   - digest: The push's target digest.
     ///   - provenAt: The time of a first delivery to the device; nil if there was none.
-    func accept(_ push: AcceptedPush, digest: Digest32, at now: Timestamp, provenAt: Timestamp?, hasKnownBundleID: Bool) -> Int64 {
+    func accept(
+        _ push: AcceptedPush, digest: Digest32, at now: Timestamp, provenAt: Timestamp?, hasKnownBundleID: Bool, isCall: Bool = false
+    ) -> Int64 {
         lastRow += 1
         if let provenAt, deliveries[digest] == nil { deliveries[digest] = Deliveries(first: provenAt, last: provenAt) }
-        let trust: PushTrust = deliveries[digest] != nil ? .proven : hasKnownBundleID ? .unproven : .unknownBundleID
-        let queued = QueuedPush(id: lastRow, request: lastRow, push: push, acceptedAt: now)
-        var row = Row(push: queued, device: Self.device(of: digest), trust: trust, next: .now)
-        row.next = .round(round(push.target, trust))
-        rowsOfDevices[row.device, default: SortedRows()].insert(lastRow, next: lastRow)
-        rows[lastRow] = row
-        queues[trust, default: SortedRows()].insert(lastRow, next: row.next.rawValue)
+        let hasWorked = deliveries[digest] != nil
+        let trust: PushTrust = isCall ? .call : hasWorked ? .proven : hasKnownBundleID ? .unproven : .unknownBundleID
+        let device = Self.device(of: digest)
+        var queued = QueuedPush(id: lastRow, request: lastRow, push: push, acceptedAt: now, trust: trust, device: device)
+        if isCall {
+            var call = GatewayNotification(platform: .android, token: push.deviceToken, kind: .voip, priority: .high, data: [:])
+            call.isCall = true
+            queued.notification = call
+        }
+        rowsOfDevices[device, default: SortedRows()].insert(lastRow, next: lastRow)
+        rows[lastRow] = Row(push: queued, device: device, trust: trust, next: .now)
+        tell(
+            isCall
+                ? Arrivals(calls: [.init(row: lastRow, device: device, hasWorked: hasWorked, acceptedAt: now)])
+                : Arrivals(devices: [.init(device: device, trust: trust)]))
         return lastRow
     }
 
-    private func round(_ target: Installation, _ trust: PushTrust) -> Int64 {
-        var assignment = OutboxFairQueue.Assignment()
-        defer { queue.commit(assignment) }
-        return queue.round(for: target, trust: trust, in: "", after: &assignment)
-    }
+    nonisolated func tell(_ listener: @escaping @Sendable (String, Arrivals) -> Void) { self.listener.withLock { $0 = listener } }
+
+    private func tell(_ arrivals: Arrivals) { listener.withLock(\.self)?("", arrivals) }
 
     private func change(_ id: Int64, _ change: (inout Row) -> Void) {
         guard var row = rows[id] else { return }
-        queues[row.trust]?.remove(id, next: row.next.rawValue)
         change(&row)
         rows[id] = row
-        queues[row.trust, default: SortedRows()].insert(id, next: row.next.rawValue)
     }
 
     private func finish(_ id: Int64, as outcome: PushOutcome, _ reason: PushReason?, at now: Timestamp) {
         guard let row = rows.removeValue(forKey: id) else { return }
-        queues[row.trust]?.remove(id, next: row.next.rawValue)
         rowsOfDevices[row.device]?.remove(id, next: id)
         ends[id] = End(outcome: outcome, reason: reason, at: now)
     }
 
     func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) -> Int {
-        queue = OutboxFairQueue()
-        var leaseCount = 0
-        for (id, row) in rows where row.next > .time(latest) {
-            if row.next == .held { leaseCount += 1 }
-            change(id) {
-                if $0.next == .held { $0.push.state = .unknown }
-                $0.next = .now
-            }
-        }
-        return leaseCount
+        for (id, row) in rows where row.next > .time(latest) { change(id) { $0.next = .now } }
+        return 0
     }
 
-    func waitingPushes(route: String, at now: Timestamp, limits: [PushTrust: Int]) throws -> WaitingPushes {
+    func waitingDevices(route: String, trust: PushTrust, after last: DeviceCode?, limit: Int) throws -> [DeviceCode] {
         try check()
-        var read = WaitingPushes()
-        for (trust, limit) in limits {
-            var progress = queue.beginReading(trust: trust, in: route)
-            for part in OutboxFairQueue.Part.allCases {
-                let place = progress[part]
-                let found = queues[trust]?.first(limit, after: (place.next.rawValue, place.id), upTo: part.end(at: now).rawValue) ?? []
-                for entry in found {
-                    progress[part] = .init(next: NextAttempt(rawValue: entry.next), id: entry.id)
-                    guard let row = rows[entry.id] else { continue }
-                    read.pushes.append(WaitingPush(id: entry.id, device: row.device, trust: trust, isTried: row.push.attempts > 0))
-                }
-                if found.count == limit { read.unfinishedQueues.insert(trust) }
-            }
-            queue.endReading(at: progress, trust: trust, in: route)
-        }
-        read.next = queues.values.compactMap {
-            $0.first(1, after: (now.nanoseconds, .max), upTo: NextAttempt.held.rawValue - 1).first?.next
-        }.min().map(Timestamp.init(nanoseconds:))
-        return read
+        let devices = Set(rows.values.filter { $0.trust == trust }.map(\.device))
+        return devices.filter { device in last.map { $0.bytes.lexicographicallyPrecedes(device.bytes) } ?? true }
+            .sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.prefix(limit).map(\.self)
     }
 
-    nonisolated func rereadQueues(of route: String) { Issue.record("a simulation forgets no device") }
+    func waitingCalls(route: String, limit: Int) throws -> [Arrivals.Call] {
+        try check()
+        return rows.values.filter { $0.trust == .call }.sorted { $0.push.id < $1.push.id }.prefix(limit).map {
+            Arrivals.Call(row: $0.push.id, device: $0.device, hasWorked: deliveries[$0.push.targetDigest] != nil, acceptedAt: $0.acceptedAt)
+        }
+    }
 
-    func pushes(_ choices: [PushChoice], route: String, at now: Timestamp) throws -> [FoundPush] {
+    func uncertainDevices(route: String, limit: Int) -> [DeviceCode] {
+        Array(Set(rows.values.filter { $0.push.uncertain.unansweredCount > 0 }.map(\.device)).prefix(limit))
+    }
+
+    func mark(_ pushes: [Int64], until time: Timestamp) throws -> [Int64: QueuedPush] {
+        try check()
+        for id in pushes {
+            change(id) {
+                $0.push.state = .unknown
+                $0.next = .time(time)
+            }
+        }
+        let open = pushes.compactMap { rows[$0].map(read) }
+        return Dictionary(open.map { ($0.id, $0) }) { first, _ in first }
+    }
+
+    func bringForward(route: String, limit: Int, at now: Timestamp) throws -> Int {
+        try check()
+        func due(_ row: Row) -> Timestamp {
+            let wait = UncertainAttempts.interval * (1 + row.push.uncertain.broughtForwardCount)
+            return max(now, Timestamp(nanoseconds: row.attemptedAt).advanced(by: wait))
+        }
+        let moved = rows.values.filter { row in
+            row.push.state == .unknown && row.push.uncertain.unansweredCount > 0 && row.next > .time(due(row))
+        }.sorted { $0.attemptedAt < $1.attemptedAt }.prefix(limit)
+        for row in moved {
+            change(row.push.id) {
+                $0.next = .time(due(row))
+                $0.push.uncertain.broughtForwardCount += 1
+            }
+        }
+        if !moved.isEmpty { tell(Arrivals(devices: moved.map { .init(device: $0.device, trust: $0.trust, due: due($0)) })) }
+        return moved.count
+    }
+
+    func pushes(_ choices: [PushChoice], route: String, acceptedSince oldest: Timestamp, at now: Timestamp) throws -> [FoundPush] {
         try check()
         return choices.map { choice in
             switch choice {
             case .row(let id): return rows[id].map { .push(read($0)) } ?? .nothing
-            case .device(let device):
+            case .next(let device, let busy):
                 let all = (rowsOfDevices[device]?.first(.max, after: (0, 0), upTo: .max) ?? []).compactMap { rows[$0.id] }
+                    .filter { $0.trust != .call && $0.acceptedAt >= oldest && !busy.contains($0.push.id) && $0.next < .held }
                 let due = all.filter { $0.next <= .time(now) }
                 if let untried = due.first(where: { $0.push.attempts == 0 }) { return .push(read(untried)) }
-                if let oldest = due.min(by: { ($0.attemptedAt, $0.push.id) < ($1.attemptedAt, $1.push.id) }) { return .push(read(oldest)) }
-                let next = all.map(\.next).filter { $0 > .time(now) && $0 < .held }.min()
-                return next.map { .later(Timestamp(nanoseconds: $0.rawValue)) } ?? .nothing
+                if let oldest = due.min(by: { ($0.attemptedAt, $0.push.id) < ($1.attemptedAt, $1.push.id) }) {
+                    let others = all.filter { $0.push.id != oldest.push.id }.map(\.next).min()
+                    return .push(read(oldest), others: others.map { Timestamp(nanoseconds: $0.rawValue) })
+                }
+                return all.map(\.next).min().map { .later(Timestamp(nanoseconds: $0.rawValue)) } ?? .nothing
             }
         }
     }
@@ -139,27 +164,33 @@ actor MemoryOutbox: PushOutbox {
     }
 
     func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) throws -> Int {
+        try expire(limit, at: now) { $0.acceptedAt < oldest }
+    }
+
+    func expireCalls(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) throws -> Int {
+        try expire(limit, at: now) { $0.trust == .call && $0.push.state == .queued && $0.acceptedAt < oldest }
+    }
+
+    private func expire(_ limit: Int, at now: Timestamp, _ condition: (Row) -> Bool) throws -> Int {
         try check()
-        let expired = rows.values.filter { $0.push.acceptedAt < oldest && $0.next < .held }.prefix(limit)
+        let expired = rows.values.filter(condition).prefix(limit)
         for row in expired { finish(row.push.id, as: .expired, .lifetime, at: now) }
         return expired.count
     }
 
-    func update(_ update: OutboxUpdate, at now: Timestamp) throws -> [ChangedRegistration] {
+    func update(_ update: OutboxUpdate, at now: Timestamp) throws -> UpdatedOutbox {
         try check()
         for push in update.pushes {
             if let refusals = push.refusals { rows[push.id]?.push.refusals = refusals }
-            switch push.change {
-            case .lease:
-                guard rows[push.id] != nil else { throw StoreError.alreadyEnded }
+            if let attempt = push.attempt {
                 change(push.id) {
-                    $0.push.attempts += 1
-                    $0.next = .held
-                    $0.attemptedAt = now.nanoseconds
+                    $0.push.attempts = attempt.count
+                    $0.push.uncertain = attempt.uncertain
+                    $0.attemptedAt = attempt.at.nanoseconds
                 }
-            case .postpone(let time):
-                guard let next = rows[push.id]?.next, next < .held else { continue }
-                change(push.id) { $0.next = .time(time) }
+            }
+            switch push.change {
+            case .postpone(let time): change(push.id) { $0.next = .time(time) }
             case .finish(let outcome):
                 if outcome == .sent, let device = rows[push.id]?.device { lastDeliveries[device] = now }
                 finish(push.id, as: outcome, push.reason, at: now)
@@ -171,13 +202,12 @@ actor MemoryOutbox: PushOutbox {
             case .release(let state):
                 change(push.id) {
                     $0.next = .now
-                    $0.push.attempts -= 1
                     $0.push.state = state
                 }
             }
         }
         for token in update.tokens { apply(token, at: now) }
-        return []
+        return UpdatedOutbox()
     }
 
     private func apply(_ change: OutboxUpdate.TokenChange, at now: Timestamp) {

@@ -4,10 +4,23 @@ import HeapModule
 import PushProtocol
 import StatusCrypto
 import Store
+import Synchronization
 import Tasks
 import TestSupport
 
 @testable import Delivery
+
+/// What the store has told.
+private final class ToldArrivals: Sendable {
+    let waiting = Mutex<[Arrivals]>([])
+
+    func take() -> [Arrivals] {
+        waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+    }
+}
 
 /// A route with its real values, whose queue is in memory and whose Apple or Google is a function of time.
 struct RouteSimulation {
@@ -27,6 +40,8 @@ struct RouteSimulation {
         case silent
         /// The same, and it was delivered.
         case rings
+        /// The connection broke, and it was delivered.
+        case broken
         case credentials
         /// gorush is unreachable: nothing was sent.
         case away
@@ -46,7 +61,7 @@ struct RouteSimulation {
     typealias Provider = @Sendable (_ now: Double, _ device: String, _ kind: String, _ random: inout SplitMix64) -> (Answer, Double)
 
     private enum Event {
-        case push(device: String, kind: String, provenAt: Double?, hasKnownBundleID: Bool)
+        case push(device: String, kind: String, provenAt: Double?, hasKnownBundleID: Bool, isCall: Bool)
         case restart
         case answer(Answer, AttemptChoice, QueuedPush, postedAt: Duration, epoch: Int)
     }
@@ -68,6 +83,8 @@ struct RouteSimulation {
     private let configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
     private let workerCount: Int
     private var state: RouteState
+    /// What the store has told since the route last looked.
+    private let arrivals = ToldArrivals()
     private var events = Heap<Timed>()
     private var count = 0
     private var epoch = 0
@@ -75,6 +92,8 @@ struct RouteSimulation {
     private var tokens: [String: (push: AcceptedPush, digest: Digest32)] = [:]
     private(set) var pushes: [Int64: Push] = [:]
     private(set) var postCount = 0
+    /// How many devices only the reading each ten minutes has found.
+    private(set) var missedCount = 0
     private(set) var gone: [String] = []
     /// When the route was first said to fail.
     private(set) var toldAt: Duration?
@@ -85,13 +104,14 @@ struct RouteSimulation {
         random = SplitMix64(seed: seed)
         workerCount = workers
         state = Self.state(configuration, workers: workers)
+        store.tell { [arrivals] _, told in arrivals.waiting.withLock { $0.append(told) } }
     }
 
     private static func state(_ configuration: DeliveryConfiguration, workers: Int) -> RouteState {
         var state = RouteState(route: route, configuration: configuration, routesOfEndpoint: 1, key: 7)
-        state.handle(.topicsSaved([""]), at: .zero)
+        state.saved([""])
         let text = "core:\n  sync: true\n  worker_num: \(workers)\nqueue:\n  engine: local\n"
-        if let instance = GorushInstance(Array(text.utf8)) { state.handle(.probed(.instance(instance)), at: .zero) }
+        if let instance = GorushInstance(Array(text.utf8)) { state.probed(.instance(instance), at: .zero) }
         return state
     }
 
@@ -105,14 +125,20 @@ struct RouteSimulation {
     /// Accepts a push.
     ///
     /// - Parameter provenAt: When the device first got a push, or nil if it never worked.
-    mutating func push(_ device: String, at time: Double, kind: String = "ok", provenAt: Double? = nil, hasKnownBundleID: Bool = true) {
+    mutating func push(_ device: String, at time: Double, kind: String = "ok", provenAt: Double? = nil, hasKnownBundleID: Bool = true, isCall: Bool = false) {
         if let provenAt, tokens[device] == nil {
             // The server has read at its start which devices got a push lately.
             let token = newToken(device)
             tokens[device] = token
-            state.handle(.restored([(MemoryOutbox.device(of: token.digest), .seconds(provenAt), false)]), at: .zero)
+            state.restore(recent: [(MemoryOutbox.device(of: token.digest), .seconds(provenAt), false)])
         }
-        schedule(.push(device: device, kind: kind, provenAt: provenAt, hasKnownBundleID: hasKnownBundleID), at: .seconds(time))
+        schedule(
+            .push(device: device, kind: kind, provenAt: provenAt, hasKnownBundleID: hasKnownBundleID, isCall: isCall), at: .seconds(time))
+    }
+
+    /// Accepts a call.
+    mutating func call(_ device: String, at time: Double, provenAt: Double? = nil) {
+        push(device, at: time, kind: "call", provenAt: provenAt, isCall: true)
     }
 
     mutating func restart(at time: Double) { schedule(.restart, at: .seconds(time)) }
@@ -137,18 +163,17 @@ struct RouteSimulation {
 
     private mutating func handle(_ event: Event) async throws {
         switch event {
-        case .push(let device, let kind, let provenAt, let hasKnownBundleID):
+        case .push(let device, let kind, let provenAt, let hasKnownBundleID, let isCall):
             guard !gone.contains(device) else { return }
             let token = tokens[device] ?? newToken(device)
             tokens[device] = token
             let id = await store.accept(
                 token.push, digest: token.digest, at: World.start.advanced(by: now),
-                provenAt: provenAt.map { World.start.advanced(by: .seconds($0)) }, hasKnownBundleID: hasKnownBundleID)
+                provenAt: provenAt.map { World.start.advanced(by: .seconds($0)) }, hasKnownBundleID: hasKnownBundleID, isCall: isCall)
             pushes[id] = Push(device: device, kind: kind, acceptedAt: now)
-            state.handle(.woken, at: now)
         case .restart: await restartNow()
         case .answer(let answer, let choice, let push, let postedAt, let epoch):
-            if answer == .rings { ring(push.id) }
+            if answer == .rings || answer == .broken { ring(push.id) }
             guard epoch == self.epoch else { return }
             answered(answer, choice, push, postedAt: postedAt)
         }
@@ -173,6 +198,7 @@ struct RouteSimulation {
             case .passing: (.failed(FailureTaxonomy.classify("ServiceUnavailable")), .answered)
             case .quota: (.failed(FailureTaxonomy.classify("Quota exceeded")), .answered)
             case .silent, .rings: (.unknown(reason: .noResponseInTime), .silent)
+            case .broken: (.broken, .broken)
             case .credentials: (.failed(FailureTaxonomy.classify("InvalidProviderToken")), .answered)
             case .away: (.notSent(reason: .unavailable), .away(issue: "gorush is not reachable"))
             }
@@ -183,7 +209,7 @@ struct RouteSimulation {
         let attempt = PushAttempt(
             choice: choice, push: push, outcome: outcome, at: World.start.advanced(by: now), postedAt: World.start.advanced(by: postedAt),
             answeredAt: World.start.advanced(by: now))
-        state.handle(.answered(health, [attempt], jitter: Double.random(in: 0...1, using: &random)), at: now)
+        state.answered(health, [attempt], jitter: Double.random(in: 0...1, using: &random), at: now)
     }
 
     private mutating func restartNow() async {
@@ -192,9 +218,9 @@ struct RouteSimulation {
         _ = await store.takeOverOutbox(routes: [], latest: World.start.advanced(by: now + configuration.lifetime))
         let earliest = World.start.advanced(by: now - RecentDevices.interval)
         let recent = await store.recentDevices(route: "", since: earliest, limit: RecentDevices.maximumCount)
-        state.handle(
-            .restored(recent.map { ($0.device, .nanoseconds($0.deliveredAt.nanoseconds - World.start.nanoseconds), $0.isSuspected) }),
-            at: now)
+        _ = arrivals.take()
+        state.restore(recent: recent.map { ($0.device, Self.elapsed($0.deliveredAt), $0.isSuspected) })
+        state.restore(uncertain: await store.uncertainDevices(route: "", limit: .max))
     }
 
     /// Does what the route wants now.
@@ -203,22 +229,42 @@ struct RouteSimulation {
     private mutating func act() async throws -> Duration {
         while true {
             let steadyNow = World.start.advanced(by: now)
+            for arrivals in arrivals.take() {
+                state.told(
+                    arrivals, elapsed: Self.elapsed, age: { $0.acceptedAt.duration(to: steadyNow) }, at: now)
+            }
             switch state.next(at: now) {
             case .probe:
                 let text = "core:\n  sync: true\n  worker_num: \(workerCount)\nqueue:\n  engine: local\n"
                 let isAway = provider(now / .seconds(1), "", "probe", &random).0 == .away
                 let probe =
                     isAway ? .unreachable(Unavailability()) : GorushInstance(Array(text.utf8)).map(GorushClient.Probe.instance) ?? .silent
-                state.handle(.probed(probe), at: now)
+                state.probed(probe, at: now)
             case .expire:
+                var update = OutboxUpdate()
+                update.pushes = state.endedCalls(at: now).map { .init(id: $0, .finish(.expired), reason: .lifetime) }
+                _ = try await store.update(update, at: steadyNow)
                 _ = try await store.expireAllPushes(
-                    route: "", acceptedBefore: steadyNow.advanced(by: .zero - configuration.lifetime), at: steadyNow)
-            case .read(let limits):
-                let read = try await store.waitingPushes(route: "", at: steadyNow, limits: limits)
-                let time = read.next.map { Duration.nanoseconds($0.nanoseconds - World.start.nanoseconds) }
-                state.handle(.read(read.pushes, leaving: read.unfinishedQueues, next: time), at: now)
+                    route: "", acceptedBefore: steadyNow.advanced(by: .zero - configuration.lifetime),
+                    callsBefore: steadyNow.advanced(by: .zero - WaitingCalls.lifetime * 2), at: steadyNow)
+                state.ended(.expiry)
+            case .read(let page):
+                var devices: [DeviceCode] = []
+                if page.trust == .call {
+                    let calls = Arrivals(calls: try await store.waitingCalls(route: "", limit: .max))
+                    state.told(calls, elapsed: Self.elapsed, age: { $0.acceptedAt.duration(to: steadyNow) }, at: now)
+                } else {
+                    devices = try await store.waitingDevices(route: "", trust: page.trust, after: page.last, limit: Schedule.Page.count)
+                }
+                missedCount += state.read(page, devices, at: now)
+            case .bringForward:
+                let count = try await store.bringForward(route: "", limit: 1_000, at: steadyNow)
+                state.broughtForward(isComplete: count < 1_000, at: now)
+            case .mark(let rows):
+                _ = try await store.mark(rows, until: steadyNow.advanced(by: UncertainAttempts.interval))
+                state.marked(rows)
             case .post: try await post()
-            case .recordOutcomes: try await record()
+            case .record: try await record()
             case .wait(let end):
                 for condition in state.gorushIssues(at: now) + state.providerIssues(at: now) + state.warnings(at: now)
                 where shown[condition.text] == nil { shown[condition.text] = now }
@@ -228,42 +274,44 @@ struct RouteSimulation {
         }
     }
 
+    private static func elapsed(_ time: Timestamp) -> Duration { .nanoseconds(time.nanoseconds - World.start.nanoseconds) }
+
     private mutating func post() async throws {
-        let choices = state.choose(at: now)
-        if !state.unrecordedOutcomes.isEmpty { try await record() }
-        let found = try await store.pushes(choices.map(\.push), route: "", at: World.start.advanced(by: now))
-        var update = OutboxUpdate()
-        var posted: [(AttemptChoice, QueuedPush)] = []
-        for (choice, found) in zip(choices, found) {
+        let (choices, time) = (state.choose(at: now), World.start.advanced(by: now))
+        let oldest = time.advanced(by: .zero - configuration.lifetime)
+        let found = try await store.pushes(choices.map { state.lookUp($0) }, route: "", acceptedSince: oldest, at: time)
+        for (var choice, found) in zip(choices, found) {
             switch found {
-            case .push(let push):
-                posted.append((choice, push))
-                update.pushes.append(.init(id: push.id, .lease))
-            case .later(let time):
-                let until = Duration.nanoseconds(time.nanoseconds - World.start.nanoseconds)
-                state.handle(.dropped([(choice, .nothingDue(until: until))]), at: now)
-            case .nothing:
-                state.handle(.dropped([(choice, choice.push.isLookUp ? .nothingDue(until: nil) : .ended)]), at: now)
+            case .push(let push, let others):
+                let others = others.map { max(now, Self.elapsed($0)) }
+                guard state.admit(&choice, push, others: others, at: now), let known = pushes[push.id] else { continue }
+                if push.mustNotRingAgain {
+                    var update = OutboxUpdate()
+                    update.pushes = [.init(id: push.id, .finish(.withdrawn))]
+                    _ = try await store.update(update, at: time)
+                    state.drop([(choice, .nothing(until: nil))], at: now)
+                    continue
+                }
+                if push.isMarkedFirst { _ = try await store.mark([push.id], until: time.advanced(by: UncertainAttempts.interval)) }
+                state.post([(choice, push.id, push.isMarkedFirst)], at: now)
+                postCount += 1
+                let (answer, seconds) = provider(now / .seconds(1), known.device, known.kind, &random)
+                schedule(.answer(answer, choice, push, postedAt: now, epoch: epoch), at: now + .seconds(seconds))
+            case .later(let next): state.drop([(choice, .nothing(until: Self.elapsed(next)))], at: now)
+            case .moved: state.drop([(choice, .unchanged)], at: now)
+            case .locked: state.drop([(choice, .nothing(until: now + Schedule.storeRetryInterval))], at: now)
+            case .nothing: state.drop([(choice, .nothing(until: nil))], at: now)
             }
-        }
-        _ = try await store.update(update, at: World.start.advanced(by: now))
-        state.handle(.posting(posted.map(\.0)), at: now)
-        for (choice, push) in posted {
-            guard let known = pushes[push.id] else { continue }
-            postCount += 1
-            let (answer, seconds) = provider(now / .seconds(1), known.device, known.kind, &random)
-            schedule(.answer(answer, choice, push, postedAt: now, epoch: epoch), at: now + .seconds(seconds))
         }
     }
 
     private mutating func record() async throws {
-        let attempts = state.unrecordedOutcomes
-        state.unrecordedOutcomes = []
+        let (attempts, locked) = state.takeOutcomes()
         let context = OutcomeContext(
             route: "", rules: state.rules(judgingRefusals: true), now: World.start.advanced(by: now), savedTopics: [""],
             steadyNow: World.start.advanced(by: now))
-        let recorded = try await store.recordOutcomes(attempts, in: context) { 0 }
-        state.handle(.recorded(recorded.decisions, attempts), at: now)
+        let recorded = try await store.recordOutcomes(attempts, withLocked: locked, in: context)
+        state.recorded(recorded.decisions, of: attempts, as: recorded.changes, exceptLocked: recorded.locked, at: now)
         for (decision, attempt) in zip(recorded.decisions, attempts) where decision.token == .unregister {
             if let device = pushes[attempt.push.id]?.device { gone.append(device) }
         }

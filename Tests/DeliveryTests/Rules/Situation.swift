@@ -41,7 +41,7 @@ struct Situation: Sendable, CustomTestStringConvertible {
     }
 
     enum Loss: Sendable {
-        case expired, refused, neverWorked
+        case expired, refused, neverWorked, missedCall
     }
 
     var testDescription: String { name }
@@ -57,11 +57,13 @@ struct Situation: Sendable, CustomTestStringConvertible {
         #expect(route.gone.filter { !isDead($0, "ok") } == [], "innocent devices are given up")
         #expect(healthy.keys.count { open.contains($0) && !isDead(route.pushes[$0]?.device ?? "", "ok") } == 0, "healthy pushes wait")
         let lost = Set(
-            ends.values.compactMap { end -> Loss? in
+            ends.compactMap { id, end -> Loss? in
+                guard end.outcome != .sent else { return nil }
+                if route.pushes[id]?.kind == "call" { return .missedCall }
                 switch end.outcome {
-                case .expired: end.reason == .lifetime ? .expired : .neverWorked
-                case .refused: .refused
-                default: nil
+                case .expired: return end.reason == .lifetime ? .expired : .neverWorked
+                case .refused: return .refused
+                default: return nil
                 }
             })
         #expect(lost.isSubset(of: losses), "lost: \(lost)")
@@ -81,6 +83,7 @@ struct Situation: Sendable, CustomTestStringConvertible {
         case .either: break
         }
         #expect(route.pushes.values.allSatisfy { $0.rings <= rings }, "\(route.pushes.values.map(\.rings).max() ?? 0) times")
+        #expect(route.missedCount == 0, "a reading found devices that nobody looked at")
         if let goneCount { #expect(route.gone.count == goneCount) }
         if let maximumPostCount { #expect(route.postCount <= maximumPostCount) }
     }

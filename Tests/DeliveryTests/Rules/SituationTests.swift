@@ -19,6 +19,14 @@ import Testing
         try await situation.check()
     }
 
+    @Test(arguments: mayHaveBeenSent.filter(isRun)) func `pushes that may have been sent`(_ situation: Situation) async throws {
+        try await situation.check()
+    }
+
+    @Test(arguments: calls.filter(isRun)) func `calls beside pushes`(_ situation: Situation) async throws {
+        try await situation.check()
+    }
+
     /// Takes minutes in a debug build.
     @Test(.enabled(if: runsAll), arguments: manyDevices) func `many devices`(_ situation: Situation) async throws {
         try await situation.check()
@@ -71,7 +79,7 @@ private let everybodyInTrouble: [Situation] =
             name: "two proven phones, refused 1 h", until: 9_000, end: 4_200, late: 370,
             setUp: everybody(["a", "b"], 1 / 150, 7_200, wrong(600, 4_200, .device, 0.1))),
         Situation(
-            name: "two proven phones, hang 1 h", until: 9_000, end: 4_260, late: 2_400,
+            name: "two proven phones, hang 1 h", until: 9_000, end: 4_260, late: 670,
             setUp: everybody(["a", "b"], 1 / 150, 7_200, wrong(600, 4_200, .silent, 60))),
         Situation(
             name: "10 phones, a push each 5 min, 503 for 30 min", until: 12_000, end: 5_407, late: 190, told: .between(3_660, 5_400),
@@ -124,7 +132,7 @@ private let everybodyInTrouble: [Situation] =
         },
     ]
 
-private func isEven(_ device: String, _ kind: String) -> Bool { device.first == "p" && number(device) % 2 == 0 }
+func isEven(_ device: String, _ kind: String) -> Bool { device.first == "p" && number(device) % 2 == 0 }
 
 private let someInTrouble: [Situation] =
     [4.0, 40].map { rate in
@@ -256,7 +264,7 @@ private let someInTrouble: [Situation] =
             setUp: everybody(phones, 5, 1_200) { _, _, _, random in chance(0.3, &random) ? (.away, 0.01) : fine }),
     ]
 
-private func starts(_ letter: Character) -> Situation.Choice { { device, _ in device.first == letter } }
+func starts(_ letter: Character) -> Situation.Choice { { device, _ in device.first == letter } }
 
 private let newAndStrange: [Situation] =
     [
@@ -322,6 +330,16 @@ private let newAndStrange: [Situation] =
             $0.traffic(to: Array(phones[..<4]), 1 / 300, until: 86_400)
         },
         Situation(
+            name: "a stranger proves 25 that die beside 40 phones, quiet", until: 28_800, isLong: true, isHealthy: starts("p"),
+            isDead: starts("z"), losses: [.expired]
+        ) {
+            $0.provider = { now, device, _, _ in device.first == "z" && now > 3_600 ? (.device, 0.1) : fine }
+            for index in 0..<25 { $0.push("z\(index)", at: 10 * Double(index)) }
+            $0.traffic(to: Array(phones[..<40]), 1 / 60, until: 3_600)
+            $0.traffic(to: Array(phones[..<40]), 1 / 1_200, from: 3_600, until: 28_800)
+            for index in 0..<400 { $0.push("z\(index % 25)", at: 3_700 + Double(index)) }
+        },
+        Situation(
             name: "500 of a stranger hang, gorush restarts for 2 s", until: 4_900, isLong: true, isHealthy: starts("p"), within: 6
         ) {
             $0.provider = { now, device, _, _ in
@@ -383,7 +401,7 @@ private let newAndStrange: [Situation] =
 private let manyDevices: [Situation] = [
     Situation(
         name: "wrong project for 1 h, 5,000 phones, a push each", until: 4_500, workers: 96, end: 3_660, late: 60, told: .between(120, 130),
-        maximumPostCount: 25_000
+        maximumPostCount: 60_000
     ) {
         $0.provider = wrong(60, 3_660, .device, 0.1)
         for index in 0..<5_000 { $0.push("q\(index)", at: Double(index) * 0.7, provenAt: worked) }

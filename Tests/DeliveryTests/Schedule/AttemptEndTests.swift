@@ -45,8 +45,7 @@ import Testing
             }
         }
         #expect(attempted == [TestRoute.device(1), TestRoute.device(2)])
-        route.state.handle(.stopping, at: .seconds(1_001))
-        route.state.unrecordedOutcomes = []
+        route.state.stop()
         #expect(route.state.next(at: .seconds(1_001)) == .stop)
     }
 
@@ -63,6 +62,9 @@ import Testing
         var route = TestRoute(workers: 1)
         for _ in 1...2 { route.accept(1, trust: .call, at: 0) }
         for call in route.choose(at: 0) { route.end(call, end, at: 1) }
+        // An attempt that was not made has put its call back, once its mark is taken back.
+        route.record(at: 1)
+        for call in route.choose(at: 1) { route.answer(call, to: 1, .sent, at: 1) }
         for _ in 1...2 { route.accept(1, trust: .call, at: 2) }
         #expect(route.choose(at: 2).count { $0.kind == .call } == 2)
     }
@@ -73,7 +75,7 @@ extension TestRoute {
         func answer(_ outcome: AttemptOutcome, _ health: RouteHealth = .answered) {
             self.answer(choice, to: 1, outcome, health, postedAt: seconds - 1, at: seconds)
         }
-        func drop(_ reason: RouteState.DropReason) { state.handle(.dropped([(choice, reason)]), at: .seconds(seconds)) }
+        func drop(_ found: DeviceLookUp) { state.drop([(choice, found)], at: .seconds(seconds)) }
         func notSent(_ reason: PushReason) -> [PushAttempt] {
             [PushAttempt(choice: choice, push: queued([androidPush(1)])[0], outcome: .notSent(reason: reason))]
         }
@@ -82,18 +84,18 @@ extension TestRoute {
         case .deviceFails: answer(Self.failure)
         case .pushRefused: answer(.failed(FailureTaxonomy.classify("BadPriority")))
         case .notTaken: answer(.notSent(reason: .unavailable), .away(issue: "gone"))
-        case .connectionBroke: answer(.unknown(reason: .noResponse), .broken)
+        case .connectionBroke: answer(.broken, .broken)
         case .unanswered: answer(.unknown(reason: .noResponseInTime), .silent)
         case .busy: answer(.passing(reason: .unavailable, retryAfter: nil))
-        case .overLimit: state.handle(.limited(1, notSent(.overLimit)), at: .seconds(seconds))
-        case .leaseEnded: state.handle(.notPosted(notSent(.leaseEnded)), at: .seconds(seconds))
-        case .pushHasEnded: drop(.ended)
-        case .nothingDue: drop(.nothingDue(until: nil))
-        case .dueLater: drop(.nothingDue(until: .seconds(seconds + 60)))
+        case .overLimit: state.limited(to: 1, notSent(.overLimit), at: .seconds(seconds))
+        case .leaseEnded: state.notPosted(notSent(.leaseEnded), at: .seconds(seconds))
+        case .pushHasEnded: drop(.nothing(until: nil))
+        case .nothingDue: drop(.nothing(until: nil))
+        case .dueLater: drop(.nothing(until: .seconds(seconds + 60)))
         case .unchanged: drop(.unchanged)
         case .storeFailed:
             drop(.unchanged)
-            state.handle(.storeFailed("full"), at: .seconds(seconds))
+            state.storeFailed("full", at: .seconds(seconds))
         }
     }
 }
@@ -102,7 +104,7 @@ extension PushAttempt {
     /// Creates an attempt of a choice.
     fileprivate init(choice: AttemptChoice, push: QueuedPush, outcome: AttemptOutcome) {
         var push = push
-        if case .row(let id) = choice.push { push.id = id }
+        push.id = choice.row ?? Int64(choice.number)
         self.init(choice: choice, push: push, outcome: outcome, at: World.start, postedAt: World.start, answeredAt: World.start)
     }
 }

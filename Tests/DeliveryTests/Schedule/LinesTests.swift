@@ -100,17 +100,28 @@ import Testing
 }
 
 @Suite(.safetyNet) struct RetryBudgetTests {
-    @Test func `it allows two attempts a second, and two more for each delivery, up to the workers`() {
-        var budget = RetryBudget()
-        budget.spend(at: .zero, limit: 8)
-        #expect(budget.available(at: .zero, limit: 8) == 0)
-        #expect(budget.next(at: .zero, limit: 8) == .milliseconds(500))
-        #expect(budget.available(at: .seconds(1), limit: 8) == 2)
-        budget.delivered(at: .seconds(1), limit: 8)
-        #expect(budget.available(at: .seconds(1), limit: 8) == 4)
-        #expect(budget.available(at: .seconds(99), limit: 8) == 8)
-        budget.delivered(at: .seconds(99), limit: 8)
-        #expect(budget.available(at: .seconds(99), limit: 8) == 8 && budget.next(at: .seconds(99), limit: 8) == .seconds(99))
+    @Test(arguments: [(8, 2.0), (32, 4), (96, 12)])
+    func `it allows an eighth of the workers a second, two at least, and two more for each delivery`(workers: Int, perSecond: Double) {
+        var budget = RetryBudget.retries
+        budget.spend(at: .zero, workers: workers)
+        #expect(budget.available(at: .zero, workers: workers) == 0)
+        #expect(budget.next(at: .zero, workers: workers) == .seconds(1 / perSecond))
+        #expect(budget.available(at: .seconds(1), workers: workers) == perSecond)
+        budget.delivered(at: .seconds(1), workers: workers)
+        #expect(budget.available(at: .seconds(1), workers: workers) == perSecond + 2)
+        budget.spend(at: .seconds(1), workers: workers)
+        budget.giveBack(at: .seconds(1), workers: workers)
+        #expect(budget.available(at: .seconds(1), workers: workers) == perSecond + 2)
+        #expect(budget.available(at: .seconds(99), workers: workers) == Double(workers))
+        budget.delivered(at: .seconds(99), workers: workers)
+        #expect(budget.available(at: .seconds(99), workers: workers) == Double(workers))
+        #expect(budget.next(at: .seconds(99), workers: workers) == .seconds(99))
+    }
+
+    @Test func `new connections have two a second, however many workers there are`() {
+        var budget = RetryBudget.connections
+        budget.spend(at: .zero, workers: 96)
+        #expect(budget.available(at: .seconds(1), workers: 96) == 2)
     }
 }
 

@@ -1,4 +1,5 @@
 import Bytes
+import Envelope
 import Store
 import TestSupport
 import Testing
@@ -15,7 +16,7 @@ import Testing
         #expect(Set(first.map(\.device)) == [TestRoute.device(1), TestRoute.device(2)] && route.choose(at: 1).isEmpty)
         let choice = first.first { $0.device == TestRoute.device(1) }
         if let choice { route.answer(choice, to: 1, .sent, at: 1) }
-        #expect(route.choose(at: 1).map(\.push) == [.row(2)])
+        #expect(route.choose(at: 1).map(\.kind) == [.first])
     }
 
     @Test(arguments: [(0.0, 2.0), (10, 2), (100, 10), (6_000, 600), (90_000, 600)])
@@ -27,7 +28,7 @@ import Testing
                 Issue.record("not due")
                 return
             }
-            #expect(choice.push == .device(TestRoute.device(1)) && choice.kind == .retry)
+            #expect(choice.device == TestRoute.device(1) && choice.kind == .retry)
             route.answer(choice, to: 1, TestRoute.failure, at: age)
         }
         #expect(route.choose(at: age + delay - 0.01).isEmpty)
@@ -38,10 +39,19 @@ import Testing
         var route = TestRoute()
         route.accept(1, at: 0)
         if let choice = route.choose(at: 0).first {
-            route.answer(choice, to: 1, .unknown(reason: .noResponse), .silent, postedAt: 0, at: 60)
+            route.answer(choice, to: 1, TestRoute.failure, postedAt: 0, at: 60)
         }
         #expect(route.choose(at: 119).isEmpty)
         #expect(route.choose(at: 120).map(\.attemptClass) == [.slow])
+    }
+
+    @Test func `a device that is found in the table while its attempt is in flight is looked up again`() throws {
+        var route = TestRoute()
+        route.accept(1, at: 0)
+        let choice = try #require(route.choose(at: 0).first)
+        #expect(route.state.read(.init(trust: .proven, last: nil, isNet: true), [TestRoute.device(1)], at: .zero) == 0)
+        route.answer(choice, to: 1, .sent, at: 1)
+        #expect(route.choose(at: 1).map(\.device) == [TestRoute.device(1)])
     }
 
     @Test func `a new push to a device in trouble doesn't hasten its turn`() {
@@ -55,11 +65,11 @@ import Testing
         let words = AttemptOutcome.failed(FailureTaxonomy.classify("BadPriority"))
         var route = TestRoute()
         route.attempt(1...1, words, at: 0)
-        #expect(route.state.devices[TestRoute.device(1)]?.trouble == nil)
+        #expect(route.state.turns.devices[TestRoute.device(1)]?.trouble == nil)
         route = TestRoute()
         route.attempt(1...1, TestRoute.failure, at: 0)
         route.answer(try #require(route.choose(at: 2).first), to: 1, words, at: 2)
-        #expect(route.state.devices[TestRoute.device(1)]?.trouble == nil)
+        #expect(route.state.turns.devices[TestRoute.device(1)]?.trouble == nil)
     }
 
     @Test func `after words about a quota a device waits a minute`() {
@@ -85,28 +95,58 @@ import Testing
             Issue.record("nothing chosen")
             return
         }
-        var push = queued([androidPush(1)])[0]
-        push.id = 1
         let attempt = PushAttempt(
-            choice: choice, push: push, outcome: .unknown(reason: .noResponse), isShared: true, at: World.start, postedAt: World.start,
-            answeredAt: World.start)
-        route.state.handle(.answered(.silent, [attempt], jitter: 1), at: .seconds(1))
-        #expect(route.state.devices[TestRoute.device(1)]?.trouble == nil)
-        #expect(route.state.unrecordedOutcomes.map(\.ownDelay) == [RouteState.unansweredDelay])
+            choice: choice, push: queued([androidPush(1)])[0], outcome: .unknown(reason: .noResponse), isShared: true, at: World.start,
+            postedAt: World.start, answeredAt: World.start)
+        route.state.answered(.silent, [attempt], jitter: 1, at: .seconds(1))
+        #expect(route.state.turns.devices[TestRoute.device(1)]?.trouble == nil)
+        #expect(route.state.outcomes.waiting.map(\.ownDelay) == [UncertainAttempts.interval])
     }
 
-    @Test func `each attempt without an answer doubles the wait of its push`() {
+    /// Attempts of one push, each ten thousand seconds after the one before.
+    private func delays(_ outcomes: [AttemptOutcome], _ uncertain: [UncertainAttempts] = []) throws -> [Duration] {
         var route = TestRoute()
-        var delays: [Duration] = []
-        for round in 0..<4 {
-            route.accept(1, at: Double(round) * 10_000)
-            guard var choice = route.choose(at: Double(round) * 10_000).first else { continue }
-            choice.push = .row(1)
-            route.answer(choice, to: 1, .unknown(reason: .noResponseInTime), .silent, at: Double(round) * 10_000)
-            delays += route.state.unrecordedOutcomes.map(\.ownDelay)
-            route.state.unrecordedOutcomes = []
+        var push = queued([androidPush(1)])[0]
+        return try outcomes.enumerated().map { round, outcome in
+            let seconds = Double(round) * 10_000
+            route.accept(1, at: seconds)
+            let choice = try #require(route.choose(at: seconds).first)
+            let posted = World.start.advanced(by: .seconds(seconds))
+            let attempt = PushAttempt(
+                choice: choice, push: push, outcome: outcome, at: posted, postedAt: posted, answeredAt: posted.advanced(by: .seconds(60)))
+            route.state.answered(outcome == .broken ? .broken : .silent, [attempt], jitter: 1, at: .seconds(seconds + 60))
+            let ended = try #require(route.state.outcomes.waiting.last)
+            push.uncertain = ended.uncertain
+            route.record(at: seconds + 60)
+            return ended.ownDelay
         }
-        #expect(delays == [150, 300, 600, 1_200].map { .seconds($0) })
+    }
+
+    @Test func `a push waits 150 s from each request without an answer, and each time 150 s more`() throws {
+        let silent = AttemptOutcome.unknown(reason: .noResponseInTime)
+        #expect(try delays([silent, silent, silent]) == [90, 240, 390].map { .seconds($0) })
+    }
+
+    @Test func `a connection that broke is a failure twice, and then an attempt without an answer`() throws {
+        let delays = try delays([.broken, .broken, .broken, .broken])
+        #expect(delays == [.seconds(2), .seconds(600), .seconds(90), .seconds(240)])
+    }
+
+    @Test func `a delivery to a device whose attempts got no answers brings forward what waits for the same reason`() throws {
+        var route = TestRoute()
+        route.attempt(1...1, .unknown(reason: .noResponseInTime), .silent, at: 0)
+        route.attempt(2...2, .sent, at: 1)
+        #expect(route.state.next(at: .seconds(30)) != .bringForward)
+        route.accept(1, at: 30)
+        route.answer(try #require(route.choose(at: 30).first { $0.device == TestRoute.device(1) }), to: 1, .sent, at: 30)
+        var actions: [RouteState.Action] = []
+        for _ in 1...9 {
+            let action = route.state.next(at: .seconds(30))
+            actions.append(action)
+            if case .read(let page) = action { _ = route.state.read(page, [], at: .seconds(30)) }
+            if case .wait = action { break }
+        }
+        #expect(actions.contains(.bringForward))
     }
 
     @Test func `a paused route tries another device each second, and a trial without an answer is none`() throws {
@@ -151,24 +191,31 @@ import Testing
         route.accept(1, trust: .call, at: 0)
         let call = route.choose(at: 0)[0]
         if isDropped {
-            route.state.handle(.dropped([(call, .unchanged)]), at: .zero)
+            route.state.drop([(call, .unchanged)], at: .zero)
         } else {
             route.answer(call, to: 1, .notSent(reason: .unavailable), .away(issue: "gone"), at: 0)
-            let attempts = route.state.unrecordedOutcomes
-            route.state.handle(.recorded([PushDecision(disposition: .releaseLease)], attempts), at: .zero)
         }
-        #expect(route.choose(at: 0).first?.push == call.push)
+        #expect(route.choose(at: 0).first?.row == call.row)
     }
 
     @Test func `what waits for a device goes to its new token after a verdict about the old one`() {
         var route = TestRoute()
         for _ in 1...2 { route.accept(1, at: 0) }
         let first = route.choose(at: 0)[0]
-        route.answer(first, to: 1, .failed(FailureTaxonomy.classify("NotRegistered")), at: 0)
-        let decision = PushDecision(disposition: .finish(.deadToken), token: .unregister)
-        route.state.handle(.recorded([decision], route.state.unrecordedOutcomes), at: .zero)
-        #expect(route.choose(at: 0).map(\.push) == [.device(TestRoute.device(1))])
+        route.answer(first, to: 1, .failed(FailureTaxonomy.classify("NotRegistered")), records: false, at: 0)
+        #expect(route.choose(at: 100).isEmpty)
+        route.record(PushDecision(disposition: .finish(.deadToken), token: .unregister), at: 100)
+        #expect(route.choose(at: 100).map(\.device) == [TestRoute.device(1)])
     }
+
+    @Test func `a device is looked at once when its owner has registered another token`() {
+        var route = TestRoute()
+        route.attempt(1...1, Self.failureForDays, at: 0)
+        route.state.told(Arrivals(changed: [TestRoute.device(1)]), elapsed: { _ in .zero }, age: { _ in .zero }, at: .seconds(1))
+        #expect(route.choose(at: 1).map(\.device) == [TestRoute.device(1)])
+    }
+
+    private static let failureForDays = AttemptOutcome.failed(FailureTaxonomy.classify("Quota exceeded for quota metric"))
 
     @Test func `a call does not wait for its device's attempt in flight`() {
         var route = TestRoute()
@@ -242,6 +289,32 @@ import Testing
         #expect(route.state.warnings(at: .seconds(60)).map(\.kind) == [.newDevices] && !route.state.belief.fails(at: .seconds(60)))
         route.attempt(9...9, .sent, at: 61)
         #expect(route.state.warnings(at: .seconds(61)).isEmpty)
+    }
+
+    @Test func `a look-up that posts nothing gives its part of the retry budget back`() {
+        var route = TestRoute(workers: 8)
+        route.attempt(1...20, TestRoute.failure, at: 0)
+        var count = 0
+        for _ in 1...100 {
+            let choices = route.state.choose(at: .seconds(2))
+            count += choices.count
+            route.state.drop(choices.map { ($0, .nothing(until: nil)) }, at: .seconds(2))
+        }
+        #expect(count == 20)
+    }
+
+    @Test func `attempts wait while too many outcomes are not recorded, or none can be`() {
+        var route = TestRoute(workers: 256)
+        route.attempt(1...1, TestRoute.failure, at: 0)
+        for device in 1...130 { route.accept(device, at: 1) }
+        let choices = route.choose(at: 1)
+        for (number, choice) in choices.enumerated() { route.answer(choice, to: number + 1, .sent, records: false, at: 1) }
+        #expect(route.state.outcomes.areTooMany && route.state.outcomes.nextTime == .seconds(1))
+        _ = route.state.takeOutcomes()
+        route.state.recordingFailed("disk full", at: .seconds(1))
+        #expect(route.state.outcomes.areTooMany)
+        route.record(at: 2)
+        #expect(!route.state.outcomes.areTooMany)
     }
 
     @Test func `twenty devices that get nothing for a minute are a warning, although others get their pushes`() {

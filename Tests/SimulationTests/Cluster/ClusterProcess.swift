@@ -36,7 +36,9 @@ struct ClusterProcess {
         var change: OutboxUpdate.PushChange
         var time: Timestamp
 
-        var update: OutboxUpdate.Push { .init(id: push.id, change) }
+        var update: OutboxUpdate.Push {
+            .init(id: push.id, change, attempt: OutboxUpdate.Attempt(count: push.attempts + 1, at: time))
+        }
 
         /// The device token, if the attempt proved that it is dead.
         var deadToken: DeadToken? {
@@ -64,10 +66,11 @@ struct ClusterProcess {
     /// Published replies without publication mark.
     var unmarked: [PendingReply] = []
     var allowances = Allowances()
-    /// Pushes that the process has read and not leased.
+    /// Pushes that the process has read, and its number before.
     var due: [QueuedPush] = []
-    /// Pushes that the process has leased and not posted, and its number before the lease.
-    var leased: [(push: QueuedPush, member: Int64)] = []
+    var dueNumber: Int64 = 0
+    /// Pushes that the process is about to post, and its number before it read them.
+    var chosen: [(push: QueuedPush, member: Int64)] = []
     /// Changes of attempted pushes that are not recorded.
     var outcomes: [Outcome] = []
     /// The time of the process's clock when it last took part.
@@ -90,7 +93,7 @@ struct ClusterProcess {
 
     var isIdle: Bool {
         batch.isEmpty && unread.isEmpty && unreadReplies.isEmpty && unopened.isEmpty && incomplete.isEmpty && undecided.isEmpty
-            && replies.isEmpty && unmarked.isEmpty && due.isEmpty && leased.isEmpty && outcomes.isEmpty
+            && replies.isEmpty && unmarked.isEmpty && due.isEmpty && chosen.isEmpty && outcomes.isEmpty
     }
 
     /// Whether the process has a message in memory, so that the message gets its decision, or its reply is published.
@@ -106,5 +109,5 @@ struct ClusterProcess {
     }
 
     /// Whether the process has an attempt of a push in memory.
-    func attempts(push: Int64) -> Bool { leased.contains { $0.push.id == push } || outcomes.contains { $0.push.id == push } }
+    func attempts(push: Int64) -> Bool { chosen.contains { $0.push.id == push } || outcomes.contains { $0.push.id == push } }
 }

@@ -26,7 +26,7 @@ struct ClusterRows: Sendable {
         /// An ``OpenPushState`` or, once it has finished, a `PushOutcome`.
         var state: Int64
         var isOpen: Bool
-        /// The number of attempts, without those whose lease was released.
+        /// The number of attempts that have ended.
         var attemptCount: Int64
 
         func `is`(_ state: OpenPushState) -> Bool { isOpen && self.state == state.rawValue }

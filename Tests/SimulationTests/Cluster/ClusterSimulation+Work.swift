@@ -11,7 +11,7 @@ import Wire
 /// The work of the servers: each step does what a stage of the engine or a route does at a time.
 extension ClusterSimulation {
     private enum Step: CaseIterable {
-        case poll, record, read, open, review, decide, reply, mark, look, lease, post, settle
+        case poll, record, read, open, review, decide, reply, mark, look, choose, post, settle
     }
 
     /// Does one piece of a server's waiting work.
@@ -45,8 +45,8 @@ extension ClusterSimulation {
         case .reply: !process.replies.isEmpty && member.nodeLostUntil == nil
         case .mark: !process.unmarked.isEmpty
         case .look: process.due.isEmpty && rows.pushes.values.contains { $0.isOpen && $0.server == process.store.number }
-        case .lease: !process.due.isEmpty
-        case .post: !process.leased.isEmpty
+        case .choose: !process.due.isEmpty
+        case .post: !process.chosen.isEmpty
         case .settle: !process.outcomes.isEmpty
         }
     }
@@ -70,9 +70,10 @@ extension ClusterSimulation {
         case .look:
             guard let process = members[index].process else { return }
             let limit = pick(1..<6)
+            members[index].process?.dueNumber = process.store.number
             let due = try await process.store.duePushes(route: "", at: process.steadyNow, limit: limit)
-            members[index].process?.due = due
-        case .lease: try await lease(index)
+            members[index].process?.due = due.filter { !process.attempts(push: $0.id) && $0.orphanReason == nil }
+        case .choose: choose(index)
         case .post: try post(index)
         case .settle: try await settle(index)
         }
@@ -223,48 +224,39 @@ extension ClusterSimulation {
 
     // MARK: Pushes
 
-    /// Records the outcomes of attempts, and leases the pushes that were read.
-    private mutating func lease(_ index: Int) async throws {
+    /// Begins attempts at the pushes that were read, under the number before the read.
+    private mutating func choose(_ index: Int) {
         guard let process = members[index].process else { return }
-        let leases: [OutboxUpdate.Push] = process.due.map { .init(id: $0.id, .lease) }
+        note("chosen \(process.due.map(\.id))")
+        members[index].process?.chosen += process.due.map { ($0, process.dueNumber) }
         members[index].process?.due = []
-        guard try await recordOutcomes(process.outcomes, .lease, leases, index) else { return }
-        note("leased \(process.due.map(\.id))")
-        members[index].process?.leased += process.due.map { ($0, process.store.number) }
     }
 
+    /// Records the outcomes of attempts.
     private mutating func settle(_ index: Int) async throws {
         guard let process = members[index].process else { return }
-        if try await recordOutcomes(process.outcomes, .settle, [], index) { note("settled \(process.outcomes.map(\.push.id))") }
-    }
-
-    /// Records the outcomes of attempts in one transaction with leases.
-    ///
-    /// - Returns: Whether the transaction has committed.
-    private mutating func recordOutcomes(
-        _ outcomes: [ClusterProcess.Outcome], _ kind: ClusterTransition.Call, _ leases: [OutboxUpdate.Push], _ index: Int
-    ) async throws -> Bool {
+        let outcomes = process.outcomes
         var update = OutboxUpdate()
-        update.pushes = outcomes.map(\.update) + leases
+        update.pushes = outcomes.map(\.update)
         update.tokens = outcomes.compactMap(\.deadToken).map { .unregister($0) }
-        guard try await call(kind, of: index, { [now, update] in try await $0.update(update, at: now) }) != nil else { return false }
+        guard try await call(.settle, of: index, { [now, update] in try await $0.update(update, at: now) }) != nil else { return }
         for outcome in outcomes {
-            if case .finish(let end) = outcome.change { model.ended(outcome.push, as: end) }
+            // A push that ended meanwhile keeps its end.
+            if case .finish(let end) = outcome.change, rows.pushes[outcome.push.id]?.is(end) == true { model.ended(outcome.push, as: end) }
         }
         members[index].process?.outcomes = []
-        return true
+        note("settled \(outcomes.map(\.push.id))")
     }
 
     /// Posts a push, unless the lease of the server has ended.
     private mutating func post(_ index: Int) throws {
-        guard let process = members[index].process, let (push, member) = process.leased.first else { return }
-        members[index].process?.leased.removeFirst()
+        guard let process = members[index].process, let (push, member) = process.chosen.first else { return }
+        members[index].process?.chosen.removeFirst()
         guard process.store.holdsLease(as: member, for: ClusterLimits.postingTime) else {
             note("lease ended before \(push.id)")
-            return end(push, .release(push.state), index)
+            return
         }
-        let row = rows.pushes[push.id]
-        try expect(row?.is(.leased) == true && row?.server == process.store.number, "only the owner of a push posts it: push \(push.id)")
+        try expect(rows.pushes[push.id]?.server == process.store.number, "only the owner of a push posts it: push \(push.id)")
         let retryTime = process.steadyNow.advanced(by: .seconds(2))
         if gorushIsBusy, chance(2) {
             note("not posted \(push.id)")
@@ -273,8 +265,10 @@ extension ClusterSimulation {
         note("posted \(push.id)")
         let earlierCount = postCounts[push.id, default: 0]
         try expect(
-            earlierCount <= uncertainCounts[push.id, default: 0], "a push is posted again only after an uncertain attempt: push \(push.id)")
+            earlierCount <= uncertainCounts[push.id, default: 0] || postNumbers[push.id] != process.store.number,
+            "a server posts a push again only after an uncertain attempt: push \(push.id)")
         postCounts[push.id] = earlierCount + 1
+        postNumbers[push.id] = process.store.number
         let isLost = gorushLosesAnswers && chance(2)
         let isDead = deadTokens.contains(push.push.deviceToken)
         end(push, isLost ? .retry(at: retryTime, isUnknown: true) : .finish(isDead ? .deadToken : .sent), index)

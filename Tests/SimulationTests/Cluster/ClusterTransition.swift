@@ -4,7 +4,7 @@ import Store
 struct ClusterTransition {
     /// The calls that change rows.
     enum Call {
-        case open, close, leave, takePart, record, pass, decide, mark, lease, settle, prune
+        case open, close, leave, takePart, record, pass, decide, mark, settle, prune
     }
 
     var call: Call
@@ -130,26 +130,22 @@ struct ClusterTransition {
             try expect(!push.isOpen && push.state == before.state, "a finished push keeps its outcome: push \(id)")
             return false
         }
-        // A released push returns to its earlier state, which may be that of an earlier uncertain attempt.
-        let isUncertain = before.is(.leased) && push.is(.unknown) && push.attemptCount == before.attemptCount
+        let isUncertain = push.is(.unknown) && push.attemptCount > before.attemptCount
         if push.server != before.server {
             try expect(
                 push.server == number && isFenced(before.server), "no server takes the push of a living one: push \(id) of \(before.server)"
             )
-            try expect(
-                isUncertain || !before.is(.leased) && push.state == before.state, "an attempt of a fenced server is uncertain: push \(id)")
-            return isUncertain
+            try expect(push.state == before.state, "a takeover changes no push: push \(id)")
+            return false
         }
-        guard push.state != before.state || push.isOpen != before.isOpen else { return false }
+        guard push.state != before.state || push.isOpen != before.isOpen else { return isUncertain }
         if push.is(.withdrawn) {
             // A dead token unregisters its phone.
-            try expect(
-                (call == .decide || call == .lease || call == .settle) && !before.is(.leased),
-                "a push in flight is not withdrawn: push \(id)")
+            try expect(call == .decide || call == .settle, "an unregistration withdraws a push: push \(id)")
         } else {
             // A process that has just joined owns what its own number had.
             try expect(push.server == (call == .open ? number : earlierNumber), "its owner changes a push: push \(id) of \(before.server)")
-            try expect(call == .lease || call == .settle || isUncertain && call == .open, "the delivery changes pushes: push \(id)")
+            try expect(call == .settle, "the delivery changes pushes: push \(id)")
         }
         return isUncertain
     }

@@ -3,6 +3,7 @@ import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
+import Synchronization
 import TestSupport
 import Testing
 import Wire
@@ -18,19 +19,24 @@ import Wire
             #expect(try await cluster.one.duePushes(route: "", at: start, limit: 9).map(\.push) == [push(1)])
             #expect(try await cluster.two.duePushes(route: "", at: start, limit: 9).map(\.push) == [push(2)])
             #expect(try await cluster.two.queuedPushCount() == 2)
-            await #expect(throws: StoreError.alreadyEnded) { try await cluster.two.lease([1]) }
-            try await cluster.one.lease([1])
+            #expect(try await cluster.two.mark([1], until: start).isEmpty)
+            #expect(try await cluster.one.mark([1], until: start).count == 1)
         }
     }
 
-    @Test func `a server takes over the pushes of a fenced one, and those in flight are uncertain`() async throws {
+    @Test func `a server takes over the pushes of a fenced one as they are, and those that a server of 0_3 has leased are uncertain`() async throws {
         try await Cluster.with { cluster in
             try await cluster.one.enqueue([push(1), push(2)])
-            try await cluster.one.lease([1])
+            try await cluster.run("UPDATE push SET state = 6, next_attempt_at = 9223372036854775807 WHERE id = 1")
+            let told = Mutex<[Arrivals.Device]>([])
+            cluster.two.tell { _, arrivals in told.withLock { $0 += arrivals.devices } }
             #expect(try await cluster.fenceOne().pushCount == 2)
             let due = try await cluster.two.duePushes(route: "", at: start, limit: 9)
             #expect(due.map(\.push) == [push(1), push(2)])
             #expect(due.map(\.state) == [.unknown, .queued])
+            // The route is told of each.
+            let devices = told.withLock { $0 }
+            #expect(devices.count == 2 && devices.allSatisfy { $0.due == nil })
             let facts = try await cluster.two.auditFacts()
             #expect(facts.counts[.uncertain] == 1)
             #expect(Audit(facts).balances)
@@ -41,7 +47,7 @@ import Wire
         try await Cluster.with { cluster in
             let later = start.advanced(by: .seconds(60))
             try await cluster.one.enqueue((1...3).map { push($0) })
-            try await cluster.one.lease([1])
+            try await cluster.run("UPDATE push SET state = 6, next_attempt_at = 9223372036854775807 WHERE id = 1")
             try await cluster.one.attempt([2], until: later)
             try await cluster.run("UPDATE push SET secrets = '\\x01ff' WHERE id = 3")
             #expect(try await cluster.one.duePushes(route: "", at: start, limit: 9).isEmpty)
@@ -83,7 +89,6 @@ import Wire
             let provenCount = try await cluster.one.read {
                 try $0.count("SELECT count(*) FROM push WHERE trust = \(PushTrust.proven.rawValue)")
             }
-            // The other server has read its queues up to places that this one does not know.
             #expect(provenCount == 1)
             #expect(try await cluster.two.duePushes(route: "", at: start, limit: 9).map(\.id) == [2, 3])
         }
@@ -105,17 +110,6 @@ import Wire
             #expect(try await cluster.one.duePushes(route: "", at: start, limit: 9).map(\.id) == [1])
             #expect(try await cluster.two.duePushes(route: "", at: start, limit: 9).map(\.id) == [3])
             #expect(Audit(try await cluster.two.auditFacts()).balances)
-        }
-    }
-
-    @Test func `pushes that are taken over come before the server's own`() async throws {
-        try await Cluster.with { cluster in
-            var pushes = (1...3).map { push($0) }
-            for index in pushes.indices { pushes[index].target = installation(1) }
-            try await cluster.one.enqueue(pushes)
-            try await cluster.two.enqueue([push(4)])
-            _ = try await cluster.fenceOne()
-            #expect(try await cluster.two.duePushes(route: "", at: start, limit: 9).map(\.id) == [1, 2, 3, 4])
         }
     }
 
@@ -158,16 +152,15 @@ import Wire
     @Test func `the outcome of a fenced server changes no push of another`() async throws {
         try await Cluster.with { cluster in
             try await cluster.one.enqueue([push()])
-            try await cluster.one.lease([1])
             _ = try await cluster.fenceOne()
             try await cluster.one.change([1], to: .finish(.sent))
             try await cluster.one.change([1], to: .retry(at: start.advanced(by: .seconds(99)), isUnknown: false))
             try await cluster.one.change([1], to: .release(.queued))
-            #expect(try await cluster.two.duePushes(route: "", at: start, limit: 9).map(\.state) == [.unknown])
+            #expect(try await cluster.one.mark([1], until: start.advanced(by: .seconds(99))).isEmpty)
+            #expect(try await cluster.two.duePushes(route: "", at: start, limit: 9).map(\.state) == [.queued])
             _ = try await cluster.one.takePart()
             try await cluster.one.change([1], to: .finish(.sent))
             #expect(try await cluster.two.queuedPushCount() == 1)
-            try await cluster.two.lease([1])
             try await cluster.two.change([1], to: .finish(.sent))
             #expect(Audit(try await cluster.two.auditFacts()).balances)
         }
@@ -176,7 +169,6 @@ import Wire
     @Test func `the audit finds the part of each server, and balances over both`() async throws {
         try await Cluster.with { cluster in
             try await cluster.one.enqueue([push(1), push(2)])
-            try await cluster.one.lease([1])
             try await cluster.one.change([1], to: .finish(.sent))
             _ = try await cluster.fenceOne()
             _ = try await cluster.one.takePart()

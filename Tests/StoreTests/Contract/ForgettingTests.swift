@@ -49,7 +49,7 @@ import Wire
         }
         try await store.change([1, 4], to: .finish(.sent))
         // An attempt is in flight, and leaves its push forgotten all the same.
-        try await store.lease([2, 5])
+        _ = try await store.mark([2, 5], until: start.advanced(by: .seconds(150)))
     }
 
     @Test(arguments: StoreUnderTest.all)

@@ -27,7 +27,7 @@ struct GatewayOutboxTests {
     }()
 
     @Test(arguments: StoreUnderTest.all, [minimal, full])
-    func `a notification is leased as it was accepted`(_ stores: StoreUnderTest, _ notification: GatewayNotification) async throws {
+    func `a notification is read as it was accepted`(_ stores: StoreUnderTest, _ notification: GatewayNotification) async throws {
         try await stores.withStore { store async throws in
             let accepted = AcceptedNotification(notification, digest: Digest32(), owner: [])
             _ = try await store.enqueue([accepted], repeatsSince: nil, isDiscarded: false, at: start)

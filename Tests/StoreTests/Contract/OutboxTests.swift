@@ -3,6 +3,7 @@ import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
+import Synchronization
 import TestSupport
 import Testing
 import Wire
@@ -16,21 +17,21 @@ struct OutboxTests {
         } after: { store in
             _ = try await store.takeOverOutbox(routes: [], latest: start)
             let due = try await store.duePushes(route: "", at: start, limit: 9)
-            #expect(due == [QueuedPush(id: 1, request: 42, push: push(), acceptedAt: start, attempts: 0)])
+            #expect(due.map(\.push) == [push()] && due.map(\.request) == [42] && due.map(\.acceptedAt) == [start])
+            #expect(due.map(\.attempts) == [0] && due.map(\.state) == [.queued] && due.map(\.uncertain) == [UncertainAttempts()])
         }
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `pushes are due by their next attempt, then in the order of acceptance`(kind: StoreUnderTest) async throws {
+    func `a push is due when its time has come, and its attempts are counted`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue((1...5).map { push($0) })
-            try await store.attempt([1, 2], until: start.advanced(by: .seconds(5)))
-            try await store.attempt([1], until: start.advanced(by: .seconds(9)))
-            #expect(try await store.duePushes(route: "", at: start, limit: 2).map(\.id) == [3, 4])
+            try await store.attempt([2], until: start.advanced(by: .seconds(5)))
+            try await store.attempt([1], until: start.advanced(by: .seconds(9)), count: 2)
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [3, 4, 5])
             #expect(try await store.duePushes(route: "", at: start.advanced(by: .seconds(8)), limit: 9).map(\.id) == [3, 4, 5, 2])
             let all = try await store.duePushes(route: "", at: start.advanced(by: .seconds(9)), limit: 9)
-            #expect(all.map(\.id) == [3, 4, 5, 2, 1])
-            #expect(all.map(\.attempts) == [0, 0, 0, 1, 2])
+            #expect(all.map(\.id) == [3, 4, 5, 1, 2] && all.map(\.attempts) == [0, 0, 0, 2, 1])
         }
     }
 
@@ -56,48 +57,9 @@ struct OutboxTests {
             try await register(4, token: "new")
             #expect(try await due()?.orphanReason == nil)
             // The push was in flight when its device unregistered.
-            try await store.lease([1])
             try await store.unregister(version: 5)
             try await store.change([1], to: .retry(at: start, isUnknown: false))
-            #expect(try await due().map(\.orphanReason) ?? .unregistered == .unregistered)
-        }
-    }
-
-    private func waiting(_ number: Int, for target: Int) -> AcceptedPush {
-        var push = StoreTests.push(number)
-        push.target = installation(target)
-        return push
-    }
-
-    @Test(arguments: StoreUnderTest.all)
-    func `a target with many waiting pushes does not delay the push of another target`(kind: StoreUnderTest) async throws {
-        try await kind.withStore { store in
-            func goOut(_ count: Int) async throws -> [Int64] {
-                let due = try await store.duePushes(route: "", at: start, limit: count).map(\.id)
-                try await store.change(due, to: .finish(.sent))
-                return due
-            }
-            try await store.enqueue((1...50).map { waiting($0, for: 1) })
-            try await store.enqueue([waiting(51, for: 2)])
-            #expect(try await goOut(2) == [1, 51])
-            #expect(try await goOut(2) == [2, 3])
-            // Later pushes are neither behind all of these, nor before what was read.
-            try await store.enqueue([waiting(52, for: 3), waiting(53, for: 3)])
-            #expect(try await goOut(4) == [4, 52, 5, 53])
-        }
-    }
-
-    @Test(arguments: StoreUnderTest.all)
-    func `after a restart, new pushes do not overtake the waiting ones`(kind: StoreUnderTest) async throws {
-        let routes: Set = [RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios")]
-        try await kind.withCrash { store in
-            _ = try await store.takeOverOutbox(routes: routes, latest: start)
-            try await store.enqueue((1...5).map { waiting($0, for: 1) })
-            try await store.change([1, 2, 3], to: .finish(.sent))
-        } after: { store in
-            _ = try await store.takeOverOutbox(routes: routes, latest: start)
-            try await store.enqueue([waiting(6, for: 2)])
-            #expect(try await store.duePushes(route: "ios", at: start, limit: 3).map(\.id) == [4, 6, 5])
+            #expect(try await due() == nil)
         }
     }
 
@@ -135,7 +97,7 @@ struct OutboxTests {
             try await store.change([1], to: .finish(outcome == .sent ? .refused : .sent), at: start.advanced(by: .seconds(1)))
             try await store.change([1], to: .retry(at: start, isUnknown: true))
             try await store.change([1], to: .release(.queued))
-            await #expect(throws: StoreError.alreadyEnded) { try await store.lease([1]) }
+            #expect(try await store.mark([1], until: start).isEmpty)
             #expect(try await store.duePushes(route: "", at: start.advanced(by: .seconds(9)), limit: 9) == [])
             let facts = try await store.auditFacts()
             #expect(facts.rowCounts == [outcome.milestone: 1] && facts.leakyRowCount == 0)
@@ -253,48 +215,142 @@ struct OutboxTests {
     func `a push keeps its refusals and its ciphertext`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue([push()])
-            try await store.lease([1])
             var update = OutboxUpdate()
             let refusals = PushRefusals(refusedAt: start, countedCount: 2, shortening: .next)
             update.pushes = [.init(id: 1, .retry(at: start, isUnknown: false), reason: .payloadTooLarge, refusals: refusals)]
             _ = try await store.update(update, at: start)
-            try await store.lease([1])
             try await store.change([1], to: .retry(at: start, isUnknown: false))
             let due = try await store.duePushes(route: "", at: start, limit: 1)
             #expect(due.map(\.refusals) == [refusals] && due.map(\.push.message) == [push().message])
         }
     }
 
-    /// Reads all queues of a route.
-    private func waiting(in store: any PushStore, at now: Timestamp = start, limit: Int = 99) async throws -> WaitingPushes {
-        try await store.waitingPushes(route: "", at: now, limits: Dictionary(uniqueKeysWithValues: PushTrust.allCases.map { ($0, limit) }))
+    @Test(arguments: StoreUnderTest.all)
+    func `the devices with waiting pushes are read in portions, each once`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            var pushes = (1...6).map { push($0) }
+            for index in pushes.indices { pushes[index].deviceToken = DeviceToken("device \(index / 2)") }
+            try await store.enqueue(pushes)
+            let all = try await store.waitingDevices(route: "").map(\.device)
+            #expect(all.count == 3 && Set(all).count == 3)
+            let trust = PushTrust.unknownBundleID
+            let first = try await store.waitingDevices(route: "", trust: trust, after: nil, limit: 2)
+            let rest = try await store.waitingDevices(route: "", trust: trust, after: first.last, limit: 2)
+            #expect(first + rest == all)
+            #expect(try await store.waitingDevices(route: "other", trust: trust, after: nil, limit: 9) == [])
+            #expect(try await store.waitingDevices(route: "", trust: .proven, after: nil, limit: 9) == [])
+        }
     }
 
-    @Test(arguments: StoreUnderTest.all)
-    func `a queue is read in portions, each push once, and new pushes come after`(kind: StoreUnderTest) async throws {
-        try await kind.withStore { store in
-            try await store.enqueue((1...5).map { push($0) })
-            let first = try await waiting(in: store, limit: 2)
-            #expect(first.pushes.map(\.id) == [1, 2] && first.unfinishedQueues == [.unknownBundleID])
-            try await store.enqueue([push(6)])
-            let rest = try await waiting(in: store)
-            #expect(rest.pushes.map(\.id) == [3, 4, 5, 6] && rest.unfinishedQueues == [])
-            #expect(try await waiting(in: store).pushes == [])
-            store.rereadQueues(of: "")
-            #expect(try await waiting(in: store).pushes.count == 6)
+    /// What a store has told of a route.
+    private final class Told: Sendable {
+        private let arrivals = Mutex<[Arrivals]>([])
+
+        init(_ store: any PushStore) {
+            store.tell { [self] route, told in if route.isEmpty { arrivals.withLock { $0.append(told) } } }
+        }
+
+        func take() -> Arrivals {
+            arrivals.withLock { arrivals in
+                defer { arrivals = [] }
+                return Arrivals(
+                    devices: arrivals.flatMap(\.devices), calls: arrivals.flatMap(\.calls), changed: arrivals.flatMap(\.changed))
+            }
         }
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `a push that waits for its time is read when it has come`(kind: StoreUnderTest) async throws {
+    func `each way into the queue tells the route for which device`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            try await store.enqueue([push(1)])
-            let later = start.advanced(by: .seconds(60))
-            try await store.change([1], to: .postpone(until: later))
-            let early = try await waiting(in: store)
-            #expect(early.pushes == [] && early.next == later)
-            let due = try await waiting(in: store, at: later)
-            #expect(due.pushes.map(\.id) == [1] && due.next == nil)
+            let told = Told(store)
+            try await store.register(registration())
+            var own = push()
+            (own.deviceToken, own.apnTopic) = (registration().content.deviceToken, registration().content.apnTopic)
+            let pushes = own
+            let due = start.advanced(by: .seconds(5))
+            try await store.apply(at: start) { batch in
+                batch.enqueue(pushes, message: 1)
+                batch.enqueue(push(2), message: 1, due: due)
+            }
+            let devices = told.take().devices
+            #expect(devices.map(\.due) == [nil, due] && devices.allSatisfy { $0.trust == .unknownBundleID })
+            // A bundle id that becomes known moves its pushes.
+            var update = OutboxUpdate()
+            update.deliveredBundleIDs = [("", own.apnTopic)]
+            _ = try await store.update(update, at: start)
+            #expect(told.take().devices.map(\.trust) == [.unproven])
+            // Another token makes the old device due once, and its push moves when it is looked up.
+            var renewed = registration(version: 2)
+            renewed.content.deviceToken = "another token"
+            try await store.register(renewed)
+            #expect(told.take().changed == [devices[0].device])
+            let old = devices[0].device
+            guard case .moved = try await store.lookUp(old, route: "", at: start) else {
+                Issue.record("not moved")
+                return
+            }
+            let new = told.take().devices.map(\.device)
+            #expect(new.count == 1 && new != [old])
+            guard case .push(let push, _) = try await store.lookUp(new[0], route: "", at: start) else {
+                Issue.record("no push")
+                return
+            }
+            #expect(push.push.deviceToken == "another token" && push.device == new[0])
+            guard case .nothing = try await store.lookUp(old, route: "", at: start) else {
+                Issue.record("not nothing")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `what failed tells nothing and takes no slot`(kind: StoreUnderTest) async throws {
+        try await kind.withSmallQueue { store in
+            struct Refused: Error {}
+            for number in 1...9 {
+                _ = try? await store.apply(at: start) { batch in
+                    batch.enqueue(push(number), message: 1)
+                    // No message has that row, so the batch fails.
+                    batch.decide(999, as: .silent)
+                }
+            }
+            #expect(try await store.queuedPushCount() == 0)
+            try await store.enqueue((11...14).map { push($0) })
+            #expect(try await store.queuedPushCount() == 4 && store.refusedPushCounts == [:])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `calls are found apart, with what is known of their devices`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let told = Told(store)
+            var call = GatewayNotification(platform: .ios, token: "ab", topic: "org.named.voip", kind: .voip, priority: .high, data: [:])
+            call.isCall = true
+            func ring(_ number: Int) async throws {
+                let accepted = AcceptedNotification(call, digest: hash(number))
+                _ = try await store.enqueue([accepted], repeatsSince: nil, isDiscarded: false, at: start.advanced(by: .seconds(number)))
+            }
+            try await ring(1)
+            var update = OutboxUpdate()
+            update.tokens = [.deliveredToken(AcceptedNotification(call, digest: hash(1)).targetDigest)]
+            _ = try await store.update(update, at: start)
+            try await ring(2)
+            let calls = try await store.waitingCalls(route: "", limit: 9)
+            #expect(calls.map(\.row) == [1, 2] && calls.map(\.hasWorked) == [false, true] && told.take().calls == calls)
+            #expect(calls.map(\.acceptedAt) == [1, 2].map { start.advanced(by: .seconds($0)) })
+            guard case .nothing = try await store.lookUp(calls[0].device, route: "", at: start) else {
+                Issue.record("a call is no push of its device")
+                return
+            }
+            let found = try await store.pushes([.row(2)], route: "", acceptedSince: start, at: start)
+            guard case .push(let push, _)? = found.first else {
+                Issue.record("no call")
+                return
+            }
+            #expect(push.trust == .call && push.isCallToWorkingDevice && push.notification?.isCall == true)
+            let later = start.advanced(by: .seconds(2))
+            #expect(try await store.expireCalls(route: "", acceptedBefore: later, limit: 9, at: later) == 1)
+            #expect(try await store.waitingCalls(route: "", limit: 9).map(\.row) == [2])
         }
     }
 
@@ -304,30 +360,106 @@ struct OutboxTests {
             var pushes = (1...4).map { push($0) }
             for index in 1..<4 { pushes[index].deviceToken = pushes[0].deviceToken }
             try await store.enqueue(pushes)
-            let device = try await waiting(in: store).pushes[0].device
-            func next(at now: Timestamp = start) async throws -> String {
-                switch try await store.pushes([.device(device)], route: "", at: now)[0] {
-                case .push(let push): "push \(push.id)"
+            let device = try await store.waitingDevices(route: "")[0].device
+            func next(besides rows: [Int64] = [], at now: Timestamp = start) async throws -> String {
+                switch try await store.lookUp(device, besides: rows, route: "", at: now) {
+                case .push(let push, let others): "push \(push.id)" + (others.map { ", others \(start.duration(to: $0) / .seconds(1))" } ?? "")
                 case .later(let time): "later \(start.duration(to: time) / .seconds(1))"
+                case .moved: "moved"
+                case .locked: "locked"
                 case .nothing: "nothing"
                 }
             }
             #expect(try await next() == "push 1")
+            #expect(try await next(besides: [1, 2]) == "push 3")
+            #expect(try await next(besides: [1, 2, 3, 4]) == "nothing")
             // Each is attempted one second after the one before, and the third waits for itself.
             for (number, id) in [Int64(2), 1, 3, 4].enumerated() {
                 let time = start.advanced(by: .seconds(number))
-                var update = OutboxUpdate()
-                update.pushes = [.init(id: id, .lease)]
-                _ = try await store.update(update, at: time)
-                try await store.change([id], to: .retry(at: id == 3 ? start.advanced(by: .seconds(500)) : time, isUnknown: false))
+                try await store.attempt([id], until: id == 3 ? start.advanced(by: .seconds(500)) : time, at: time)
                 if number == 0 { #expect(try await next() == "push 1") }
             }
             let later = start.advanced(by: .seconds(10))
-            #expect(try await next(at: later) == "push 2")
-            for id in [2, 1, 4] as [Int64] { try await store.change([id], to: .finish(.sent)) }
+            #expect(try await next(at: later) == "push 2, others 1.0")
+            for id in [2, 1] as [Int64] { try await store.change([id], to: .finish(.sent)) }
+            #expect(try await next(at: later) == "push 4, others 500.0")
+            try await store.change([4], to: .finish(.sent))
             #expect(try await next(at: later) == "later 500.0")
             try await store.change([3], to: .finish(.sent))
             #expect(try await next(at: later) == "nothing")
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `what is too old is passed over`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            var pushes = (1...2).map { push($0) }
+            pushes[1].deviceToken = pushes[0].deviceToken
+            try await store.enqueue([pushes[0]])
+            let later = start.advanced(by: .seconds(1))
+            try await store.enqueue([pushes[1]], at: later)
+            let device = try await store.waitingDevices(route: "")[0].device
+            let found = try await store.pushes([.next(of: device)], route: "", acceptedSince: later, at: later)
+            guard case .push(let push, _)? = found.first else {
+                Issue.record("nothing")
+                return
+            }
+            #expect(push.id == 2)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `a marked push is not due, and returns what is stored of it now`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue((1...3).map { push($0) })
+            try await store.change([3], to: .finish(.sent))
+            let until = start.advanced(by: .seconds(150))
+            let marked = try await store.mark([1, 3], until: until)
+            #expect(Array(marked.keys) == [1] && marked[1]?.push == push(1))
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [2])
+            #expect(try await store.duePushes(route: "", at: until, limit: 9).map(\.state) == [.unknown, .queued])
+            try await store.change([1], to: .release(.queued))
+            let due = try await store.duePushes(route: "", at: start, limit: 9)
+            #expect(due.map(\.id) == [1, 2] && due.map(\.state) == [.queued, .queued] && due.map(\.attempts) == [0, 0])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `pushes whose attempts got no answer are brought forward, those first that have waited longest`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let told = Told(store)
+            try await store.enqueue(
+                (1...4).map {
+                    var push = push($0)
+                    push.deviceToken = DeviceToken("device \($0)")
+                    return push
+                })
+            func unanswered(_ id: Int64, _ count: Int, forward: Int = 0, at seconds: Int) async throws {
+                let time = start.advanced(by: .seconds(seconds))
+                var update = OutboxUpdate()
+                let uncertain = UncertainAttempts(unansweredCount: count, broughtForwardCount: forward)
+                update.pushes = [
+                    .init(
+                        id: id, .retry(at: time.advanced(by: .seconds(150 * count)), isUnknown: true),
+                        attempt: .init(count: count, at: time, uncertain: uncertain))
+                ]
+                _ = try await store.update(update, at: time)
+            }
+            try await unanswered(1, 5, at: 100)
+            try await unanswered(2, 1, at: 0)
+            try await unanswered(3, 4, forward: 2, at: 50)
+            try await store.attempt([4], until: start.advanced(by: .seconds(999)))
+            #expect(try await store.uncertainDevices(route: "", limit: 9).count == 3)
+            _ = told.take()
+            let now = start.advanced(by: .seconds(120))
+            #expect(try await store.bringForward(route: "", limit: 1, at: now) == 1)
+            // The second is due as soon as it may be, and the first and third wait for 150 s and three times as long after their requests.
+            #expect(try await store.bringForward(route: "", limit: 9, at: now) == 1)
+            #expect(try await store.bringForward(route: "", limit: 9, at: now) == 0)
+            let times = told.take().devices.compactMap(\.due).map { start.duration(to: $0) / .seconds(1) }
+            #expect(times == [500, 250])
+            let due = try await store.duePushes(route: "", at: start.advanced(by: .seconds(500)), limit: 9)
+            #expect(due.map(\.id) == [1, 2, 3] && due.map(\.uncertain.broughtForwardCount) == [1, 0, 3])
         }
     }
 
@@ -338,14 +470,13 @@ struct OutboxTests {
             for index in 1..<3 { pushes[index].deviceToken = pushes[0].deviceToken }
             pushes[3].deviceToken = "another device"
             try await store.enqueue(pushes)
-            let device = try await waiting(in: store).pushes[0].device
-            try await store.lease([3])
+            let due = try await store.duePushes(route: "", at: start, limit: 9)
             var update = OutboxUpdate()
-            update.tokens = [.expirePushes(to: device, route: "", reason: .badDeviceToken)]
+            update.tokens = [.expirePushes(to: due[0].device, route: "", reason: .badDeviceToken)]
             _ = try await store.update(update, at: start)
             #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [4])
             let facts = try await store.auditFacts()
-            #expect(facts.rowCounts == [.expired: 2] && facts.openCount == 2 && Audit(facts).balances)
+            #expect(facts.rowCounts == [.expired: 3] && facts.openCount == 1 && Audit(facts).balances)
         }
     }
 
@@ -369,44 +500,39 @@ struct OutboxTests {
         }
     }
 
-    @Test(arguments: StoreUnderTest.all)
-    func `a leased push is not due, and after a restart its attempt is uncertain and its retry due at once`(
-        kind: StoreUnderTest
+    @Test(arguments: SealableStore.all)
+    func `after a restart, a push that a server of 0_3 has leased is uncertain and due at once, and so is one far in the future`(
+        kind: SealableStore
     ) async throws {
-        try await kind.withStore { store in
-            try await store.enqueue((1...4).map { push($0) })
-            try await store.lease([1, 2, 3])
-            try await store.change([3], to: .release(.unknown))
-            try await store.change([4], to: .retry(at: start.advanced(by: .seconds(86_400)), isUnknown: false))
-            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [3])
-            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.attempts) == [0])
-            #expect(try await store.nextAttempt(route: "") == Timestamp(nanoseconds: 0))
-            #expect(try await store.takeOverOutbox(routes: [], latest: start.advanced(by: .seconds(600))) == 2)
-            let due = try await store.duePushes(route: "", at: start, limit: 9)
-            #expect(due.map(\.id) == [1, 2, 3, 4])
-            #expect(due.map(\.state) == [.unknown, .unknown, .unknown, .queued])
-            #expect(due.map(\.attempts) == [1, 1, 0, 0])
-        }
+        let folder = try TemporaryFolder()
+        let store = try kind.open(folder, sealingKeys(1))
+        try await store.enqueue((1...3).map { push($0) })
+        try kind.execute("UPDATE push SET state = 6, next_attempt_at = 9223372036854775807, attempts = 1 WHERE id = 1", folder)
+        try await store.change([2], to: .retry(at: start.advanced(by: .seconds(86_400)), isUnknown: false))
+        #expect(try await store.takeOverOutbox(routes: [], latest: start.advanced(by: .seconds(600))) == 1)
+        let due = try await store.duePushes(route: "", at: start, limit: 9)
+        #expect(due.map(\.id) == [2, 3, 1] && due.map(\.state) == [.queued, .queued, .unknown])
+        await store.close()
     }
 
     @Test(arguments: StoreUnderTest.all)
     func `one update makes different changes of many pushes`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue((1...8).map { push($0) })
-            try await store.lease([1, 2, 3, 4])
+            _ = try await store.mark([3], until: start.advanced(by: .seconds(150)))
             try await store.change([7], to: .finish(.refused))
             let later = start.advanced(by: .seconds(9))
             var update = OutboxUpdate()
             update.pushes = [
                 .init(id: 1, .finish(.sent)), .init(id: 2, .retry(at: later, isUnknown: true)), .init(id: 3, .release(.queued)),
                 .init(id: 4, .finish(.deadToken), reason: .apnsUnregistered), .init(id: 5, .postpone(until: later)),
-                .init(id: 6, .lease), .init(id: 7, .finish(.sent)), .init(id: 8, .retry(at: later, isUnknown: false)),
+                .init(id: 7, .finish(.sent)), .init(id: 8, .retry(at: later, isUnknown: false)),
             ]
             _ = try await store.update(update, at: start)
-            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [3])
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [3, 6])
             let due = try await store.duePushes(route: "", at: later, limit: 9)
             let states = Dictionary(uniqueKeysWithValues: due.map { ($0.id, $0.state) })
-            #expect(states == [2: .unknown, 3: .queued, 5: .queued, 8: .queued])
+            #expect(states == [2: .unknown, 3: .queued, 5: .queued, 6: .queued, 8: .queued])
             #expect(try await store.progress(ofPush: push(4).deduplicationKey)?.reason == "Unregistered")
             let facts = try await store.auditFacts()
             #expect(facts.rowCounts == [.sent: 1, .deadToken: 1, .refused: 1] && facts.counts[.uncertain] == 1)
@@ -448,25 +574,6 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `leasing a leased push fails the complete update`(kind: StoreUnderTest) async throws {
-        try await kind.withStore { store in
-            try await store.enqueue((1...3).map { push($0) })
-            try await store.lease([1])
-            for taken: Int64 in [1, 9] {
-                var update = OutboxUpdate()
-                update.pushes = [.init(id: 2, .finish(.sent)), .init(id: 3, .lease), .init(id: taken, .lease)]
-                let all = update
-                await #expect(throws: StoreError.damaged) { try await store.update(all, at: start) }
-            }
-            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [2, 3])
-            var free = OutboxUpdate()
-            free.pushes = [.init(id: 2, .finish(.sent)), .init(id: 3, .lease)]
-            _ = try await store.update(free, at: start)
-            #expect(try await store.duePushes(route: "", at: start, limit: 9).isEmpty)
-        }
-    }
-
-    @Test(arguments: StoreUnderTest.all)
     func `each route has its own queue, and changed routes take over the open pushes`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let android = RouteAssignment(tokenType: .firebase, apnTopic: "", route: "android")
@@ -488,14 +595,13 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `only old pushes of the route without a lease expire, a limited number at a time`(kind: StoreUnderTest) async throws {
+    func `only old pushes of the route expire, a limited number at a time`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             for number in 1...5 { try await store.enqueue([push(number)], at: start.advanced(by: .seconds(number))) }
-            try await store.lease([1])
             let oldest = start.advanced(by: .seconds(4))
             #expect(try await store.expirePushes(route: "other", acceptedBefore: oldest, limit: 9, at: oldest) == 0)
             #expect(try await store.expirePushes(route: "", acceptedBefore: oldest, limit: 1, at: oldest) == 1)
-            #expect(try await store.expirePushes(route: "", acceptedBefore: oldest, limit: 9, at: oldest) == 1)
+            #expect(try await store.expirePushes(route: "", acceptedBefore: oldest, limit: 9, at: oldest) == 2)
             #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [4, 5])
         }
     }

@@ -27,22 +27,6 @@ struct PushTrustTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `a push to a proven target is among the next, whatever number of invented targets has pushes`(kind: StoreUnderTest) async throws {
-        try await kind.withStore { store in
-            let row = try await store.register(registration(installation(Self.provenNumber)))
-            try await deliver(to: row, in: store)
-            try await store.enqueue((1...300).map { push($0, to: $0) })
-            try await store.enqueue([push(301, to: Self.provenNumber), push(302, to: Self.provenNumber)])
-            #expect(try await store.duePushes(route: "", at: start, limit: 2).map(\.id) == [301, 302])
-            #expect(try await store.duePushes(route: "", at: start, limit: 10).map(\.id) == [301, 302, 1, 2, 3, 4, 5, 6, 7, 8])
-            #expect(try await store.nextAttempt(route: "") != nil)
-            // The earliest attempt counts, whatever its target.
-            try await store.attempt([301, 302], until: start.advanced(by: .seconds(60)))
-            #expect(try await store.nextAttempt(route: "").map { $0 < start } == true)
-        }
-    }
-
-    @Test(arguments: StoreUnderTest.all)
     func `a push that is accepted together with what is known of its target has the target's trust`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.register(registration(installation(1)))
@@ -53,31 +37,18 @@ struct PushTrustTests {
             try await store.apply(at: start, loading: lookups) { batch in
                 for push in pushes { batch.enqueue(push, message: 1) }
             }
-            let limits = Dictionary(uniqueKeysWithValues: PushTrust.allCases.map { ($0, 9) })
-            let waiting = try await store.waitingPushes(route: "", at: start, limits: limits).pushes
+            let waiting = try await store.duePushes(route: "", at: start, limit: 9)
             #expect(waiting.sorted { $0.id < $1.id }.map(\.trust) == [.unproven, .proven])
         }
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `retries to invented targets do not delay those to proven targets`(kind: StoreUnderTest) async throws {
+    func `the first delivery to a target gives its other pushes its trust`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let row = try await store.register(registration(installation(Self.provenNumber)))
+            try await store.enqueue((1...3).map { push($0, to: $0) } + (101...103).map { push($0, to: Self.provenNumber) })
             try await deliver(to: row, in: store)
-            try await store.enqueue((1...100).map { push($0, to: $0) } + [push(101, to: Self.provenNumber)])
-            try await store.attempt(Array(1...101), until: start)
-            #expect(try await store.duePushes(route: "", at: start, limit: 4).map(\.id) == [101, 1, 2, 3])
-        }
-    }
-
-    @Test(arguments: StoreUnderTest.all)
-    func `the first delivery to a target moves its other pushes forward`(kind: StoreUnderTest) async throws {
-        try await kind.withStore { store in
-            let row = try await store.register(registration(installation(Self.provenNumber)))
-            try await store.enqueue((1...100).map { push($0, to: $0) } + (101...103).map { push($0, to: Self.provenNumber) })
-            #expect(try await store.duePushes(route: "", at: start, limit: 2).map(\.id) == [1, 2])
-            try await deliver(to: row, in: store)
-            #expect(try await store.duePushes(route: "", at: start, limit: 4).map(\.id) == [101, 102, 103, 1])
+            #expect(try await store.duePushes(route: "", at: start, limit: 3).map(\.id) == [4, 5, 6])
         }
     }
 
@@ -100,38 +71,6 @@ struct PushTrustTests {
                 let due = try await store.duePushes(route: "", at: start, limit: 9)
                 #expect(due.map { $0.provenAt != nil } == [isProven], "\(token) \(bundleID)")
             }
-        }
-    }
-
-    /// All of them once stood in one round, and the first push of another device came after 5,000 of an untrusted client.
-    @Test(arguments: StoreUnderTest.all)
-    func `each device keeps one push a round when its bundle id becomes known`(kind: StoreUnderTest) async throws {
-        try await kind.withStore { store in
-            func invented(_ number: Int, to target: Int) -> AcceptedPush {
-                var push = push(number, to: target)
-                push.apnTopic = "org.invented"
-                return push
-            }
-            try await store.enqueue((1...40).map { invented($0, to: ($0 - 1) % 8) })
-            var update = OutboxUpdate()
-            update.deliveredBundleIDs = [("", "org.invented")]
-            _ = try await store.update(update, at: start)
-            try await store.enqueue([invented(41, to: 100), invented(42, to: 0)])
-            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [1, 2, 3, 4, 5, 6, 7, 8, 41])
-            #expect(try await store.duePushes(route: "", at: start, limit: 50).map(\.id).last == 42)
-        }
-    }
-
-    @Test(arguments: StoreUnderTest.all)
-    func `a device keeps one push a round when it becomes proven`(kind: StoreUnderTest) async throws {
-        try await kind.withStore { store in
-            let row = try await store.register(registration(installation(1)))
-            let other = try await store.register(registration(installation(2)))
-            try await deliver(to: other, in: store)
-            try await store.enqueue((1...5).map { push($0, to: 1) })
-            try await deliver(to: row, in: store)
-            try await store.enqueue([push(6, to: 2), push(7, to: 1)])
-            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [1, 6, 2, 3, 4, 5, 7])
         }
     }
 
@@ -161,33 +100,82 @@ struct PushTrustTests {
         }
     }
 
-    /// 300 of the 400 slots are for devices that never worked.
+    /// Pushes of a named bundle id to a device. 300 of the 400 slots are for devices that never worked.
+    private func pushes(_ numbers: ClosedRange<Int>, to device: String) -> [AcceptedPush] {
+        numbers.map {
+            var push = push($0, to: $0)
+            (push.apnTopic, push.deviceToken) = ("org.named", DeviceToken(device))
+            return push
+        }
+    }
+
+    private func counts(in store: any PushStore) async throws -> [String: Int] {
+        Dictionary(try await store.duePushes(route: "", at: start, limit: 9_999).map { ($0.push.deviceToken.text, 1) }, uniquingKeysWith: +)
+    }
+
     @Test(arguments: StoreUnderTest.all)
-    func `when never-worked devices have filled their share, a push takes the place of the oldest of the device with the most`(
+    func `in a full queue the newest push of the device with the most gives way, and nobody who has few is rejected`(
         kind: StoreUnderTest
     ) async throws {
         try await kind.withSmallQueue { store in
-            func pushes(_ numbers: ClosedRange<Int>, to device: String) -> [AcceptedPush] {
+            try await store.enqueue(pushes(1...190, to: "stranger") + pushes(191...290, to: "another") + pushes(291...300, to: "phone"))
+            for number in 301...303 { try await store.enqueue(pushes(number...number, to: "new phone")) }
+            #expect(store.refusedPushCounts == ["": 3])
+            var facts = try await store.auditFacts()
+            #expect(facts.rowCounts == [.refused: 3] && facts.openCount == 300 && Audit(facts).balances)
+            let due = try await store.duePushes(route: "", at: start, limit: 999).map(\.id).sorted()
+            #expect(due == (1...303).filter { !(188...190).contains($0) }.map(Int64.init))
+            // The one with the most is itself rejected.
+            for number in 304...310 { try await store.enqueue(pushes(number...number, to: "stranger")) }
+            #expect(store.refusedPushCounts == ["": 10])
+            facts = try await store.auditFacts()
+            #expect(facts.rowCounts == [.refused: 10] && facts.openCount == 300 && Audit(facts).balances)
+            #expect(try await counts(in: store) == ["stranger": 187, "another": 100, "phone": 10, "new phone": 3])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `a device that has worked displaces whoever is heaviest, and one that never worked only such ones`(
+        kind: StoreUnderTest
+    ) async throws {
+        try await kind.withSmallQueue { store in
+            func worked(_ numbers: ClosedRange<Int>, by installation: Int) -> [AcceptedPush] {
                 numbers.map {
-                    var push = push($0, to: $0)
-                    (push.apnTopic, push.deviceToken) = ("org.named", DeviceToken(device))
+                    var push = push($0, to: installation)
+                    push.deviceToken = DeviceToken("worked \(installation)")
                     return push
                 }
             }
-            try await store.enqueue(pushes(1...100, to: "stranger") + pushes(101...290, to: "another") + pushes(291...300, to: "phone"))
-            try await store.lease([101])
-            try await store.enqueue(pushes(301...301, to: "new phone"))
-            #expect(store.refusedPushCounts == [:])
-            let facts = try await store.auditFacts()
-            #expect(facts.rowCounts == [.expired: 4] && facts.openCount == 297 && Audit(facts).balances)
-            // The leased one is being attempted, so the next four have made room.
-            let due = try await store.duePushes(route: "", at: start, limit: 999).map(\.id)
-            #expect(due == (1...301).filter { !(101...105).contains($0) }.map(Int64.init))
-            // What is sent to the new phone never ends for others' sake.
-            for number in 302...330 { try await store.enqueue(pushes(number...number, to: "another")) }
-            let tokens = try await store.duePushes(route: "", at: start, limit: 999).map(\.push.deviceToken)
-            #expect(tokens.count { $0 == "new phone" } == 1 && tokens.count { $0 == "phone" } == 10)
-            #expect(tokens.count { $0 == "stranger" } == 100 && store.refusedPushCounts == [:])
+            for number in [2_000, 2_001] { try await deliver(to: store.register(registration(installation(number))), in: store) }
+            // One that has worked has filled the queue.
+            try await store.enqueue(worked(1...450, by: 2_000))
+            #expect(try await store.queuedPushCount() == 400)
+            try await store.enqueue(pushes(501...501, to: "new phone"))
+            #expect(store.refusedPushCounts == ["": 51])
+            try await store.enqueue(worked(502...502, by: 2_001))
+            #expect(store.refusedPushCounts == ["": 52])
+            let due = try await store.duePushes(route: "", at: start, limit: 9_999)
+            #expect(due.count == 400 && due.contains { $0.id == 452 })
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `calls have slots of their own, of which the oldest of the device with the most gives way`(kind: StoreUnderTest) async throws {
+        try await kind.withSmallQueue { store in
+            try await store.enqueue(pushes(1...300, to: "stranger"))
+            func call(_ number: Int, to token: String) async throws {
+                var call = GatewayNotification(
+                    platform: .ios, token: DeviceToken(token), topic: "org.named", kind: .voip, priority: .high, data: [:])
+                call.isCall = true
+                _ = try await store.enqueue(
+                    [AcceptedNotification(call, digest: hash(number))], repeatsSince: nil, isDiscarded: false, at: start)
+            }
+            // 25 of 50 slots are for calls to devices that never worked.
+            for number in 1...25 { try await call(number, to: "ab") }
+            try await call(26, to: "cd")
+            let calls = try await store.waitingCalls(route: "", limit: 99)
+            #expect(calls.count == 25 && calls.first?.row == 302 && Set(calls.map(\.device)).count == 2)
+            await #expect(throws: StoreError.queueFull) { try await call(27, to: "ab") }
         }
     }
 }

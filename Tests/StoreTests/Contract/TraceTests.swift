@@ -31,10 +31,10 @@ import Wire
                 batch.decide(message, as: .answered(reply))
                 batch.enqueue(push, message: message)
             }
-            try await store.lease([1], at: Self.time(3))
-            try await store.change([1], to: .retry(at: Self.time(10), isUnknown: false), at: Self.time(4))
-            try await store.lease([1], at: Self.time(11))
-            try await store.change([1], to: .finish(.sent), at: Self.time(12))
+            try await store.attempt([1], until: Self.time(10), at: Self.time(3))
+            var update = OutboxUpdate()
+            update.pushes = [.init(id: 1, .finish(.sent), attempt: .init(count: 2, at: Self.time(11)))]
+            _ = try await store.update(update, at: Self.time(12))
 
             let traced = try #require(try await store.tracePushes(to: push.target).first)
             #expect(traced.receivedAt == Self.time(1) && traced.acceptedAt == Self.time(2))

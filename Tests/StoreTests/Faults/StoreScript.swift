@@ -76,7 +76,7 @@ struct StoreScript {
             let routes: Set = [RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios")]
             _ = try await store.takeOverOutbox(routes: routes, latest: start)
         },
-        .write { store in try await store.lease([1, 2, 3]) },
+        .write { store in _ = try await store.mark([1, 2, 3], until: start.advanced(by: .seconds(150))) },
         .write { store in
             var update = OutboxUpdate()
             update.pushes = [

@@ -144,61 +144,18 @@ import Testing
         }
     }
 
-    @Test func `the outcome of a locked push is recorded once its row is free, and the others immediately`() async throws {
+    @Test func `a push whose row is locked is named, and the others are recorded`() async throws {
         try await withPushes { store, folder, pushes in
+            var update = OutboxUpdate()
+            update.pushes = pushes.map { .init(id: $0.id, .finish(.sent)) }
+            let all = update
             try await withLock(on: "push WHERE id = \(pushes[2].id)", in: folder) {
-                try await store.change(pushes.map(\.id), to: .finish(.sent))
-                #expect(try await store.queuedPushCount() == 1)
-                _ = try await store.takePart()
+                let updated = try await store.update(all, at: start)
+                #expect(updated.locked == [pushes[2].id])
                 #expect(try await store.queuedPushCount() == 1)
             }
-            _ = try await store.takePart()
+            #expect(try await store.update(all, at: start).locked == [])
             #expect(try await store.queuedPushCount() == 0)
-        }
-    }
-
-    @Test func `the outcome of a locked push is recorded at the latest when the server stops`() async throws {
-        let folder = try TemporaryFolder()
-        let store = try folder.openPostgreSQL()
-        try await store.enqueue([push()])
-        try await withLock(on: "push", in: folder) { try await store.change([1], to: .finish(.sent)) }
-        await store.close()
-        let successor = try folder.openPostgreSQL()
-        #expect(try await successor.queuedPushCount() == 0)
-        await successor.close()
-    }
-
-    @Test func `attempts at a locked push are not planned for five seconds, and others go on`() async throws {
-        let folder = try TemporaryFolder()
-        let clock = ManualClock()
-        let store = try folder.openPostgreSQL(clock: clock)
-        try await store.enqueue((1...8).map { push($0) })
-        try await withLock(on: "push WHERE id = 3", in: folder) {
-            await #expect(throws: StoreError.rowLocked(by: nil)) { try await store.lease(Array(1...8)) }
-            let others = try await store.duePushes(route: "", at: start, limit: 100).map(\.id)
-            #expect(others.sorted() == [1, 2, 4, 5, 6, 7, 8])
-            try await store.lease(others)
-            guard case .later(let time) = try await store.pushes([.row(3)], route: "", at: start)[0] else {
-                Issue.record("not later")
-                return
-            }
-            #expect(time == start.advanced(by: .seconds(1)))
-        }
-        clock.advance(by: LockedPushes.avoidanceTime)
-        #expect(try await store.duePushes(route: "", at: start, limit: 100).map(\.id) == [3])
-        await store.close()
-    }
-
-    @Test func `leases fail together with a locked row, so that outcomes can be recorded without them`() async throws {
-        try await withPushes { store, folder, pushes in
-            try await withLock(on: Self.registrationRow, in: folder) {
-                var update = OutboxUpdate()
-                update.pushes = pushes.map { .init(id: $0.id, .lease) }
-                update.tokens = pushes.compactMap { $0.registration.map { .delivered($0) } }
-                await #expect(throws: StoreError.rowLocked(by: nil)) { try await store.update(update, at: start) }
-                let due = try await store.duePushes(route: "", at: start, limit: 100)
-                #expect(due.count == 8)
-            }
         }
     }
 

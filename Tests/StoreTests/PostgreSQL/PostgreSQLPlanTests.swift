@@ -80,7 +80,7 @@ import Wire
             batch.markPublished(new.unreplied)
         }
         let pushes = try await store.duePushes(route: "", at: start, limit: batchCount).map(\.id)
-        try await store.lease(pushes)
+        _ = try await store.mark(Array(pushes.prefix(9)), until: start)
         var update = OutboxUpdate()
         let changes: [OutboxUpdate.PushChange] = [
             .finish(.sent), .retry(at: start, isUnknown: true), .release(.queued), .postpone(until: start),
@@ -96,7 +96,11 @@ import Wire
         _ = try await store.update(update, at: start)
         _ = try await store.suspicions(against: numbers.map { hash($0) }, in: "")
         _ = try await store.nextAttempt(route: "")
-        _ = try await store.pushes([.device(DeviceCode())], route: "", at: start)
+        _ = try await store.lookUp(DeviceCode(), route: "", at: start)
+        _ = try await store.waitingCalls(route: "", limit: 9)
+        _ = try await store.uncertainDevices(route: "", limit: 9)
+        _ = try await store.bringForward(route: "", limit: 9, at: start)
+        _ = try await store.expireCalls(route: "", acceptedBefore: start, limit: 9, at: start)
         for number in numbers.prefix(5) {
             try await store.unregister(installation(number, key: number), version: 2)
             try await store.saveTopicKey(FixedBytes(repeating: 1), keyHash: hash(number), prefixed: true)

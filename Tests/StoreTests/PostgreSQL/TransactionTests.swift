@@ -18,15 +18,15 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `what waits for a commit happens after it, and not at all without it`(fails: Bool) async throws {
+    func `the end of a transaction is told once, with whether it is durable`(fails: Bool) async throws {
         let folder = try TemporaryFolder()
         let store = try folder.openPostgreSQL()
-        let committed = Recorder<String>()
+        let ends = Recorder<Bool>()
         _ = try? await store.pool.perform(.writing) { transaction in
-            transaction.afterCommit { committed.append("done") }
+            transaction.atEnd { ends.append($0) }
             transaction.add(fails ? "SELECT 1 / 0" : "SELECT 1")
         }
-        #expect(committed.all == (fails ? [] : ["done"]))
+        #expect(ends.all == [!fails])
         await store.close()
     }
 }

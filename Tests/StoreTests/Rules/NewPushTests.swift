@@ -9,17 +9,17 @@ struct NewPushTests {
     private func enter(
         _ push: AcceptedPush = push(), outcome: PushOutcome? = nil, due: Int64? = nil, hasSlot: Bool = true
     ) -> NewPush {
-        let outbox = OutboxChanges(OutboxMemory(maximumQueueCount: 8, namedBundleIDs: []))
         let accepted = DecidedBatch.Push(push: push, message: 1, due: due.map { .init(nanoseconds: $0) }, outcome: outcome)
-        return NewPush(accepted, route: "ios", trust: .unproven, outbox) { hasSlot }
+        return NewPush(accepted, route: "ios", trust: .unproven) { hasSlot }
     }
 
-    @Test func `a push waits with its secrets, and its order is that of its target's round`() {
+    @Test func `a push waits with its secrets, and tells its device`() {
         let new = enter()
         #expect(new.end == nil && new.state == OpenPushState.queued.rawValue && new.milestones == [.accepted])
-        #expect(new.next == .round(1))
+        #expect(new.next == .now && new.arrival(for: DeviceCode()) == Arrivals.Device(device: DeviceCode(), trust: .unproven))
         #expect(new.secrets?.deviceToken == push().deviceToken && new.secrets?.message == push().message)
         #expect(enter(due: 7).next == NextAttempt(rawValue: 7))
+        #expect(enter(hasSlot: false).arrival(for: DeviceCode()) == nil)
     }
 
     @Test func `a push without a free slot is refused without its secrets`() {
@@ -30,9 +30,8 @@ struct NewPushTests {
     }
 
     @Test func `a push that has ended takes no slot`() {
-        let outbox = OutboxChanges(OutboxMemory(maximumQueueCount: 8, namedBundleIDs: []))
         let accepted = DecidedBatch.Push(push: push(), message: 1, outcome: .discarded)
-        let new = NewPush(accepted, route: "", trust: .proven, outbox) {
+        let new = NewPush(accepted, route: "", trust: .proven) {
             Issue.record("a slot was reserved")
             return true
         }
@@ -48,11 +47,10 @@ struct NewPushTests {
     }
 
     @Test func `a gateway's notification without a free slot is an error, and a discarded one takes none`() throws {
-        let outbox = OutboxChanges(OutboxMemory(maximumQueueCount: 8, namedBundleIDs: []))
         let notification = GatewayNotification(platform: .ios, token: "token", topic: "topic", kind: .alert, priority: .high, data: [:])
         let accepted = AcceptedNotification(notification, digest: hash(1))
         func enter(_ accepted: AcceptedNotification, content: [UInt8]?, hasWorked: Bool = false, isFree: Bool = true) throws -> NewPush {
-            try NewPush(accepted, content: content, route: "", hasWorked: hasWorked, outbox) { _ in isFree }
+            try NewPush(accepted, content: content, route: "", hasWorked: hasWorked) { _ in isFree }
         }
         #expect(throws: StoreError.queueFull) { try enter(accepted, content: accepted.content, isFree: false) }
         let discarded = try enter(accepted, content: nil, isFree: false)

@@ -1,86 +1,84 @@
+import Bytes
 import Envelope
 import Store
 import TestSupport
 import Testing
 
+@Suite(.safetyNet)
 struct OutboxCapacityTests {
+    private func capacity(_ maximum: Int) -> OutboxCapacity { OutboxCapacity(maximumCount: maximum) }
+
+    private func slot(_ trust: PushTrust, hasWorked: Bool? = nil) -> OutboxSlot {
+        OutboxSlot(route: "a", trust: trust, hasWorked: hasWorked ?? (trust == .proven))
+    }
+
     @Test(arguments: [
-        (1_000_000, 1_000_000, 750_000, 10_000), (5_000_000, 5_000_000, 3_750_000, 10_000), (1_000, 1_000, 750, 10), (8, 8, 6, 1),
+        (4, OutboxSlot.Group.knownBundleIDs, 4, 3), (800, .knownBundleIDs, 800, 600), (800, .unknownBundleIDs, 8, 8), (4, .unknownBundleIDs, 1, 1),
+        (10_000_000, .unknownBundleIDs, 10_000, 10_000), (800, .calls, 100, 50), (4, .calls, 2, 1),
     ])
-    func `a quarter is reserved for proven targets, and a hundredth is for unknown bundle ids`(
-        maximum: Int, proven: Int, unproven: Int, unknown: Int
+    func `a quarter of the slots is for devices that have worked, and calls have an eighth`(
+        maximum: Int, group: OutboxSlot.Group, all: Int, new: Int
     ) {
-        let capacity = OutboxCapacity(maximumCount: maximum)
-        #expect(PushTrust.allCases.map(capacity.limit) == [proven, unproven, unknown, unproven])
+        let limits = capacity(maximum).limits(of: group)
+        #expect(limits.all == all && limits.new == new)
     }
 
-    @Test func `pushes to unknown bundle ids take no slots of the others, and others take none of theirs`() {
-        var capacity = OutboxCapacity(maximumCount: 800)
-        func reserve(_ count: Int, _ trust: PushTrust) -> Int {
-            (1...count).count { _ in capacity.reserveSlot(in: "a", trust: trust, at: start, counting: { 0 }, makingRoom: { 0 }) }
-        }
-        #expect(reserve(900, .unknownBundleID) == 8)
-        #expect(reserve(900, .unproven) == 600)
-        #expect(reserve(900, .proven) == 200)
-        #expect(capacity.rejectedCounts == ["a": 892 + 300 + 700])
+    @Test(arguments: PushTrust.allCases) func `each group takes its own slots, and devices that never worked their part`(trust: PushTrust) {
+        var capacity = capacity(800)
+        let (slot, new) = (slot(trust, hasWorked: true), slot(trust, hasWorked: false))
+        let isReserved = capacity.reserve(slot)
+        #expect(!isReserved && capacity.mustCount(slot.queue, at: start))
+        for trust in PushTrust.allCases { capacity.counted(self.slot(trust).queue, 0, ofNewDevices: 0, at: start) }
+        let limits = capacity.limits(of: slot.queue.group)
+        let newCount = (1...999).count { _ in capacity.reserve(new) }
+        let count = (1...999).count { _ in capacity.reserve(slot) }
+        #expect(newCount == limits.new && count == limits.all - limits.new)
+        let others = PushTrust.allCases.map { OutboxSlot(route: "a", trust: $0, hasWorked: true) }.filter { $0.queue != slot.queue }
+        let areFree = others.map { capacity.reserve($0) }
+        #expect(!areFree.contains(false))
+        capacity.release(new)
+        let again = [capacity.reserve(new), capacity.reserve(new)]
+        #expect(again == [true, false])
     }
 
-    @Test func `a full queue is counted again after ten seconds`() {
-        var capacity = OutboxCapacity(maximumCount: 4)
-        var waiting = 3
-        func reserve(after seconds: Int) -> Bool {
-            capacity.reserveSlot(
-                in: "a", trust: .proven, at: start.advanced(by: .seconds(seconds)), counting: { waiting }, makingRoom: { 0 })
-        }
-        #expect(reserve(after: 0))
-        waiting = 1
-        #expect(!reserve(after: 9))
-        #expect(reserve(after: 10))
+    @Test func `a full queue is counted again after ten seconds, and by a clock that went back`() {
+        var capacity = capacity(4)
+        let slot = slot(.proven)
+        capacity.counted(slot.queue, 4, ofNewDevices: 0, at: start)
+        let isFree = capacity.reserve(slot)
+        #expect(!isFree)
+        #expect(!capacity.mustCount(slot.queue, at: start.advanced(by: .seconds(9))))
+        #expect(capacity.mustCount(slot.queue, at: start.advanced(by: .seconds(10))))
+        #expect(capacity.mustCount(slot.queue, at: start.advanced(by: .seconds(-1))))
+        capacity.counted(slot.queue, 3, ofNewDevices: 0, at: start)
+        let two = [capacity.reserve(slot), capacity.reserve(slot)]
+        #expect(two == [true, false])
     }
 
-    @Test func `a full queue is counted again at once when the clock was set back`() {
-        var capacity = OutboxCapacity(maximumCount: 4)
-        var waiting = 4
-        func reserve(after seconds: Int) -> Bool {
-            capacity.reserveSlot(
-                in: "a", trust: .proven, at: start.advanced(by: .seconds(seconds)), counting: { waiting }, makingRoom: { 0 })
-        }
-        #expect(!reserve(after: 0))
-        waiting = 0
-        #expect(!reserve(after: 9))
-        #expect(reserve(after: -86_400))
+    @Test func `a slot that goes from a new device to one that has worked leaves room for a new one`() {
+        var capacity = capacity(4)
+        let (new, worked) = (slot(.unproven), slot(.proven))
+        capacity.counted(new.queue, 4, ofNewDevices: 3, at: start)
+        capacity.exchange(new, for: worked)
+        capacity.release(worked)
+        let isFree = capacity.reserve(new)
+        #expect(isFree)
     }
 
-    /// Pushes come and go while the clock jumps.
-    @Test(arguments: 1...5 as ClosedRange<UInt64>)
-    func `a queue never holds too many, and takes as many as it may once they have gone`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
-        var capacity = OutboxCapacity(maximumCount: 200)
-        var waiting: [OutboxCapacity.Slots: Int] = [:]
-        var now = start
-        func reserve(_ trust: PushTrust) -> Bool {
-            let slots = OutboxCapacity.Slots(trust)
-            let isFree = capacity.reserveSlot(in: "a", trust: trust, at: now, counting: { waiting[slots, default: 0] }, makingRoom: { 0 })
-            if isFree { waiting[slots, default: 0] += 1 }
-            return isFree
+    @Test func `the heaviest device gives way until others are as heavy`() {
+        var heaviest = HeaviestDevices()
+        #expect(heaviest.mustSearch(at: start) && heaviest.first == nil)
+        let (one, two) = (DeviceCode(repeating: 1), DeviceCode(repeating: 2))
+        heaviest.found([(one, 4), (two, 2)], at: start)
+        #expect(!heaviest.mustSearch(at: start.advanced(by: .seconds(9))) && heaviest.mustSearch(at: start.advanced(by: .seconds(10))))
+        var order: [DeviceCode] = []
+        while let (device, _) = heaviest.first {
+            order.append(device)
+            heaviest.lighten(endedCount: 1)
         }
-        for _ in 0..<5_000 {
-            now = now.advanced(
-                by: .seconds(Int.random(in: 0..<20, using: &random) == 0 ? Int.random(in: -86_400...86_400, using: &random) : 1))
-            guard let trust = PushTrust.allCases.randomElement(using: &random) else { continue }
-            let slots = OutboxCapacity.Slots(trust)
-            let count = waiting[slots, default: 0]
-            if Int.random(in: 0..<5, using: &random) > 0 {
-                #expect(!reserve(trust) || count < capacity.limit(for: trust))
-            } else {
-                waiting[slots] = Int.random(in: 0...count, using: &random)
-            }
-        }
-        waiting = [:]
-        now = now.advanced(by: .seconds(10))
-        for trust in [PushTrust.unknownBundleID, .unproven] {
-            #expect((0..<200).count { _ in reserve(trust) } == capacity.limit(for: trust))
-        }
-        #expect((0..<200).count { _ in reserve(.proven) } == capacity.limit(for: .proven) - capacity.limit(for: .unproven))
+        #expect(order.count == 4 && order.prefix(2) == [one, one] && order.filter { $0 == one }.count == 3)
+        heaviest.found([(one, 4), (two, 2)], at: start)
+        heaviest.lighten(endedCount: 0)
+        #expect(heaviest.first?.device == two)
     }
 }

@@ -47,7 +47,8 @@ struct QueryPlanTests {
                 .suspect(hash(1), Suspicion(since: start, refusedAt: start), route: ""), .clearSuspicion(hash(1)),
                 .deliveredToken(hash(1)), .expirePushes(to: DeviceCode(), route: "", reason: .badDeviceToken),
             ]
-            update.pushes = [.init(id: 3, .lease), .init(id: 3, .release(.queued), refusals: PushRefusals(refusedAt: start))]
+            _ = try await store.mark([3], until: start)
+            update.pushes = [.init(id: 3, .release(.queued), refusals: PushRefusals(refusedAt: start))]
             _ = try await store.update(update, at: start)
             for number in numbers {
                 try await store.saveTopicKey(FixedBytes(repeating: 1), keyHash: hash(number), prefixed: true)
@@ -57,7 +58,11 @@ struct QueryPlanTests {
             try await store.attempt([2], until: start)
             _ = try await store.duePushes(route: "", at: start, limit: 1)
             _ = try await store.nextAttempt(route: "")
-            _ = try await store.pushes([.device(DeviceCode())], route: "", at: start)
+            _ = try await store.lookUp(DeviceCode(), route: "", at: start)
+            _ = try await store.waitingCalls(route: "", limit: 9)
+            _ = try await store.uncertainDevices(route: "", limit: 9)
+            _ = try await store.bringForward(route: "", limit: 9, at: start)
+            _ = try await store.expireCalls(route: "", acceptedBefore: start, limit: 9, at: start)
             _ = try await store.expirePushes(route: "", acceptedBefore: start, limit: 1, at: start)
             _ = try await store.undecided(Array(1...9))
             _ = try await store.unreplied(Array(1...9))

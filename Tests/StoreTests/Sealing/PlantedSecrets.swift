@@ -114,7 +114,7 @@ struct PlantedSecrets {
             #expect(push.push.deviceToken == registration(number, version: 2).content.deviceToken, sourceLocation: sourceLocation)
         }
         let notifications = due.compactMap(\.notification?.token.text)
-        #expect(due.count == 81 && notifications == [secret("gateway", 1)], sourceLocation: sourceLocation)
+        #expect(due.count == 81 && notifications == [secret("proxy", 1)], sourceLocation: sourceLocation)
 
         let devices = try await store.devices(Set((1...20).map { device($0).identifier }), removedSince: start)
         #expect(devices.known[device(1).identifier] == device(1), sourceLocation: sourceLocation)

@@ -25,7 +25,6 @@ import Wire
         let due = try await store.duePushes(route: "ios", at: release.later, limit: 9)
         #expect(due.map { String($0.push.deviceToken.text.prefix(2)) }.sorted() == ["ab", "ab", "bc", "de"])
         #expect(due.count { $0.notification == nil && !$0.push.chatID.isEmpty } == 3)
-        try await store.lease(due.map(\.id), at: release.later)
         try await store.change(due.map(\.id), to: .finish(.sent), at: release.later)
         #expect(Audit(try await store.auditFacts()).balances)
         await store.close()

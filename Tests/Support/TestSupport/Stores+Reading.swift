@@ -22,22 +22,61 @@ extension PushOutbox {
     /// Counts the open pushes.
     package func queuedPushCount() async throws -> Int { try await queuedPushCounts().values.reduce(0, +) }
 
-    /// Reads all pushes of a route that may be attempted now, from the starts of its queues.
+    /// Looks up what a device has.
+    package func lookUp(_ device: DeviceCode, besides rows: [Int64] = [], route: String, at now: Timestamp) async throws -> FoundPush {
+        try await pushes(
+            [.next(of: device, besides: rows)], route: route, acceptedSince: Timestamp(nanoseconds: 0), at: now
+        ).first ?? .nothing
+    }
+
+    /// Returns the devices of a route with waiting pushes, calls apart.
+    package func waitingDevices(route: String) async throws -> [(device: DeviceCode, trust: PushTrust)] {
+        var devices: [(device: DeviceCode, trust: PushTrust)] = []
+        for trust in [PushTrust.proven, .unproven, .unknownBundleID] {
+            devices += try await waitingDevices(route: route, trust: trust, after: nil, limit: 10_000).map { ($0, trust) }
+        }
+        return devices
+    }
+
+    /// Reads all pushes of a route that may be attempted now: by trust, calls first, untried ones first, in the order of acceptance.
     package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
-        rereadQueues(of: route)
-        let limits = Dictionary(uniqueKeysWithValues: PushTrust.allCases.map { ($0, limit) })
-        let waiting = try await waitingPushes(route: route, at: now, limits: limits).pushes
-        let order: [PushTrust] = [.call, .proven, .unproven, .unknownBundleID]
-        let rows = order.flatMap { trust in waiting.filter { $0.trust == trust } }.prefix(limit).map { PushChoice.row($0.id) }
-        return try await pushes(rows, route: route, at: now).compactMap { if case .push(let push) = $0 { push } else { nil } }
+        let calls = try await waitingCalls(route: route, limit: limit).map { PushChoice.row($0.row) }
+        var due = try await pushes(calls, route: route, acceptedSince: Timestamp(nanoseconds: 0), at: now).compactMap { found -> QueuedPush? in
+            if case .push(let push, _) = found { push } else { nil }
+        }
+        var others: [QueuedPush] = []
+        var devices = Set(try await waitingDevices(route: route).map(\.device))
+        while let device = devices.popFirst() {
+            var rows: [Int64] = []
+            search: while true {
+                switch try await lookUp(device, besides: rows, route: route, at: now) {
+                case .push(let push, _):
+                    rows.append(push.id)
+                    others.append(push)
+                case .moved:
+                    devices.formUnion(try await waitingDevices(route: route).map(\.device))
+                    break search
+                case .later, .locked, .nothing: break search
+                }
+            }
+        }
+        func key(_ push: QueuedPush) -> [Int64] { [push.trust.rawValue, push.attempts > 0 ? 1 : 0, push.id] }
+        due += Dictionary(others.map { ($0.id, $0) }) { first, _ in first }.values.sorted { key($0).lexicographicallyPrecedes(key($1)) }
+        return Array(due.prefix(limit))
     }
 
     /// Returns when a route's next push is due, or nil if none waits. A time in the past means that one is due now.
     package func nextAttempt(route: String) async throws -> Timestamp? {
-        rereadQueues(of: route)
-        let waiting = try await waitingPushes(
-            route: route, at: Timestamp(nanoseconds: NextAttempt.firstTime.rawValue),
-            limits: Dictionary(uniqueKeysWithValues: PushTrust.allCases.map { ($0, 1) }))
-        return waiting.pushes.isEmpty ? waiting.next : Timestamp(nanoseconds: 0)
+        let now = Timestamp(nanoseconds: NextAttempt.firstTime.rawValue)
+        guard try await waitingCalls(route: route, limit: 1).isEmpty else { return Timestamp(nanoseconds: 0) }
+        var times: [Timestamp] = []
+        for (device, _) in try await waitingDevices(route: route) {
+            switch try await lookUp(device, route: route, at: now) {
+            case .push, .moved: return Timestamp(nanoseconds: 0)
+            case .later(let time): times.append(time)
+            case .locked, .nothing: break
+            }
+        }
+        return times.min()
     }
 }

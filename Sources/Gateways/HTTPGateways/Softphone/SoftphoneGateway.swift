@@ -85,7 +85,6 @@ package final class SoftphoneGateway: Gateway {
                 let push = try SoftphonePush(element, apps: apps)
                 var notification = push.notification
                 notification.isTriedOnce = true
-                notification.isCall = push.verb != .reprovision
                 notifications.append(AcceptedNotification(notification, digest: random.fixedBytes()))
                 answers.append(nil)
             } catch {

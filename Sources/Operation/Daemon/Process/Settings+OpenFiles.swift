@@ -16,10 +16,8 @@ extension Settings {
     }
 
     func connectionBudget(openFileLimit: Int) -> ConnectionBudget {
-        // Each route has another connection, for the probe.
-        let perRoute = (delivery?.maximumRequestsInFlight ?? 0) + 1
         return ConnectionBudget(
-            openFileLimit: openFileLimit, deliveryConnectionCount: (delivery?.allRoutes.count ?? 0) * perRoute,
+            openFileLimit: openFileLimit, deliveryConnectionCount: delivery.map { $0.allRoutes.count * $0.connectionCount } ?? 0,
             relayCount: relayAddresses.count, hasGateways: gateways != nil)
     }
 }

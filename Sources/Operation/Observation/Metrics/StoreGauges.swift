@@ -74,7 +74,6 @@ private enum JournalState: String, MetricLabels {
 private enum OutboxState: String, MetricLabels {
     case firstAttempt = "first_attempt"
     case retryOrDeferred = "retry_or_deferred"
-    case inFlight = "in_flight"
 
     static let labelNames = ["state"]
 
@@ -82,7 +81,6 @@ private enum OutboxState: String, MetricLabels {
         switch self {
         case .firstAttempt: .firstAttempt
         case .retryOrDeferred: .retryOrDeferred
-        case .inFlight: .inFlight
         }
     }
 }
@@ -113,7 +111,7 @@ extension StoreGauges {
         help: "Messages that wait for their decision, or whose reply is not marked as published.")
     private static let outbox = figure(
         .gauge, "pushserver_outbox_rows", by: OutboxState.self,
-        help: "Open pushes that wait for their first attempt, wait until a time, or are in flight.")
+        help: "Open pushes that wait for their first attempt, or until a time.")
     private static let oldestPushAge = figure(
         .gauge, "pushserver_outbox_oldest_age_seconds", help: "Age of the oldest open push; 0 if no push is open.")
     private static let queued = figure(

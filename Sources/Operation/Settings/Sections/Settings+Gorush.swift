@@ -24,7 +24,6 @@ extension Settings {
         reader.update(&delivery.lifetime, "gorush.pushLifetime", .duration(from: .seconds(60), to: ProtocolLimits.pushLifetime))
         reader.update(&delivery.maximumNotificationsPerRequest, "gorush.maximumNotifications", .integer(1...10_000))
         reader.update(&delivery.maximumRequestsInFlight, "gorush.maximumRequestsInFlight", .integer(1...256))
-        reader.update(&delivery.maximumNotificationsInFlight, "gorush.maximumNotificationsInFlight", .integer(1...100_000))
         reader.update(&delivery.maximumQueuedPushCount, "gorush.maximumQueuedPushes", .integer(1_000...100_000_000))
 
         var notifications = NotificationSettings()

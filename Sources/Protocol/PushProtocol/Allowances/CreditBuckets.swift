@@ -14,14 +14,18 @@ package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
     package let capacity: Int
     /// The time until a credit returns.
     package let interval: Duration
+    /// How many credits a bucket may owe.
+    private let maximumDebt: Int
 
     private var fullAt: [Key: Timestamp] = [:]
     /// The number of buckets at which the next sweep takes place: twice as many as the last left.
     private var sweepCount = smallCount
 
-    package init(capacity: Int, interval: Duration) {
+    /// - Parameter maximumDebt: How many credits a bucket may owe. Nil means a full bucket.
+    package init(capacity: Int, interval: Duration, maximumDebt: Int? = nil) {
         self.capacity = capacity
         self.interval = interval
+        self.maximumDebt = maximumDebt ?? capacity
     }
 
     /// The number of stored buckets. Some may have become full since the last sweep.
@@ -34,13 +38,13 @@ package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
         return capacity - Int(clamping: spent)
     }
 
-    /// Spends credits, available or not. The debt is at most a full bucket.
+    /// Spends credits, available or not.
     package mutating func spend(_ count: Int = 1, of key: Key, at now: Timestamp) {
         guard count > 0 else { return }
         if fullAt.count >= sweepCount { sweep(at: now) }
         let full = max(fullAt[key] ?? now, now)
-        let end = now.advanced(by: interval * (2 * capacity))
-        fullAt[key] = min(full.advanced(by: interval * min(count, 2 * capacity)), end)
+        let most = capacity + maximumDebt
+        fullAt[key] = min(full.advanced(by: interval * min(count, most)), now.advanced(by: interval * most))
     }
 
     /// Returns when the next credit is available: now or later.
@@ -53,7 +57,7 @@ package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
 
     /// Returns only the buckets of the given keys.
     package func restricted(to keys: [Key]) -> Self {
-        var restricted = Self(capacity: capacity, interval: interval)
+        var restricted = Self(capacity: capacity, interval: interval, maximumDebt: maximumDebt)
         for key in keys { restricted.fullAt[key] = fullAt[key] }
         return restricted
     }

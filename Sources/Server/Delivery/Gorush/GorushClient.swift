@@ -41,14 +41,15 @@ struct GorushClient: HoldsSecret, Sendable {
     /// - Parameters:
     ///   - notifications: at most gorush's `core.max_notification`. A larger batch is refused whole.
     ///   - onNewConnection: Whether to open a new connection, which may lead to another gorush.
+    ///   - onFreshConnection: Whether the connection has to be new or used in the last second.
     ///   - isTrusted: Whether the connection is used again after that response.
     func post(
-        _ notifications: [GorushNotification], timeout: Duration, onNewConnection: Bool = false,
+        _ notifications: [GorushNotification], timeout: Duration, onNewConnection: Bool = false, onFreshConnection: Bool = false,
         keepingConnectionIf isTrusted: (GorushResponse) -> Bool = { _ in true }
     ) async -> GorushResponse {
         guard !notifications.isEmpty else { return .accepted(failures: []) }
         let body = GorushNotification.body(notifications)
-        var lane = onNewConnection ? lanes.takeNew() : lanes.take()
+        var lane = onNewConnection ? lanes.takeNew() : lanes.take(mustBeFresh: onFreshConnection)
         let response = await post(body, expectedCount: notifications.reduce(0) { $0 + $1.expectedCount }, in: &lane, timeout: timeout)
         let confirmed = await confirm(response)
         if isTrusted(confirmed) { lanes.giveBack(lane) }

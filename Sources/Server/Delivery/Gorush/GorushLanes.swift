@@ -8,18 +8,34 @@ final class GorushLanes: Sendable {
         var isChecked = false
     }
 
+    private struct Idle {
+        var lane: Lane
+        var since: ContinuousClock.Instant
+    }
+
     private struct State {
         /// The lane that was used last comes last, so that few connections serve a low load.
-        var idle: [Lane] = []
+        var idle: [Idle] = []
         var count = 0
     }
+
+    /// gorush and proxies close connections that nobody uses, and a request may cross that. What is posted once at most goes over a
+    /// connection that was used so recently, or a new one.
+    private static let freshness = Duration.seconds(1)
+    /// How long a connection stays open that nobody uses.
+    private static let lifetime = Duration.seconds(120)
 
     private let state = Mutex(State())
 
     /// Takes an idle lane, or else a new lane, for a single request at a time.
-    func take() -> Lane {
+    ///
+    /// - Parameter mustBeFresh: Whether the lane has to be new or used in the last second.
+    func take(mustBeFresh: Bool = false) -> Lane {
         state.withLock { state in
-            if let lane = state.idle.popLast() { return lane }
+            if let last = state.idle.last, !mustBeFresh || ContinuousClock.now - last.since < Self.freshness {
+                state.idle.removeLast()
+                return last.lane
+            }
             state.count += 1
             return Lane(number: state.count)
         }
@@ -33,6 +49,13 @@ final class GorushLanes: Sendable {
         }
     }
 
-    /// Makes a lane idle. The connection of a lane that isn't given back is not used again.
-    func giveBack(_ lane: Lane) { state.withLock { $0.idle.append(lane) } }
+    /// Makes a lane idle. A lane without a checked connection is not used again, and neither is one that isn't given back.
+    func giveBack(_ lane: Lane) {
+        guard lane.isChecked else { return }
+        state.withLock { state in
+            let now = ContinuousClock.now
+            state.idle.removeAll { now - $0.since >= Self.lifetime }
+            state.idle.append(Idle(lane: lane, since: now))
+        }
+    }
 }

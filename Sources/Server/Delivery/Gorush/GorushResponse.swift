@@ -35,6 +35,8 @@ enum GorushResponse: Sendable, Equatable {
     case timedOut(Unavailability?)
     /// gorush may have sent the whole batch, a part or nothing.
     case unknown
+    /// The same, because the connection broke.
+    case broken
 
     /// A proxy that asks for more repeats it at the next attempt, and a push lives for a few hours only.
     static let maximumRetryAfter = Duration.seconds(600)
@@ -65,6 +67,7 @@ enum GorushResponse: Sendable, Equatable {
         self =
             switch error.kind {
             case .timedOut where error.requestMayHaveArrived: .timedOut(nil)
+            case .connectionLost where error.requestMayHaveArrived: .broken
             case _ where error.requestMayHaveArrived: .unknown
             case .invalidURL, .invalidHeader, .tls: .misconfigured(status: nil)
             default: .unavailable(.init())

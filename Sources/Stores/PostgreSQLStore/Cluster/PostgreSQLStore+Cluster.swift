@@ -19,8 +19,6 @@ extension PostgreSQLStore: ClusterStore {
             if self.number != number { work = TakenWork() }
             if haveMembersChanged { work.haveMembersChanged = true }
         }
-        if self.number != number { lockedPushes.withLock { $0.removeOutcomes() } }
-        try await recordLockedOutcomes()
         // A member that is about to stop publishes what it has.
         let handsOver = !isReceiving && membership.withLock { !$0.isOwner && !$0.isStopping }
         let messages = try await handsOver ? handOverMessages() : takeMessages()
@@ -212,8 +210,6 @@ extension PostgreSQLStore: ClusterStore {
                 let proxies = try transaction.takeOriginPushes() ? transaction.database.waitingProxies(of: transaction.server) : []
                 return (try transaction.takePushes(limit: Self.takenPushCount), proxies)
             }
-            // They wait behind the places up to which the queues were read.
-            if count > 0 { outbox.fairQueue.withLock { $0.rereadAll() } }
             taken.withLock { work in
                 work.pushCount += count
                 work.waitingProxies += proxies
@@ -229,25 +225,34 @@ extension WriteTransaction {
         let fenced = try database.all("SELECT number FROM server WHERE is_fenced") { try $0.next(Int64.self) }
         guard !fenced.isEmpty else { return 0 }
         let leased = OpenPushState.leased.rawValue
-        // Rounds of different members are not comparable, so the pushes are due before all others.
-        let taken = try database.first(
+        let taken = try database.all(
             """
             WITH taken AS MATERIALIZED (
                 SELECT id, state FROM push WHERE \(OpenPushes.due) AND server = ANY($2) LIMIT $3 FOR UPDATE SKIP LOCKED
-            ), moved AS (
-                UPDATE push SET
-                    server = $1, state = CASE WHEN push.state = \(leased) THEN \(OpenPushState.unknown.rawValue) ELSE push.state END,
-                    next_attempt_at = CASE WHEN push.state = \(leased) OR next_attempt_at < \(NextAttempt.firstTime) THEN \(NextAttempt.now)
-                        ELSE next_attempt_at END,
-                    route = \(Self.assignedRoute)
-                FROM taken WHERE push.id = taken.id
             )
-            SELECT count(*), count(*) FILTER (WHERE state = \(leased)) FROM taken
+            UPDATE push SET
+                server = $1, state = CASE WHEN push.state = \(leased) THEN \(OpenPushState.unknown.rawValue) ELSE push.state END,
+                next_attempt_at = CASE WHEN push.state = \(leased) OR next_attempt_at < \(NextAttempt.firstTime) THEN \(NextAttempt.now)
+                    ELSE next_attempt_at END,
+                route = \(Self.assignedRoute)
+            FROM taken WHERE push.id = taken.id
+            RETURNING taken.state = \(leased), push.id, push.route, push.trust, push.device, push.next_attempt_at, push.has_worked,
+                push.accepted_at
             """,
             server, SQLArray(fenced), limit
-        ) { (count: try $0.next(Int.self), leaseCount: try $0.next(Int.self)) }
-        count(.uncertain, by: taken?.leaseCount ?? 0)
-        return taken?.count ?? 0
+        ) { row in
+            let (isLeased, id, route): (Bool, Int64, String) = (try row.next(), try row.next(), try row.next())
+            let (trust, device, next): (PushTrust, DeviceCode, NextAttempt) = (try row.next(), try row.next(), try row.next())
+            let call = Arrivals.Call(row: id, device: device, hasWorked: try row.next(), acceptedAt: try row.next())
+            if trust == .call {
+                outbox.arrived(call, in: route)
+            } else if next < .held {
+                outbox.arrived(Arrivals.Device(device: device, trust: trust, due: next.time), in: route)
+            }
+            return isLeased
+        }
+        count(.uncertain, by: taken.count { $0 })
+        return taken.count
     }
 
     /// The SQL expression of the route to which the table assigns a push.

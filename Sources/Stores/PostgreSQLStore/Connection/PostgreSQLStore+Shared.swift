@@ -5,6 +5,7 @@ package import Store
 
 extension PostgreSQLStore: SharedStore, ClockStore {
     package var serverName: String { member.name }
+    package var owner: Int64? { number }
 
     package func reading<Result: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> Result) async throws -> Result {
         try await read(body)
@@ -37,7 +38,8 @@ extension WriteTransaction: SharedWriteTransaction {
 extension RowCursor {
     package static let dialect = SQLDialect(
         user: "user_name", hasPrefixes: false, proxyDeviceRow: "identifier", isUnfinished: "is_unfinished",
-        hasStatusMessageID: "status_message_id IS NOT NULL", openPushesByDevice: "push WHERE \(OpenPushes.ofDevice)",
+        hasStatusMessageID: "status_message_id IS NOT NULL", isWaiting: OpenPushes.waiting,
+        isOfDevice: OpenPushes.ofDevice, isUncertain: OpenPushes.uncertain,
         liveRegistrations: "registration",
         topics: "plain_topic, prefixed_topic",
         forUpdate: "FOR UPDATE", skippingLocked: "FOR UPDATE SKIP LOCKED", hasOwners: true,

@@ -32,7 +32,7 @@ package final class Transaction {
     private var hasRows = false
     /// The number of rows that it has inserted, changed or deleted.
     private(set) var writtenRowCount = 0
-    private var completions: [() -> Void] = []
+    private var endAction: ((_ isDurable: Bool) -> Void)?
 
     init(_ kind: Kind, on connection: Connection, mark: Mark) {
         self.kind = kind
@@ -83,25 +83,24 @@ package final class Transaction {
             mark.writer, mark.sequence)
     }
 
-    /// Adds an action that runs once the transaction is durable.
-    func afterCommit(_ action: @escaping () -> Void) {
-        completions.append(action)
+    /// Sets what runs once the transaction is durable, or when it has failed. Whether a failed one is durable may be unknown.
+    func atEnd(_ action: @escaping (_ isDurable: Bool) -> Void) {
+        endAction = action
     }
 
-    /// Runs the actions that wait for the commit.
-    func complete() {
-        for action in completions { action() }
-        forgetActions()
-    }
+    /// Tells that the transaction is durable.
+    func complete() { end(isDurable: true) }
 
-    /// Drops the actions, which may refer to this transaction: together they would keep its connection permanently.
-    private func forgetActions() {
-        completions = []
+    /// Drops the action, which may refer to this transaction: together they would keep its connection permanently.
+    private func end(isDurable: Bool) {
+        let action = endAction
+        endAction = nil
+        action?(isDurable)
     }
 
     /// Undoes the transaction. A broken connection has done so already.
     func rollBack() {
-        forgetActions()
+        defer { end(isDurable: false) }
         if hasBegun, connection.isUsable { _ = try? connection.run([Command("ROLLBACK")]) }
     }
 

@@ -31,7 +31,7 @@ extension PostgreSQLStore: CopyableStore {
         let key = table.key.map(\.name).joined(separator: ", ")
         let parameters = table.key.indices.map { "$\($0 + 2)" }.joined(separator: ", ")
         let sql = """
-            SELECT \(columns.map(table.expression).joined(separator: ", ")) FROM \(table.source)
+            SELECT \(columns.map(\.name).joined(separator: ", ")) FROM \(table.source)
             \(position == nil ? "" : "WHERE (\(key)) > (\(parameters))") ORDER BY \(key) LIMIT $1
             """
         let query = Command(sql, values: [Int64(limit)] + zip(position ?? [], table.key).map { $0.sqlValue($1.kind) })
@@ -104,13 +104,6 @@ extension CopiedTable {
     fileprivate var source: String {
         name == "ledger"
             ? "(SELECT milestone, sum(count)::int8 AS count, sum(pruned)::int8 AS pruned FROM ledger GROUP BY milestone) AS ledger" : name
-    }
-
-    /// The value of a column. The rounds of different servers are not comparable, so their pushes are due before all others.
-    fileprivate func expression(_ column: Column) -> String {
-        guard name == "push", column.name == "next_attempt_at" else { return column.name }
-        let isRound = "finished_at IS NULL AND next_attempt_at < \(NextAttempt.firstTime)"
-        return "CASE WHEN \(isRound) THEN \(NextAttempt.now) ELSE next_attempt_at END"
     }
 }
 

@@ -8,7 +8,7 @@ import Wire
 extension PostgreSQLStore {
     package func withdraw(_ pushes: [Int64], at now: Timestamp) async throws {
         try await write { transaction in
-            try transaction.finish(pushes.map { ($0, .withdrawn, .withdrawn, nil) }, at: now)
+            _ = try transaction.finish(pushes, as: .withdrawn, reason: .withdrawn, at: now)
         }
     }
 }

@@ -15,15 +15,11 @@ extension PostgreSQLStore {
                 ) { (undecided: try $0.next(Int64.self), unpublished: try $0.next(Int.self)) },
                 .first(
                     """
-                    SELECT count(*), count(*) FILTER (WHERE next_attempt_at >= \(NextAttempt.firstTime)),
-                        count(*) FILTER (WHERE next_attempt_at = \(NextAttempt.held)), min(accepted_at)
+                    SELECT count(*), count(*) FILTER (WHERE next_attempt_at >= \(NextAttempt.firstTime)), min(accepted_at)
                     FROM push WHERE \(OpenPushes.due)
                     """
                 ) { row in
-                    (
-                        all: try row.next(Int.self), timed: try row.next(Int.self), inFlight: try row.next(Int.self),
-                        oldest: try row.next(Timestamp?.self)
-                    )
+                    (all: try row.next(Int.self), timed: try row.next(Int.self), oldest: try row.next(Timestamp?.self))
                 },
                 .count("SELECT count(*) FROM registration WHERE is_live"),
                 .count("SELECT count(*) FROM suspect_token"),
@@ -34,10 +30,7 @@ extension PostgreSQLStore {
             figures.ledger.add(ledger: ledger)
             if let messages { (figures.ledger.undecidedCount, figures.unpublishedCount) = messages }
             if let pushes {
-                figures.openPushes = [
-                    .firstAttempt: pushes.all - pushes.timed, .retryOrDeferred: pushes.timed - pushes.inFlight,
-                    .inFlight: pushes.inFlight,
-                ]
+                figures.openPushes = [.firstAttempt: pushes.all - pushes.timed, .retryOrDeferred: pushes.timed]
                 figures.ledger.openCount = Int64(pushes.all)
                 figures.oldestOpenPush = pushes.oldest
             }

@@ -8,7 +8,7 @@ import Wire
 
 extension PostgreSQLStore {
     package func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int {
-        try await write { [outbox] transaction in
+        try await write { transaction in
             let (database, server) = (transaction.database, transaction.server)
             // This server takes the others later, with those of servers that are fenced meanwhile.
             database.add(
@@ -31,184 +31,106 @@ extension PostgreSQLStore {
                 "UPDATE push SET next_attempt_at = \(NextAttempt.now) WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at > $2",
                 server, latest)
             try transaction.assign(routes)
-            let rounds = try database.all(
-                """
-                SELECT route, trust, min(next_attempt_at) FROM push
-                WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at BETWEEN \(NextAttempt.firstRound) AND \(NextAttempt.lastRound)
-                GROUP BY route, trust
-                """,
-                server
-            ) { (route: try $0.next(String.self), trust: try $0.next(PushTrust.self), next: try $0.next(NextAttempt.self)) }
-            // A restart forgets the current rounds, so the server continues with the lowest stored ones.
-            outbox.fairQueue.withLock { queue in
-                queue.rereadAll()
-                for row in rounds {
-                    if let round = row.next.round { queue.reach(round, trust: row.trust, in: row.route) }
-                }
-            }
             return leaseCount
         }
     }
 
-    package func waitingPushes(route: String, at now: Timestamp, limits: [PushTrust: Int]) async throws -> WaitingPushes {
+    package func tell(_ listener: @escaping @Sendable (_ route: String, _ arrivals: Arrivals) -> Void) { outbox.tell(listener) }
+
+    package func waitingDevices(route: String, trust: PushTrust, after last: DeviceCode?, limit: Int) async throws -> [DeviceCode] {
         let server = number
-        let limits = limits.map { (trust: $0.key, limit: $0.value) }
-        let (read, nameless) = try await read { [outbox] database in
-            var read = WaitingPushes()
-            var nameless: [Int64] = []
-            var progress = outbox.fairQueue.withLock { queue in limits.map { queue.beginReading(trust: $0.trust, in: route) } }
-            let parts = limits.indices.flatMap { index in OutboxFairQueue.Part.allCases.map { (index: index, part: $0) } }
-            let queries = parts.map { index, part in
-                let (queue, place) = (limits[index], progress[index][part])
-                return Query.all(
-                    Self.selectWaiting, server, route, queue.trust, place.next, place.id, part.end(at: now), queue.limit
-                ) { row in
-                    (
-                        place: OutboxFairQueue.Position(next: try row.next(), id: try row.next()), device: try row.next(DeviceCode?.self),
-                        isTried: try row.next(Bool.self)
-                    )
-                }
-            }
-            let (results, next) = try database.fetch(
-                .each(queries),
-                .first(Self.selectNextTime, server, route, SQLArray(PushTrust.allCases), now) { try $0.next(Timestamp?.self) })
-            read.next = next ?? nil
-            for ((index, part), found) in zip(parts, results) {
-                let (trust, limit) = limits[index]
-                for row in found {
-                    progress[index][part] = row.place
-                    if let device = row.device {
-                        read.pushes.append(WaitingPush(id: row.place.id, device: device, trust: trust, isTried: row.isTried))
-                    } else {
-                        nameless.append(row.place.id)
-                    }
-                }
-                if found.count == limit { read.unfinishedQueues.insert(trust) }
-            }
-            outbox.fairQueue.withLock { [progress] queue in
-                for (queued, progress) in zip(limits, progress) { queue.endReading(at: progress, trust: queued.trust, in: route) }
-            }
-            return (read, nameless)
-        }
-        guard !nameless.isEmpty else { return read }
-        var named = read
-        named.pushes += try await name(nameless)
-        return named
-    }
-
-    private static let selectWaiting = """
-        SELECT next_attempt_at, id, device, attempts > 0 FROM push
-        WHERE server = $1 AND route = $2 AND trust = $3 AND \(OpenPushes.due) AND (next_attempt_at, id) > ($4, $5)
-            AND next_attempt_at <= $6
-        ORDER BY next_attempt_at, id LIMIT $7
-        """
-
-    private static let selectNextTime = """
-        SELECT min(first.next_attempt_at) FROM unnest($3::int8[]) AS level (trust), LATERAL (
-            SELECT next_attempt_at FROM push
-            WHERE server = $1 AND route = $2 AND trust = level.trust AND \(OpenPushes.due) AND next_attempt_at > $4
+        let next = """
+            SELECT device FROM push WHERE \(OpenPushes.waiting) AND server = $1 AND route = $2 AND trust = $3 AND device > %
                 AND next_attempt_at < \(NextAttempt.held)
-            ORDER BY next_attempt_at LIMIT 1
-        ) AS first
-        """
-
-    package func rereadQueues(of route: String) { outbox.fairQueue.withLock { $0.reread(route) } }
-
-    /// Stores the devices of pushes that 0.2 has accepted.
-    private func name(_ ids: [Int64]) async throws -> [WaitingPush] {
-        let (named, damaged) = try await write { transaction in
-            var damaged: [Int64] = []
-            let pushes = try transaction.database.all(Self.selectQueuedPushes, SQLArray(ids)) { row in
-                let id: Int64 = try row.next()
-                return try row.readable(id, or: &damaged) { try $0.nextQueuedPush(id, transaction.sealing) }
-            }.compactMap(\.self)
-            let devices = try pushes.map { try transaction.sealing.device(of: $0.targetDigest) }
-            let trusts = Dictionary(
-                try transaction.database.all(
-                    """
-                    UPDATE push SET device = named.device FROM unnest($1::int8[], $2::bytea[]) AS named (id, device)
-                    WHERE push.id = named.id RETURNING push.id, push.trust
-                    """,
-                    SQLArray(pushes.map(\.id)), SQLArray(devices)
-                ) { (try $0.next(Int64.self), try $0.next(PushTrust.self)) }
-            ) { first, _ in first }
-            let named = zip(pushes, devices).map { push, device in
-                WaitingPush(id: push.id, device: device, trust: trusts[push.id] ?? .unproven, isTried: push.attempts > 0)
-            }
-            return (named, damaged)
+            ORDER BY device LIMIT 1
+            """
+        return try await read { database in
+            try database.all(
+                """
+                WITH RECURSIVE found (device) AS (
+                    (\(next.replacing("%", with: "$4")))
+                    UNION ALL
+                    SELECT (\(next.replacing("%", with: "found.device"))) FROM found WHERE found.device IS NOT NULL
+                )
+                SELECT device FROM found WHERE device IS NOT NULL LIMIT $5
+                """,
+                server, route, trust, last?.bytes ?? [], limit
+            ) { try $0.next() }
         }
-        try await setAside(damaged, .push)
-        return named
     }
 
-    package func pushes(_ choices: [PushChoice], route: String, at now: Timestamp) async throws -> [FoundPush] {
+    package func pushes(
+        _ choices: [PushChoice], route: String, acceptedSince oldest: Timestamp, at now: Timestamp
+    ) async throws -> [FoundPush] {
         let server = number
-        let locked = pushesToAvoid()
         let (found, damaged) = try await read { [sealing] database in
             var damaged: [Int64] = []
-            let devices = choices.compactMap { if case .device(let device) = $0 { device } else { nil } }
-            var next: [DeviceCode: Int64] = [:]
-            var later: [DeviceCode: Timestamp] = [:]
+            let looked = choices.compactMap { if case .next(let device, let rows) = $0 { (device: device, rows: rows) } else { nil } }
             let results = try database.fetch(
                 .each(
-                    devices.map { device in
-                        .first(Self.selectNext, server, device, route, now, SQLArray(locked)) {
-                            (try $0.next(Int64?.self), try $0.next(Timestamp?.self))
+                    looked.map { device, rows in
+                        .first(Self.selectNext, server, device, route, now, SQLArray(rows), oldest) { row in
+                            let (untried, tried): (Int64?, Int64?) = (try row.next(), try row.next())
+                            let (time, earliest): (Timestamp?, NextAttempt?) = (try row.next(), try row.next())
+                            return LookedUp(untried: untried, tried: tried, time: time, earliest: earliest)
                         }
                     }))
-            for (device, row) in zip(devices, results) { if let row { (next[device], later[device]) = row } }
+            var found = Dictionary(zip(looked.map(\.device), results.map { $0 ?? LookedUp() })) { first, _ in first }
             let chosen = choices.map { choice -> Int64? in
                 switch choice {
-                case .row(let id): locked.contains(id) ? nil : id
-                case .device(let device): next[device]
+                case .row(let id): id
+                case .next(let device, _): found[device]?.row
                 }
             }
-            let pushes = try database.all(Self.selectQueuedPushes, SQLArray(chosen.compactMap(\.self))) { row in
+            let pushes = try database.all(Self.selectQueuedPushes, SQLArray(chosen.compactMap(\.self)), server) { row in
                 let id: Int64 = try row.next()
                 return try row.readable(id, or: &damaged) { try $0.nextQueuedPush(id, sealing) }
             }
-            let readable = try database.withHistory(pushes.compactMap(\.self), sealing)
+            let readable = try database.withHistory(pushes.compactMap(\.self).map { try database.addressed($0, sealing) }, sealing)
             let byRow = Dictionary(readable.map { ($0.id, $0) }) { first, _ in first }
-            let soon = now.advanced(by: Self.lockedPushInterval)
-            let found = zip(choices, chosen).map { choice, id -> FoundPush in
-                if let id { return byRow[id].map(FoundPush.push) ?? .nothing }
-                switch choice {
-                case .row: return .later(soon)
-                case .device(let device): return later[device].map(FoundPush.later) ?? (locked.isEmpty ? .nothing : .later(soon))
-                }
-            }
-            return (found, damaged)
+            return (
+                zip(choices, chosen).map { choice, id -> FoundPush in
+                    let looked = if case .next(let device, _) = choice { found.removeValue(forKey: device) ?? LookedUp() } else { LookedUp() }
+                    if let id { return byRow[id].map { .push($0, others: looked.others) } ?? (choice.isOfDevice ? .moved : .nothing) }
+                    return looked.time.map(FoundPush.later) ?? .nothing
+                }, damaged
+            )
         }
         try await setAside(damaged, .push)
-        return found
+        return try await moving(found, in: route)
     }
 
-    /// Between two looks at a device whose pushes another session of the database holds.
-    private static let lockedPushInterval = Duration.seconds(1)
+    /// What was found of a device.
+    private struct LookedUp {
+        var untried: Int64?
+        var tried: Int64?
+        /// When the next push is due, if none is now.
+        var time: Timestamp?
+        /// The earliest time of those beside the tried one.
+        var earliest: NextAttempt?
 
-    /// Selects a device's next push, or else when one is due.
+        var row: Int64? { untried ?? tried }
+        var others: Timestamp? { untried == nil && tried != nil ? earliest.map { Timestamp(nanoseconds: $0.rawValue) } : nil }
+    }
+
+    /// Selects a device's next untried and tried push, and when others are due.
     private static let selectNext = """
-        SELECT coalesce((
-            SELECT id FROM push
-            WHERE device = $2 AND \(OpenPushes.ofDevice) AND server = $1 AND route = $3 AND next_attempt_at <= $4 AND attempts = 0
-                AND id <> ALL($5)
-            ORDER BY id LIMIT 1
-        ), (
-            SELECT id FROM push
-            WHERE device = $2 AND \(OpenPushes.ofDevice) AND server = $1 AND route = $3 AND next_attempt_at <= $4 AND attempts > 0
-                AND id <> ALL($5)
-            ORDER BY attempted_at, id LIMIT 1
-        )), (
-            SELECT min(next_attempt_at) FROM push
-            WHERE device = $2 AND \(OpenPushes.ofDevice) AND server = $1 AND route = $3 AND next_attempt_at > $4
-                AND next_attempt_at < \(NextAttempt.held)
+        WITH waiting AS (
+            SELECT id, next_attempt_at, attempts, attempted_at FROM push
+            WHERE device = $2 AND \(OpenPushes.ofDevice) AND server = $1 AND route = $3 AND trust <> \(PushTrust.call.rawValue)
+                AND next_attempt_at < \(NextAttempt.held) AND accepted_at >= $6 AND id <> ALL($5)
+        ), tried AS (
+            SELECT id FROM waiting WHERE next_attempt_at <= $4 AND attempts > 0 ORDER BY attempted_at, id LIMIT 1
         )
+        SELECT (SELECT id FROM waiting WHERE next_attempt_at <= $4 AND attempts = 0 ORDER BY id LIMIT 1), (SELECT id FROM tried),
+            (SELECT min(next_attempt_at) FROM waiting WHERE next_attempt_at > $4),
+            (SELECT min(next_attempt_at) FROM waiting WHERE id <> (SELECT id FROM tried))
         """
 
     private static let selectQueuedPushes = """
         SELECT push.id, \(QueuedPush.columns)
         FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number)
-        JOIN push ON push.id = chosen.id AND \(OpenPushes.byRow) AND push.next_attempt_at < \(NextAttempt.held)
+        JOIN push ON push.id = chosen.id AND \(OpenPushes.byRow) AND push.next_attempt_at < \(NextAttempt.held) AND push.server = $2
         LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live
         ORDER BY chosen.number
         """
@@ -231,11 +153,13 @@ extension PostgreSQLStore {
         }
     }
 
-    package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration] {
+    package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> UpdatedOutbox {
         do {
-            return try await write { try $0.apply(update, at: now) }
+            var updated = UpdatedOutbox()
+            updated.unregistered = try await write { try $0.apply(update, at: now) }
+            return updated
         } catch StoreError.rowLocked {
-            return try await applyUnlessLocked(update, at: now)
+            return try await updateUnlocked(update, at: now)
         }
     }
 
@@ -260,20 +184,10 @@ extension WriteTransaction {
                 "INSERT INTO route (token_type, apn_topic, name) SELECT * FROM unnest($1::int8[], $2::bytea[], $3::bytea[])",
                 SQLArray(routes.map(\.tokenType)), SQLArray(routes.map(\.apnTopic)), SQLArray(routes.map(\.route)))
         }
-        let movedCount = try database.run(
+        try database.run(
             """
             UPDATE push SET route = \(Self.assignedRoute)
             WHERE server = $1 AND \(OpenPushes.due) AND route <> \(Self.assignedRoute)
-            """,
-            server)
-        guard movedCount > 0 else { return }
-        // Rounds of different routes are not comparable, so each target gets the rounds from 1 on.
-        database.add(
-            """
-            UPDATE push SET next_attempt_at = rounds.round FROM (
-                SELECT id, row_number() OVER (PARTITION BY route, trust, key_hash, installation_id ORDER BY next_attempt_at, id) AS round
-                FROM push WHERE server = $1 AND \(OpenPushes.due) AND next_attempt_at < \(NextAttempt.firstTime)
-            ) AS rounds WHERE push.id = rounds.id
             """,
             server)
     }

@@ -20,8 +20,17 @@ extension WriteTransaction {
             let trust = PushTrust(
                 hasWorked: proven.contains(push.target), push.tokenType, apnTopic: push.apnTopic, namedBundleIDs: outbox.namedBundleIDs
             ) { routes.isKnown(push.apnTopic, in: route) }
-            let new = try NewPush(accepted, route: route, trust: trust, outbox) { try reserveSlot(in: route, trust: trust, at: now) }
-            rows.append(accepted, new)
+            let device = try sealing.device(of: push.targetDigest)
+            let new = try NewPush(accepted, route: route, trust: trust) {
+                let slot = OutboxSlot(route: route, trust: trust, hasWorked: trust == .proven)
+                if outbox.reserve(slot) { return true }
+                // Those before it count, and may make room.
+                database.add(try rows.insertion(of: server, at: now, sealing))
+                rows = PushRows()
+                return try takeSlot(slot, for: device, at: now)
+            }
+            rows.append(accepted, new, device)
+            if let arrival = new.arrival(for: device) { outbox.arrived(arrival, in: route) }
             for milestone in new.milestones { count(milestone) }
         }
         database.add(try rows.insertion(of: server, at: now, sealing))
@@ -56,16 +65,6 @@ extension WriteTransaction {
         try routes().route(of: tokenType, apnTopic: apnTopic)
     }
 
-    package func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool {
-        try outbox.reserveSlot(in: route, trust: trust, at: now) {
-            try database.count(
-                "SELECT count(*) FROM push WHERE route = $1 AND trust = ANY($2) AND \(OpenPushes.due)", route,
-                SQLArray(OutboxCapacity.Slots(trust).levels))
-        } makingRoom: {
-            try makeRoom(in: route, outbox, at: now)
-        }
-    }
-
     package func expirePushes(to device: DeviceCode, route: String, reason: PushReason, at now: Timestamp) throws {
         let changedCount = try database.run(
             """
@@ -76,28 +75,23 @@ extension WriteTransaction {
         count(.expired, by: changedCount)
     }
 
-    package func expireOldestPushes(
-        to device: DeviceCode, route: String, reason: PushReason, count limit: Int, at now: Timestamp
-    ) throws -> Int {
-        let changedCount = try database.run(
-            """
-            UPDATE push SET state = $1, finished_at = $2, reason = $3, secrets = NULL WHERE id = ANY(ARRAY(
-                SELECT id FROM push
-                WHERE device = $4 AND \(OpenPushes.ofDevice) AND route = $5 AND server = $6 AND trust = $7
-                    AND next_attempt_at < \(NextAttempt.held)
-                ORDER BY id LIMIT $8 FOR UPDATE SKIP LOCKED))
-            """,
-            PushOutcome.expired, now, reason.rawValue, device, route, server, PushTrust.unproven, limit)
-        count(.expired, by: changedCount)
-        return changedCount
+    @discardableResult
+    package func finish(_ push: Int64, as outcome: PushOutcome, reason: PushReason?, at now: Timestamp) throws -> Bool {
+        try finish([push], as: outcome, reason: reason, at: now) == 1
     }
 
-    /// Withdraws the waiting pushes to an unregistered installation. Leased pushes finish after their attempt.
+    /// - Returns: How many were open.
+    @discardableResult
+    func finish(_ pushes: [Int64], as outcome: PushOutcome, reason: PushReason?, at now: Timestamp) throws -> Int {
+        try finish(pushes.map { (OutboxUpdate.Push(id: $0, .finish(outcome), reason: reason), outcome) }, at: now)
+    }
+
+    /// Withdraws the waiting pushes to an unregistered installation. An attempt in flight ends without a trace.
     func withdrawPushes(to target: Installation, at now: Timestamp) throws {
         let changedCount = try database.run(
             """
             UPDATE push SET state = $3, finished_at = $4, reason = $5, secrets = NULL
-            WHERE key_hash = $1 AND installation_id = $2 AND \(OpenPushes.ofTarget) AND state <> \(OpenPushState.leased.rawValue)
+            WHERE key_hash = $1 AND installation_id = $2 AND \(OpenPushes.ofTarget)
             """,
             target.keyHash, target.installationID, PushOutcome.withdrawn, now, PushReason.unregistered.rawValue)
         count(.withdrawn, by: changedCount)
@@ -107,10 +101,18 @@ extension WriteTransaction {
         let isNew =
             try database.run("INSERT INTO delivered_topic (route, apn_topic) VALUES ($1, $2) ON CONFLICT DO NOTHING", route, apnTopic) == 1
         guard isNew else { return }
-        try enterRound(
-            of: .unproven, in: route,
-            where: "push.route = $2 AND push.trust = \(PushTrust.unknownBundleID.rawValue) AND \(OpenPushes.due) AND push.apn_topic = $3",
-            apnTopic)
+        let devices = try database.all(
+            """
+            UPDATE push SET trust = \(PushTrust.unproven.rawValue), next_attempt_at = CASE
+                WHEN reason = '\(PushReason.unprovenBundleID.rawValue)' AND next_attempt_at < \(NextAttempt.held) THEN \(NextAttempt.now)
+                ELSE next_attempt_at END
+            WHERE server = $1 AND route = $2 AND trust = \(PushTrust.unknownBundleID.rawValue) AND \(OpenPushes.waiting)
+                AND apn_topic = $3
+            RETURNING device
+            """,
+            server, route, apnTopic
+        ) { try $0.next(DeviceCode.self) }
+        for device in Set(devices) { outbox.arrived(Arrivals.Device(device: device, trust: .unproven), in: route) }
     }
 
     /// Records deliveries to registrations. After the first one to a registration, the open pushes to it are those of a proven target.
@@ -133,50 +135,20 @@ extension WriteTransaction {
             now, SQLArray(rows.map(\.id)))
         let proven = SQLArray(rows.filter(\.isFirst).map(\.id))
         guard !proven.elements.isEmpty else { return }
-        let routes = try database.all("SELECT DISTINCT route FROM push WHERE registration = ANY($1) AND \(OpenPushes.ofTarget)", proven) {
-            try $0.next(String.self)
-        }
-        for route in routes {
-            try enterRound(
-                of: .proven, in: route, where: "push.registration = ANY($3) AND push.route = $2 AND \(OpenPushes.ofTarget)", proven)
-        }
-    }
-
-    /// Gives pushes of this server another trust. Those without attempts enter its current round, one of each target and round, because
-    /// rounds of different trusts are not comparable. So do those that waited for the budget of unproven bundle ids. Another server has
-    /// read its queue up to a place that this one does not know.
-    ///
-    /// - Parameters:
-    ///   - condition: The SQL condition of the pushes, with the route as the second parameter.
-    ///   - value: The third parameter.
-    private func enterRound(of trust: PushTrust, in route: String, where condition: String, _ value: some SQLValue) throws {
-        let moved = try database.all(
+        database.add(
             """
-            UPDATE push SET trust = \(trust.rawValue), next_attempt_at = moved.next FROM (
-                SELECT push.id, CASE WHEN push.next_attempt_at < \(NextAttempt.firstTime)
-                        OR push.reason = '\(PushReason.unprovenBundleID.rawValue)' AND push.next_attempt_at < \(NextAttempt.held)
-                    THEN $1 - 1 + row_number() OVER (
-                        PARTITION BY push.key_hash, push.installation_id ORDER BY push.next_attempt_at, push.id)
-                    ELSE push.next_attempt_at END AS next
-                FROM push WHERE \(condition) AND push.server = $4
-            ) AS moved WHERE push.id = moved.id
-            RETURNING push.key_hash, push.installation_id, push.next_attempt_at
+            UPDATE push SET trust = \(PushTrust.proven.rawValue)
+            WHERE registration = ANY($1) AND \(OpenPushes.ofTarget) AND trust <> \(PushTrust.call.rawValue) AND server = $2
             """,
-            outbox.currentRound(trust: trust, in: route), route, value, server
-        ) { (target: try $0.nextInstallation(), next: try $0.next(NextAttempt.self)) }
-        for (target, next) in moved {
-            if let round = next.round { outbox.record(round, of: target, trust: trust, in: route) }
-        }
+            proven, server)
     }
 }
 
 /// Rows of accepted pushes as the columns of one statement.
 private struct PushRows {
-    private var pushes: [(accepted: DecidedBatch.Push, new: NewPush)] = []
+    private var pushes: [(accepted: DecidedBatch.Push, new: NewPush, device: DeviceCode)] = []
 
-    mutating func append(_ accepted: DecidedBatch.Push, _ new: NewPush) {
-        pushes.append((accepted, new))
-    }
+    mutating func append(_ accepted: DecidedBatch.Push, _ new: NewPush, _ device: DeviceCode) { pushes.append((accepted, new, device)) }
 
     /// The statement that inserts the rows.
     func insertion(of server: Int64, at now: Timestamp, _ sealing: RowSealing) throws -> Command {
@@ -211,6 +183,6 @@ private struct PushRows {
             SQLArray(contents.map(\.target.keyHash)),
             SQLArray(contents.map(\.target.installationID)), SQLArray(contents.map(\.tokenType)), SQLArray(contents.map(\.type)),
             SQLArray(contents.map(\.apnTopic)), SQLArray(secrets), server,
-            SQLArray(try contents.map { try sealing.device(of: $0.targetDigest) }))
+            SQLArray(pushes.map(\.device)))
     }
 }

@@ -9,28 +9,27 @@ extension WriteTransaction {
         try retry(changes.retries)
         release(changes.releases)
         postpone(changes.postponements)
-        try lease(changes.leases, at: now)
     }
 
-    /// A push with its outcome, the reason, and what Apple or Google said to the attempt that ended it.
-    typealias FinishedPush = (push: Int64, outcome: PushOutcome, reason: PushReason?, words: String?)
-    private typealias Retry = (push: Int64, at: Timestamp, state: OpenPushState, reason: PushReason?, words: String?)
-
     /// Finishes open pushes of this server and erases their secrets. A finished push keeps its outcome.
-    func finish(_ pushes: [FinishedPush], at now: Timestamp) throws {
-        guard !pushes.isEmpty else { return }
+    @discardableResult
+    func finish(_ pushes: [(push: OutboxUpdate.Push, outcome: PushOutcome)], at now: Timestamp) throws -> Int {
+        guard !pushes.isEmpty else { return 0 }
         let outcomes = try database.all(
             """
             UPDATE push SET
                 state = change.state, finished_at = $1, reason = change.reason, secrets = NULL,
-                words = CASE change.state WHEN \(PushOutcome.sent.rawValue) THEN NULL ELSE coalesce(change.words, push.words) END
-            FROM unnest($2::int8[], $3::int8[], $4::bytea[], $5::bytea[]) AS change (id, state, reason, words)
+                words = CASE change.state WHEN \(PushOutcome.sent.rawValue) THEN NULL ELSE coalesce(change.words, push.words) END,
+                attempts = coalesce(change.attempts, push.attempts), attempted_at = coalesce(change.attempted_at, push.attempted_at)
+            FROM unnest($2::int8[], $3::int8[], $4::bytea[], $5::bytea[], $7::int8[], $8::int8[])
+                AS change (id, state, reason, words, attempts, attempted_at)
             WHERE push.id = change.id AND \(Self.isOpen(of: "$6")) RETURNING push.state
             """,
-            now, SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.outcome)), SQLArray(pushes.map(\.reason?.rawValue)),
-            SQLArray(pushes.map(\.words)), server
+            now, SQLArray(pushes.map(\.push.id)), SQLArray(pushes.map(\.outcome)), SQLArray(pushes.map(\.push.reason?.rawValue)),
+            SQLArray(pushes.map(\.push.words)), server, SQLArray(pushes.map(\.push.attempt?.count)), SQLArray(pushes.map(\.push.attempt?.at))
         ) { try $0.next(PushOutcome.self) }
         for outcome in outcomes { count(outcome.milestone) }
+        return outcomes.count
     }
 
     private func record(_ refusals: [(push: Int64, new: PushRefusals)]) {
@@ -45,17 +44,25 @@ extension WriteTransaction {
             SQLArray(refusals.map(\.new.shortening)), server)
     }
 
-    private func retry(_ pushes: [Retry]) throws {
+    private func retry(_ pushes: [(push: OutboxUpdate.Push, at: Timestamp, state: OpenPushState)]) throws {
         guard !pushes.isEmpty else { return }
+        let attempts = pushes.map(\.push.attempt)
         let states = try database.all(
             """
             UPDATE push SET
-                state = change.state, next_attempt_at = change.next_attempt_at, reason = change.reason, words = change.words
-            FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::bytea[], $5::bytea[]) AS change (id, state, next_attempt_at, reason, words)
+                state = change.state, next_attempt_at = change.next_attempt_at, reason = change.reason, words = change.words,
+                attempts = coalesce(change.attempts, push.attempts), attempted_at = coalesce(change.attempted_at, push.attempted_at),
+                unanswered = coalesce(change.unanswered, push.unanswered),
+                brought_forward = coalesce(change.brought_forward, push.brought_forward), broken = coalesce(change.broken, push.broken)
+            FROM unnest(
+                $1::int8[], $2::int8[], $3::int8[], $4::bytea[], $5::bytea[], $7::int8[], $8::int8[], $9::int8[], $10::int8[], $11::int8[]
+            ) AS change (id, state, next_attempt_at, reason, words, attempts, attempted_at, unanswered, brought_forward, broken)
             WHERE push.id = change.id AND \(Self.isOpen(of: "$6")) RETURNING push.state
             """,
-            SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.state)), SQLArray(pushes.map(\.at)),
-            SQLArray(pushes.map(\.reason?.rawValue)), SQLArray(pushes.map(\.words)), server
+            SQLArray(pushes.map(\.push.id)), SQLArray(pushes.map(\.state)), SQLArray(pushes.map(\.at)),
+            SQLArray(pushes.map(\.push.reason?.rawValue)), SQLArray(pushes.map(\.push.words)), server, SQLArray(attempts.map(\.?.count)),
+            SQLArray(attempts.map(\.?.at)), SQLArray(attempts.map(\.?.uncertain.unansweredCount)),
+            SQLArray(attempts.map(\.?.uncertain.broughtForwardCount)), SQLArray(attempts.map(\.?.uncertain.brokenCount))
         ) { try $0.next(OpenPushState.self) }
         count(.uncertain, by: states.count { $0 == .unknown })
     }
@@ -64,9 +71,9 @@ extension WriteTransaction {
         guard !pushes.isEmpty else { return }
         database.add(
             """
-            UPDATE push SET state = change.state, next_attempt_at = \(NextAttempt.now), attempts = attempts - 1
+            UPDATE push SET state = change.state, next_attempt_at = \(NextAttempt.now)
             FROM unnest($1::int8[], $2::int8[]) AS change (id, state)
-            WHERE push.id = change.id AND \(Self.isOpen(of: "$3")) AND push.state = \(OpenPushState.leased.rawValue)
+            WHERE push.id = change.id AND \(Self.isOpen(of: "$3"))
             """,
             SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.state)), server)
     }
@@ -77,26 +84,9 @@ extension WriteTransaction {
             """
             UPDATE push SET next_attempt_at = change.next_attempt_at, reason = change.reason
             FROM unnest($1::int8[], $2::int8[], $3::bytea[]) AS change (id, next_attempt_at, reason)
-            WHERE push.id = change.id AND \(Self.isOpen(of: "$4")) AND push.state <> \(OpenPushState.leased.rawValue)
+            WHERE push.id = change.id AND \(Self.isOpen(of: "$4"))
             """,
             SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.until)), SQLArray(pushes.map(\.reason?.rawValue)), server)
-    }
-
-    private func lease(_ pushes: [Int64], at now: Timestamp) throws {
-        guard !pushes.isEmpty else { return }
-        let ids = SQLArray(pushes)
-        let leasedCount = try database.run(
-            """
-            UPDATE push SET
-                state = \(OpenPushState.leased.rawValue), next_attempt_at = \(NextAttempt.held), attempts = attempts + 1, attempted_at = $1
-            FROM unnest($2::int8[]) AS change (id)
-            WHERE push.id = change.id AND \(Self.isOpen(of: "$3")) AND push.state <> \(OpenPushState.leased.rawValue)
-            """,
-            now, ids, server)
-        guard leasedCount < pushes.count else { return }
-        let endedCount = try database.count(
-            "SELECT count(*) FROM push WHERE id = ANY($1) AND NOT (\(Self.isOpen(of: "$2")))", ids, server)
-        throw leasedCount + endedCount == pushes.count ? StoreError.alreadyEnded : .damaged
     }
 
     /// The SQL condition that a push is open and belongs to the server of a parameter, for statements that name pushes by their rows.

@@ -15,7 +15,7 @@ extension WriteTransaction {
         let open = try database.all("SELECT id FROM push WHERE key_hash = $1 AND \(OpenPushes.ofTarget)", keyHash) {
             try $0.next(Int64.self)
         }
-        try finish(open.map { ($0, .withdrawn, .forgotten, nil) }, at: now)
+        try finish(open, as: .withdrawn, reason: .forgotten, at: now)
     }
 
     package func eraseReplies(to recipient: FixedBytes<33>) throws -> Int {

@@ -61,6 +61,15 @@ extension WriteTransaction {
             SQLArray(secrets.map(\.tokenCode)), SQLArray(secrets.map(\.allowedKeys)), SQLArray(secrets.map(\.chatLists))
         ) { (try $0.nextInstallation(), try $0.next(Int64.self)) }
         let ids = Dictionary(rows) { first, _ in first }
+        // Their tokens may have changed.
+        let waiting = try database.all(
+            """
+            SELECT DISTINCT push.route, push.device FROM push JOIN registration ON registration.id = push.registration
+            WHERE push.registration = ANY($1) AND \(OpenPushes.ofTarget) AND registration.delivered_at IS NULL AND push.server = $2
+            """,
+            SQLArray(rows.map(\.1)), server
+        ) { (route: try $0.next(String.self), device: try $0.next(DeviceCode.self)) }
+        for (route, device) in waiting { outbox.changed(device, in: route) }
         return try registrations.map { registration, _ in
             guard let id = ids[registration.installation] else { throw StoreError.damaged }
             return id

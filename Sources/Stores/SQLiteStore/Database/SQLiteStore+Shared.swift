@@ -5,6 +5,7 @@ package import Store
 
 extension SQLiteStore: SharedStore, ClockStore {
     package var serverName: String { "" }
+    package var owner: Int64? { nil }
 
     package func reading<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         try await read(body)
@@ -33,7 +34,8 @@ extension RowCursor {
         user: "user", hasPrefixes: true, proxyDeviceRow: "id",
         isUnfinished: "EXISTS (SELECT 1 FROM unfinished_message WHERE unfinished_message.message = message.id)",
         hasStatusMessageID: "status_prefix IS NOT NULL",
-        openPushesByDevice: "push INDEXED BY push_by_device WHERE finished_at IS NULL",
+        isWaiting: "push.finished_at IS NULL", isOfDevice: "push.finished_at IS NULL",
+        isUncertain: "push.finished_at IS NULL AND push.state = 7",
         liveRegistrations: """
             registration JOIN query_topic ON query_topic.registration = registration.id
             LEFT JOIN registration_lists ON registration_lists.registration = registration.id

@@ -123,8 +123,8 @@ enum Tables {
             route TEXT NOT NULL,
             trust INTEGER NOT NULL,                 -- `PushTrust`
             accepted_at INTEGER NOT NULL,
-            next_attempt_at INTEGER NOT NULL,       -- a round (OutboxFairQueue) or a time; the greatest number while it is leased
-            attempted_at INTEGER,                   -- this and the reason: of the newest attempt
+            next_attempt_at INTEGER NOT NULL,       -- 0, or a time; the greatest number while it is set aside
+            attempted_at INTEGER,                   -- by the monotonic clock; this and the reason: of the newest attempt
             reason TEXT,
             words TEXT,                             -- what Apple or Google said to the newest attempt that failed
             refused_at INTEGER,                     -- this and the two below: `PushRefusals`
@@ -148,9 +148,8 @@ enum Tables {
             has_worked INTEGER NOT NULL DEFAULT 1   -- of a call: whether its device ever got a push
         ) STRICT;
         CREATE INDEX push_by_deduplication_key ON push (deduplication_prefix);
-        -- Open pushes: by route, trust and time, in the order of acceptance, which is that of the rows, and by installation. SQLite counts
+        -- Open pushes: by route, trust and device, in the order of acceptance, which is that of the rows, and by installation. SQLite counts
         -- from a partial index alone only if the column of the condition is in it.
-        CREATE INDEX push_due ON push (route, trust, next_attempt_at, id, finished_at) WHERE finished_at IS NULL;
         CREATE INDEX push_open ON push (finished_at) WHERE finished_at IS NULL;
         CREATE INDEX push_by_target ON push (substr(key_hash, 1, 8), installation_id) WHERE finished_at IS NULL;
         CREATE INDEX push_by_device ON push (device) WHERE finished_at IS NULL;
@@ -297,6 +296,7 @@ enum Tables {
         ALTER TABLE push ADD COLUMN brought_forward INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE push ADD COLUMN broken INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE push ADD COLUMN has_worked INTEGER NOT NULL DEFAULT 1;
+        DROP INDEX push_due;
         \(deliveryIndexes)
         \(holeTables)
         """
@@ -320,7 +320,7 @@ enum Tables {
         """
 
     private static let deliveryIndexes = """
-        CREATE INDEX push_waiting ON push (route, trust, device, id, finished_at) WHERE finished_at IS NULL;
+        CREATE INDEX push_waiting ON push (route, trust, device, id, next_attempt_at, finished_at) WHERE finished_at IS NULL;
         CREATE INDEX push_uncertain ON push (route, attempted_at) WHERE finished_at IS NULL AND state = 7;
         """
 }

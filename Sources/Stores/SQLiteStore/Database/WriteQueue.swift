@@ -141,11 +141,16 @@ final class WriteQueue: Sendable {
         let changes = OutboxChanges(outbox)
         let (start, earlierRowCount) = (ContinuousClock.now, database.totalChangesCount)
         try file.check()
-        try database.inTransaction(.immediate) {
-            let transaction = WriteTransaction(database: database, secrets: secrets, outbox: changes)
-            for (job, positions) in parts { completions.append(try job.run(positions, transaction)) }
-            try transaction.ledger.write(to: database)
-            return .commit
+        do {
+            try database.inTransaction(.immediate) {
+                let transaction = WriteTransaction(database: database, secrets: secrets, outbox: changes)
+                for (job, positions) in parts { completions.append(try job.run(positions, transaction)) }
+                try transaction.ledger.write(to: database)
+                return .commit
+            }
+        } catch {
+            changes.abandon()
+            throw error
         }
         // Nothing is answered with success that only a moved or deleted file has.
         try file.check()

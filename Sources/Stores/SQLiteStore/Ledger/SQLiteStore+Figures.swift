@@ -18,8 +18,8 @@ extension SQLiteStore {
                 if isUndecided { figures.ledger.undecidedCount = Int64(count) } else { figures.unpublishedCount = count }
             }
             try database.forEach(Self.countOpenPushes) { row in
-                let (all, timed, inFlight): (Int, Int, Int) = (try row.next(), try row.next(), try row.next())
-                figures.openPushes = [.firstAttempt: all - timed, .retryOrDeferred: timed - inFlight, .inFlight: inFlight]
+                let (all, timed): (Int, Int) = (try row.next(), try row.next())
+                figures.openPushes = [.firstAttempt: all - timed, .retryOrDeferred: timed]
                 figures.ledger.openCount = Int64(all)
             }
             figures.oldestOpenPush = try database.oldestOpenPush()
@@ -29,12 +29,10 @@ extension SQLiteStore {
         }
     }
 
-    /// Counts the open pushes, those with a time instead of a round, and of those the leased ones, in a single pass over the index. Groups
-    /// by an expression would take twice as long.
+    /// Counts the open pushes and those with a time in a single pass over the index. Groups by an expression would take twice as long.
     private static let countOpenPushes = """
-        SELECT count(*), coalesce(sum(next_attempt_at >= \(NextAttempt.firstTime)), 0),
-            coalesce(sum(next_attempt_at = \(NextAttempt.held)), 0)
-        FROM push INDEXED BY push_due WHERE finished_at IS NULL
+        SELECT count(*), coalesce(sum(next_attempt_at >= \(NextAttempt.firstTime)), 0)
+        FROM push INDEXED BY push_waiting WHERE finished_at IS NULL
         """
 }
 

@@ -21,110 +21,72 @@ extension SQLiteStore {
             try database.run(
                 "UPDATE push SET next_attempt_at = \(NextAttempt.now) WHERE finished_at IS NULL AND next_attempt_at > ?", latest)
             if try database.assignedRoutes() != routes { try transaction.reassign(to: routes) }
-            for route in Set(routes.map(\.route)) {
-                transaction.outbox.reread(route)
-                try transaction.findRounds(of: route)
-            }
             return leaseCount
         }
     }
 
-    package func waitingPushes(route: String, at now: Timestamp, limits: [PushTrust: Int]) async throws -> WaitingPushes {
-        let (read, nameless) = try await read { [outbox] database in
-            var read = WaitingPushes()
-            var nameless: [Int64] = []
-            for (trust, limit) in limits {
-                var progress = outbox.fairQueue.withLock { $0.beginReading(trust: trust, in: route) }
-                for part in OutboxFairQueue.Part.allCases {
-                    let place = progress[part]
-                    var count = 0
-                    try database.forEach(Self.selectWaiting, route, trust, place.next, place.id, part.end(at: now), limit) { row in
-                        let (next, id): (NextAttempt, Int64) = (try row.next(), try row.next())
-                        let (device, isTried): (DeviceCode?, Bool) = (try row.next(), try row.next())
-                        count += 1
-                        progress[part] = .init(next: next, id: id)
-                        if let device {
-                            read.pushes.append(WaitingPush(id: id, device: device, trust: trust, isTried: isTried))
-                        } else {
-                            nameless.append(id)
-                        }
+    package func tell(_ listener: @escaping @Sendable (_ route: String, _ arrivals: Arrivals) -> Void) { outbox.tell(listener) }
+
+    package func waitingDevices(route: String, trust: PushTrust, after last: DeviceCode?, limit: Int) async throws -> [DeviceCode] {
+        try await read { database in
+            var devices: [DeviceCode] = []
+            var last = last
+            while devices.count < limit {
+                let next: DeviceCode? =
+                    if let last {
+                        try database.first(Self.selectNextDevice, route, trust, last) { try $0.next() }
+                    } else {
+                        try database.first(Self.selectFirstDevice, route, trust) { try $0.next() }
                     }
-                    if count == limit { read.unfinishedQueues.insert(trust) }
-                }
-                outbox.fairQueue.withLock { [progress] in $0.endReading(at: progress, trust: trust, in: route) }
+                guard let next else { break }
+                devices.append(next)
+                last = next
             }
-            read.next = try PushTrust.allCases.compactMap { trust in
-                try database.first(Self.selectNextDue, route, trust, now) { try $0.next(Timestamp.self) }
-            }.min()
-            return (read, nameless)
+            return devices
         }
-        guard !nameless.isEmpty else { return read }
-        var named = read
-        named.pushes += try await name(nameless)
-        return named
     }
 
-    private static let selectWaiting = """
-        SELECT next_attempt_at, id, device, attempts > 0 FROM push
-        WHERE route = ?1 AND trust = ?2 AND finished_at IS NULL AND (next_attempt_at, id) > (?3, ?4) AND next_attempt_at <= ?5
-        ORDER BY next_attempt_at, id LIMIT ?6
+    private static let selectFirstDevice = """
+        SELECT device FROM push INDEXED BY push_waiting
+        WHERE route = ? AND trust = ? AND finished_at IS NULL AND device IS NOT NULL AND next_attempt_at < \(NextAttempt.held)
+        ORDER BY device LIMIT 1
+        """
+    private static let selectNextDevice = """
+        SELECT device FROM push INDEXED BY push_waiting
+        WHERE route = ? AND trust = ? AND finished_at IS NULL AND device > ? AND next_attempt_at < \(NextAttempt.held)
+        ORDER BY device LIMIT 1
         """
 
-    private static let selectNextDue = """
-        SELECT next_attempt_at FROM push
-        WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at > ? AND next_attempt_at < \(NextAttempt.held)
-        ORDER BY next_attempt_at LIMIT 1
-        """
-
-    package func rereadQueues(of route: String) { outbox.fairQueue.withLock { $0.reread(route) } }
-
-    /// Stores the devices of pushes that 0.2 has accepted.
-    private func name(_ ids: [Int64]) async throws -> [WaitingPush] {
-        let (named, damaged) = try await queue.perform { transaction in
-            var damaged: [Int64] = []
-            let named = try ids.compactMap { id -> WaitingPush? in
-                let push =
-                    try transaction.database.first(Self.selectQueuedPush, id) { row in
-                        try row.readable(id, or: &damaged) { try $0.nextQueuedPush(id, transaction.sealing) }
-                    } ?? nil
-                guard let push else { return nil }
-                let device = try transaction.sealing.device(of: push.targetDigest)
-                let trust = try transaction.database.first("UPDATE push SET device = ? WHERE id = ? RETURNING trust", device, id) {
-                    try $0.next(PushTrust.self)
-                }
-                return WaitingPush(id: id, device: device, trust: trust ?? .unproven, isTried: push.attempts > 0)
-            }
-            return (named, damaged)
-        }
-        try await setAside(damaged, .push)
-        return named
-    }
-
-    package func pushes(_ choices: [PushChoice], route: String, at now: Timestamp) async throws -> [FoundPush] {
+    package func pushes(
+        _ choices: [PushChoice], route: String, acceptedSince oldest: Timestamp, at now: Timestamp
+    ) async throws -> [FoundPush] {
         let (found, damaged) = try await read { [sealing] database in
             var damaged: [Int64] = []
             let hasSuspects = try database.first("SELECT 1 FROM suspect_token LIMIT 1") { try $0.next(Int.self) } != nil
             let found = try choices.map { choice -> FoundPush in
-                let id: Int64? =
-                    switch choice {
-                    case .row(let id): id
-                    case .device(let device): try database.nextPush(of: device, in: route, at: now)
-                    }
-                if let id {
-                    let push =
-                        try database.first(Self.selectQueuedPush, id) { row in
-                            try row.readable(id, or: &damaged) { try $0.nextQueuedPush(id, sealing) }
-                        } ?? nil
-                    return try push.map { .push(try database.withHistory($0, sealing, hasSuspects: hasSuspects)) } ?? .nothing
+                let (id, isTried) = try database.nextPush(choice, in: route, acceptedSince: oldest, at: now)
+                guard let id else {
+                    guard case .next(let device, _) = choice else { return .nothing }
+                    let time = try database.first(Self.selectNextTime, device, route, now, oldest) { try $0.next(Timestamp?.self) }
+                    return time.flatMap(\.self).map(FoundPush.later) ?? .nothing
                 }
-                guard case .device(let device) = choice else { return .nothing }
-                return try database.first(Self.selectNextTime, device, route, now, read: { try $0.next(Timestamp?.self) }).flatMap(\.self)
-                    .map(FoundPush.later) ?? .nothing
+                let push =
+                    try database.first(Self.selectQueuedPush, id) { row in
+                        try row.readable(id, or: &damaged) { try $0.nextQueuedPush(id, sealing) }
+                    } ?? nil
+                guard let push else { return choice.isOfDevice ? .moved : .nothing }
+                var others: Timestamp?
+                if isTried, case .next(let device, let rows) = choice {
+                    others = try database.all(Self.selectOtherTimes, device, route, oldest, rows.count + 2) {
+                        (try $0.next(Int64.self), try $0.next(Timestamp.self))
+                    }.first { $0.0 != id && !rows.contains($0.0) }?.1
+                }
+                return .push(try database.withHistory(try database.addressed(push, sealing), sealing, hasSuspects: hasSuspects), others: others)
             }
             return (found, damaged)
         }
         try await setAside(damaged, .push)
-        return found
+        return try await moving(found, in: route)
     }
 
     private static let selectQueuedPush = """
@@ -133,8 +95,14 @@ extension SQLiteStore {
         WHERE push.id = ? AND push.finished_at IS NULL AND push.next_attempt_at < \(NextAttempt.held)
         """
     private static let selectNextTime = """
-        SELECT min(next_attempt_at) FROM push
+        SELECT min(next_attempt_at) FROM push INDEXED BY push_by_device
         WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at > ? AND next_attempt_at < \(NextAttempt.held)
+            AND trust <> \(PushTrust.call.rawValue) AND accepted_at >= ?
+        """
+    private static let selectOtherTimes = """
+        SELECT id, next_attempt_at FROM push INDEXED BY push_by_device
+        WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at < \(NextAttempt.held)
+            AND trust <> \(PushTrust.call.rawValue) AND accepted_at >= ? ORDER BY next_attempt_at LIMIT ?
         """
 
     package func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int {
@@ -153,8 +121,12 @@ extension SQLiteStore {
         }
     }
 
-    package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration] {
-        try await queue.perform { try $0.apply(update, at: now) }
+    package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> UpdatedOutbox {
+        try await queue.perform { transaction in
+            var updated = UpdatedOutbox()
+            updated.unregistered = try transaction.apply(update, at: now)
+            return updated
+        }
     }
 
     package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
@@ -200,48 +172,37 @@ extension WriteTransaction {
             """
             UPDATE push SET route = \(Self.route(tokenType: "push.token_type", apnTopic: "push.apn_topic")) WHERE finished_at IS NULL
             """)
-        // Rounds of different routes are not comparable, so each target gets the rounds from 1 on.
-        try database.run(
-            """
-            UPDATE push SET next_attempt_at = rounds.round FROM (
-                SELECT id, row_number() OVER (PARTITION BY route, trust, key_hash, installation_id ORDER BY next_attempt_at, id) AS round
-                FROM push WHERE finished_at IS NULL AND next_attempt_at < \(NextAttempt.firstTime)
-            ) AS rounds WHERE push.id = rounds.id
-            """)
-    }
-
-    /// Continues with the lowest stored rounds of a route, because a restart forgets the current ones.
-    fileprivate func findRounds(of route: String) throws {
-        for trust in PushTrust.allCases {
-            let first: NextAttempt? = try database.first(
-                """
-                SELECT next_attempt_at FROM push
-                WHERE route = ? AND trust = ? AND finished_at IS NULL
-                    AND next_attempt_at BETWEEN \(NextAttempt.firstRound) AND \(NextAttempt.lastRound)
-                ORDER BY next_attempt_at LIMIT 1
-                """,
-                route, trust
-            ) { try $0.next() }
-            if let first = first?.round { outbox.reach(first, trust: trust, in: route) }
-        }
     }
 }
 
 extension Database {
-    /// Returns the row of a device's next push that may be attempted now, or nil if none may be.
+    /// Returns the row of the push to attempt, or nil if none may be attempted now, and whether it was tried before.
     ///
     /// Tried pushes of a device are few, because its attempts are rare: an untried one is found behind them.
-    fileprivate func nextPush(of device: DeviceCode, in route: String, at now: Timestamp) throws -> Int64? {
-        try first(Self.selectUntried, device, route, now) { try $0.next(Int64.self) }
-            ?? first(Self.selectTried, device, route, now) { try $0.next(Int64.self) }
+    fileprivate func nextPush(
+        _ choice: PushChoice, in route: String, acceptedSince oldest: Timestamp, at now: Timestamp
+    ) throws -> (id: Int64?, isTried: Bool) {
+        switch choice {
+        case .row(let id): return (id, false)
+        case .next(let device, let rows):
+            func first(_ sql: String) throws -> Int64? {
+                try all(sql, device, route, now, oldest, rows.count + 1) { try $0.next(Int64.self) }.first { !rows.contains($0) }
+            }
+            if let untried = try first(Self.selectUntried) { return (untried, false) }
+            return (try first(Self.selectTried), true)
+        }
     }
 
     private static let selectUntried = """
         SELECT id FROM push INDEXED BY push_by_device
-        WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at <= ? AND attempts = 0 ORDER BY id LIMIT 1
+        WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at <= ? AND attempts = 0 AND accepted_at >= ?
+            AND trust <> \(PushTrust.call.rawValue)
+        ORDER BY id LIMIT ?
         """
     private static let selectTried = """
         SELECT id FROM push INDEXED BY push_by_device
-        WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at <= ? AND attempts > 0 ORDER BY attempted_at, id LIMIT 1
+        WHERE device = ? AND finished_at IS NULL AND route = ? AND next_attempt_at <= ? AND attempts > 0 AND accepted_at >= ?
+            AND trust <> \(PushTrust.call.rawValue)
+        ORDER BY attempted_at, id LIMIT ?
         """
 }

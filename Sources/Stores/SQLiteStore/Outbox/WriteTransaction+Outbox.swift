@@ -16,24 +16,18 @@ extension WriteTransaction {
         let trust = try PushTrust(
             hasWorked: target?.hasWorked ?? false, push.tokenType, apnTopic: push.apnTopic, namedBundleIDs: outbox.namedBundleIDs
         ) { try isKnown(push.apnTopic, in: route) }
-        let new = try NewPush(accepted, route: route, trust: trust, outbox) { try reserveSlot(in: route, trust: trust, at: now) }
+        let device = try sealing.device(of: push.targetDigest)
+        let new = try NewPush(accepted, route: route, trust: trust) {
+            try takeSlot(OutboxSlot(route: route, trust: trust, hasWorked: trust == .proven), for: device, at: now)
+        }
         let place = SealedPlace.push(to: push.target, deduplicationKey: push.deduplicationKey)
         try database.run(
             Self.insertPush, accepted.message, new.state, route, now, new.next, new.end == nil ? nil : now, new.end?.reason?.rawValue,
             push.deduplicationKey.prefix, push.deduplicationKey, push.target.keyHash, push.target.installationID, push.tokenType,
             push.type, push.apnTopic, try new.secrets.map { try sealing.seal($0.fields, in: place) }, target?.row, trust,
-            try sealing.device(of: push.targetDigest))
+            device)
+        if let arrival = new.arrival(for: device) { outbox.arrived(arrival, in: route) }
         for milestone in new.milestones { count(milestone) }
-    }
-
-    package func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool {
-        try outbox.reserveSlot(in: route, trust: trust, at: now) {
-            let levels = OutboxCapacity.Slots(trust).levels.map { "\($0.rawValue)" }.joined(separator: ", ")
-            return try database.count(
-                "SELECT count(*) FROM push WHERE route = ? AND trust IN (\(levels)) AND finished_at IS NULL", route)
-        } makingRoom: {
-            try makeRoom(in: route, outbox, at: now)
-        }
     }
 
     /// The statement is a constant, because assembling its text for each call would take longer than its execution.
@@ -50,61 +44,50 @@ extension WriteTransaction {
                 "UPDATE push SET refused_at = ?, counted_refusals = ?, shortening = ? WHERE id = ? AND finished_at IS NULL",
                 new.refusedAt, new.countedCount, new.shortening, push)
         }
-        for (push, outcome, reason, words) in changes.outcomes { try finish(push, as: outcome, reason: reason, words: words, at: now) }
-        for (push, next, state, reason, words) in changes.retries {
+        for (push, outcome) in changes.outcomes { _ = try finish(push, as: outcome, at: now) }
+        for (push, next, state) in changes.retries {
+            let attempt = push.attempt
             let changedCount = try database.run(
-                "UPDATE push SET state = ?, next_attempt_at = ?, reason = ?, words = ? WHERE id = ? AND finished_at IS NULL",
-                state, next, reason?.rawValue, words, push)
+                Self.retryPush, state, next, push.reason?.rawValue, push.words, push.id, attempt?.count, attempt?.at,
+                attempt?.uncertain.unansweredCount, attempt?.uncertain.broughtForwardCount, attempt?.uncertain.brokenCount)
             if state == .unknown { count(.uncertain, by: changedCount) }
         }
         for (push, state) in changes.releases {
             try database.run(
-                """
-                UPDATE push SET state = ?, next_attempt_at = \(NextAttempt.now), attempts = attempts - 1
-                WHERE id = ? AND finished_at IS NULL AND state = \(OpenPushState.leased.rawValue)
-                """,
-                state, push)
+                "UPDATE push SET state = ?, next_attempt_at = \(NextAttempt.now) WHERE id = ? AND finished_at IS NULL", state, push)
         }
         for (push, time, reason) in changes.postponements {
             try database.run(
-                """
-                UPDATE push SET next_attempt_at = ?, reason = ?
-                WHERE id = ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
-                """,
-                time, reason?.rawValue, push)
+                "UPDATE push SET next_attempt_at = ?, reason = ? WHERE id = ? AND finished_at IS NULL", time, reason?.rawValue, push)
         }
-        for push in changes.leases { try lease(push, at: now) }
     }
 
-    private func lease(_ push: Int64, at now: Timestamp) throws {
-        let changedCount = try database.run(
-            """
-            UPDATE push SET
-                state = \(OpenPushState.leased.rawValue), next_attempt_at = \(NextAttempt.held), attempts = attempts + 1, attempted_at = ?
-            WHERE id = ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
-            """,
-            now, push)
-        guard changedCount != 1 else { return }
-        let isEnded = try database.first("SELECT finished_at IS NOT NULL FROM push WHERE id = ?", push) { try $0.next(Bool.self) }
-        throw isEnded ?? false ? StoreError.alreadyEnded : .damaged
-    }
-
-    /// Finishes an open push and erases its secrets. A finished push keeps its outcome.
-    ///
-    /// - Parameter words: What Apple or Google said to the attempt that ended the push. Without them, a push that was not sent keeps those
-    ///   of its newest attempt.
-    /// - Returns: Whether the push was open.
     @discardableResult
-    func finish(_ push: Int64, as outcome: PushOutcome, reason: PushReason?, words: String? = nil, at now: Timestamp) throws -> Bool {
-        let changedCount = try database.run(Self.finishPush, outcome, now, reason?.rawValue, words, push)
+    package func finish(_ push: Int64, as outcome: PushOutcome, reason: PushReason?, at now: Timestamp) throws -> Bool {
+        try finish(OutboxUpdate.Push(id: push, .finish(outcome), reason: reason), as: outcome, at: now)
+    }
+
+    private func finish(_ push: OutboxUpdate.Push, as outcome: PushOutcome, at now: Timestamp) throws -> Bool {
+        let changedCount = try database.run(
+            Self.finishPush, outcome, now, push.reason?.rawValue, push.words, push.id, push.attempt?.count, push.attempt?.at)
         count(outcome.milestone, by: changedCount)
         return changedCount == 1
     }
 
+    /// Finishes an open push and erases its secrets. A finished push keeps its outcome. A push that was not sent keeps the words of its
+    /// newest attempt, unless the change has others.
     private static let finishPush = """
         UPDATE push SET
             state = ?1, finished_at = ?2, reason = ?3,
-            words = CASE ?1 WHEN \(PushOutcome.sent.rawValue) THEN NULL ELSE coalesce(?4, words) END, secrets = NULL
+            words = CASE ?1 WHEN \(PushOutcome.sent.rawValue) THEN NULL ELSE coalesce(?4, words) END, secrets = NULL,
+            attempts = coalesce(?6, attempts), attempted_at = coalesce(?7, attempted_at)
+        WHERE id = ?5 AND finished_at IS NULL
+        """
+    private static let retryPush = """
+        UPDATE push SET
+            state = ?1, next_attempt_at = ?2, reason = ?3, words = ?4, attempts = coalesce(?6, attempts),
+            attempted_at = coalesce(?7, attempted_at), unanswered = coalesce(?8, unanswered),
+            brought_forward = coalesce(?9, brought_forward), broken = coalesce(?10, broken)
         WHERE id = ?5 AND finished_at IS NULL
         """
 
@@ -143,14 +126,16 @@ extension WriteTransaction {
     package func addDeliveredBundleID(_ apnTopic: String, in route: String) throws {
         let isNew = try database.run("INSERT OR IGNORE INTO delivered_topic (route, apn_topic) VALUES (?, ?)", route, apnTopic) == 1
         guard isNew else { return }
-        try record(
-            database.all(
-                Self.enterRound(
-                    of: .unproven, round: "?1",
-                    where: "route = ?2 AND trust = \(PushTrust.unknownBundleID.rawValue) AND finished_at IS NULL AND apn_topic = ?3"),
-                outbox.currentRound(trust: .unproven, in: route), route, apnTopic
-            ) { (target: try $0.nextInstallation(), next: try $0.next()) },
-            trust: .unproven, in: route)
+        let devices = try database.all(
+            """
+            UPDATE push SET trust = \(PushTrust.unproven.rawValue), next_attempt_at = CASE
+                WHEN reason = '\(PushReason.unprovenBundleID.rawValue)' AND next_attempt_at < \(NextAttempt.held) THEN \(NextAttempt.now)
+                ELSE next_attempt_at END
+            WHERE route = ? AND trust = \(PushTrust.unknownBundleID.rawValue) AND finished_at IS NULL AND apn_topic = ? RETURNING device
+            """,
+            route, apnTopic
+        ) { try $0.next(DeviceCode.self) }
+        for device in Set(devices) { outbox.arrived(Arrivals.Device(device: device, trust: .unproven), in: route) }
     }
 
     /// Records a delivery to a registration. After the first one, the open pushes to it are those of a proven target.
@@ -167,39 +152,9 @@ extension WriteTransaction {
             """,
             now, target.row, target.version)
         guard let installation else { return }
-        let routes = Set(
-            try database.all("SELECT route FROM push WHERE \(Self.isOpenPushOfTarget)", installation.keyHash, installation.installationID) {
-                try $0.next(String.self)
-            })
-        for route in routes {
-            try record(
-                database.all(
-                    Self.enterRound(
-                        of: .proven, round: "?3", where: "\(Self.isOpenPushOfTarget) AND route = ?4 AND registration = ?5"),
-                    installation.keyHash, installation.installationID, outbox.currentRound(trust: .proven, in: route), route, target.row
-                ) { (target: try $0.nextInstallation(), next: try $0.next()) },
-                trust: .proven, in: route)
-        }
-    }
-
-    private func record(_ moved: [(target: Installation, next: NextAttempt)], trust: PushTrust, in route: String) {
-        for (target, next) in moved {
-            if let round = next.round { outbox.record(round, of: target, trust: trust, in: route) }
-        }
-    }
-
-    /// Returns the SQL statement that gives pushes another trust. Those without attempts enter its current round, one of each target and
-    /// round, because rounds of different trusts are not comparable. So do those that waited for the budget of unproven bundle ids.
-    private static func enterRound(of trust: PushTrust, round: String, where condition: String) -> String {
-        """
-        UPDATE push SET trust = \(trust.rawValue), next_attempt_at = moved.next FROM (
-            SELECT id, CASE WHEN next_attempt_at < \(NextAttempt.firstTime)
-                    OR reason = '\(PushReason.unprovenBundleID.rawValue)' AND next_attempt_at < \(NextAttempt.held)
-                THEN \(round) - 1 + row_number() OVER (PARTITION BY key_hash, installation_id ORDER BY next_attempt_at, id)
-                ELSE next_attempt_at END AS next
-            FROM push WHERE \(condition)
-        ) AS moved WHERE push.id = moved.id RETURNING key_hash, installation_id, next_attempt_at
-        """
+        try database.run(
+            "UPDATE push SET trust = \(PushTrust.proven.rawValue) WHERE \(Self.isOpenPushOfTarget) AND registration = ?3 AND trust <> \(PushTrust.call.rawValue)",
+            installation.keyHash, installation.installationID, target.row)
     }
 }
 
@@ -214,28 +169,21 @@ extension WriteTransaction {
         count(.expired, by: changedCount)
     }
 
-    package func expireOldestPushes(
-        to device: DeviceCode, route: String, reason: PushReason, count limit: Int, at now: Timestamp
-    ) throws -> Int {
-        let changedCount = try database.run(
-            """
-            UPDATE push SET state = ?, finished_at = ?, reason = ?, secrets = NULL WHERE id IN (
-                SELECT id FROM push INDEXED BY push_by_device
-                WHERE device = ? AND finished_at IS NULL AND route = ? AND trust = ? AND next_attempt_at < \(NextAttempt.held)
-                ORDER BY id LIMIT ?)
-            """,
-            PushOutcome.expired, now, reason.rawValue, device, route, PushTrust.unproven, limit)
-        count(.expired, by: changedCount)
-        return changedCount
+    /// Tells the routes of waiting pushes to an installation that its token may have changed.
+    func tellOfChange(_ target: Installation) throws {
+        let waiting = try database.all(
+            "SELECT DISTINCT route, device FROM push WHERE \(Self.isOpenPushOfTarget)", target.keyHash, target.installationID
+        ) { (route: try $0.next(String.self), device: try $0.next(DeviceCode.self)) }
+        for (route, device) in waiting { outbox.changed(device, in: route) }
     }
 
-    /// Withdraws the waiting pushes to an unregistered installation. Leased pushes finish after their attempt.
+    /// Withdraws the waiting pushes to an unregistered installation. An attempt in flight ends without a trace.
     func withdrawPushes(to target: Installation, at now: Timestamp) throws {
         let changedCount = try database.run(
             """
             UPDATE push SET
                 state = ?3, finished_at = ?4, reason = ?5, secrets = NULL
-            WHERE \(Self.isOpenPushOfTarget) AND state <> \(OpenPushState.leased.rawValue)
+            WHERE \(Self.isOpenPushOfTarget)
             """,
             target.keyHash, target.installationID, PushOutcome.withdrawn, now, PushReason.unregistered.rawValue)
         count(.withdrawn, by: changedCount)

@@ -44,6 +44,7 @@ extension WriteTransaction {
         } else if stored != nil {
             try database.run("DELETE FROM registration_lists WHERE registration = ?", id)
         }
+        if stored != nil, deliveries == nil { try tellOfChange(registration.installation) }
         return id
     }
 

@@ -1,4 +1,5 @@
 package import Bytes
+package import Envelope
 import StatusCrypto
 
 /// A notification that a gateway has accepted and that enters the outbox.
@@ -10,6 +11,8 @@ package struct AcceptedNotification: HoldsSecret, Sendable, Equatable {
     package var digest: Digest32
     /// The identifier of the token's device, or empty if no device is stored.
     package var owner: [UInt8]
+    /// The monotonic time at which the push is due, because its device has got many. Nil means now.
+    package var due: Timestamp?
 
     package init(_ notification: GatewayNotification, digest: Digest32, owner: [UInt8] = []) {
         self.notification = notification

@@ -1,29 +1,44 @@
 package import Envelope
-package import PushProtocol
 package import Synchronization
 
 /// The outbox's state that is in memory only.
-///
-/// A failed transaction does not return its reserved slots. Therefore a queue that looks full is counted again before it rejects a push.
 package final class OutboxMemory: Sendable {
     /// The bundle ids that a setting names.
     package let namedBundleIDs: Set<String>
-    package let fairQueue = Mutex(OutboxFairQueue())
     package let capacity: Mutex<OutboxCapacity>
-    fileprivate let room: Int
-    fileprivate let crowded = Mutex<[String: CrowdedDevices]>([:])
+    fileprivate let heaviest = Mutex<[Room: HeaviestDevices]>([:])
+    private let listener = Mutex<(@Sendable (_ route: String, _ arrivals: Arrivals) -> Void)?>(nil)
+
+    /// Where room is made.
+    fileprivate struct Room: Hashable {
+        var queue: OutboxSlot.Queue
+        /// Whether only devices that never worked make it.
+        var isOfNewDevices: Bool
+    }
 
     package init(maximumQueueCount: Int, namedBundleIDs: Set<String>) {
         self.namedBundleIDs = namedBundleIDs
         capacity = Mutex(OutboxCapacity(maximumCount: maximumQueueCount))
-        room = max(1, maximumQueueCount / 100)
+    }
+
+    /// Sets who is told of the devices that have got pushes, after each commit.
+    package func tell(_ listener: @escaping @Sendable (_ route: String, _ arrivals: Arrivals) -> Void) {
+        self.listener.withLock { $0 = listener }
+    }
+
+    fileprivate func tell(_ arrivals: [String: Arrivals]) {
+        guard !arrivals.isEmpty, let listener = listener.withLock(\.self) else { return }
+        for (route, arrivals) in arrivals { listener(route, arrivals) }
     }
 }
 
-/// The outbox memory during a transaction. Rounds take effect when the transaction is durable, reserved slots immediately.
+/// The outbox memory during a transaction. Slots are taken at once, and given back if the transaction fails. The route is told what arrived
+/// once the transaction is durable.
 package final class OutboxChanges {
     private let memory: OutboxMemory
-    private var assignment = OutboxFairQueue.Assignment()
+    private var arrivals: [String: Arrivals] = [:]
+    private var reserved: [OutboxSlot] = []
+    private var released: [OutboxSlot] = []
 
     package init(_ memory: OutboxMemory) {
         self.memory = memory
@@ -31,46 +46,62 @@ package final class OutboxChanges {
 
     package var namedBundleIDs: Set<String> { memory.namedBundleIDs }
 
-    /// Returns the round for a push that enters a route's queue.
-    package func round(for target: Installation, trust: PushTrust, in route: String) -> Int64 {
-        memory.fairQueue.withLock { $0.round(for: target, trust: trust, in: route, after: &assignment) }
+    package func arrived(_ device: Arrivals.Device, in route: String) { arrivals[route, default: Arrivals()].devices.append(device) }
+
+    package func arrived(_ call: Arrivals.Call, in route: String) { arrivals[route, default: Arrivals()].calls.append(call) }
+
+    package func changed(_ device: DeviceCode, in route: String) { arrivals[route, default: Arrivals()].changed.append(device) }
+
+    // MARK: Slots
+
+    /// Takes a slot, if one is free.
+    package func reserve(_ slot: OutboxSlot) -> Bool {
+        guard memory.capacity.withLock({ $0.reserve(slot) }) else { return false }
+        reserved.append(slot)
+        return true
     }
 
-    /// Records the time of a push that enters a route's queue and waits for it.
-    package func wait(until time: Timestamp, trust: PushTrust, in route: String) { assignment.add(time: time, trust: trust, in: route) }
+    /// Gives the slot of a push back that ends in this transaction.
+    package func release(_ slot: OutboxSlot) { released.append(slot) }
 
-    package func currentRound(trust: PushTrust, in route: String) -> Int64 {
-        memory.fairQueue.withLock { $0.currentRound(trust: trust, in: route) }
+    /// Gives the slot of a push that ends in this transaction to a new one.
+    package func exchange(_ given: OutboxSlot, for taken: OutboxSlot) {
+        memory.capacity.withLock { $0.exchange(given, for: taken) }
     }
 
-    /// Records the round that a push keeps when its trust changes. Later pushes to the same target follow it.
-    package func record(_ round: Int64, of target: Installation, trust: PushTrust, in route: String) {
-        memory.fairQueue.withLock { $0.record(round, of: target, trust: trust, in: route, in: &assignment) }
+    package func mustCount(_ queue: OutboxSlot.Queue, at now: Timestamp) -> Bool {
+        memory.capacity.withLock { $0.mustCount(queue, at: now) }
     }
 
-    package func reserveSlot(
-        in route: String, trust: PushTrust, at now: Timestamp, counting count: () throws -> Int, makingRoom makeRoom: () throws -> Int
-    ) rethrows -> Bool {
-        try memory.capacity.withLock { try $0.reserveSlot(in: route, trust: trust, at: now, counting: count, makingRoom: makeRoom) }
+    package func counted(_ queue: OutboxSlot.Queue, _ count: Int, ofNewDevices newCount: Int, at now: Timestamp) {
+        memory.capacity.withLock { $0.counted(queue, count, ofNewDevices: newCount, at: now) }
     }
 
-    /// Uses the devices of a route that make room when the share of devices that never worked is full.
-    package func crowded<Result: Sendable>(in route: String, _ body: (inout CrowdedDevices) -> Result) -> Result {
-        memory.crowded.withLock { body(&$0[route, default: CrowdedDevices()]) }
+    package func reject(in route: String) { memory.capacity.withLock { $0.reject(in: route) } }
+
+    /// Uses the devices that make room for a slot.
+    ///
+    /// - Parameter isOfNewDevices: Whether only devices that never worked make room.
+    package func heaviest<Result: Sendable>(
+        in queue: OutboxSlot.Queue, isOfNewDevices: Bool, _ body: (inout HeaviestDevices) -> Result
+    ) -> Result {
+        memory.heaviest.withLock {
+            body(&$0[OutboxMemory.Room(queue: queue, isOfNewDevices: isOfNewDevices), default: HeaviestDevices()])
+        }
     }
 
-    /// How many pushes make room together: a hundredth of the slots.
-    package var room: Int { memory.room }
+    // MARK: End
 
-    package func reach(_ round: Int64, trust: PushTrust, in route: String) {
-        memory.fairQueue.withLock { $0.reach(round, trust: trust, in: route) }
-    }
-
-    /// Reads a route's queues from their starts the next time.
-    package func reread(_ route: String) { memory.fairQueue.withLock { $0.reread(route) } }
-
-    /// Adopts the assigned rounds, because the transaction is durable.
+    /// Takes effect, because the transaction is durable.
     package func keep() {
-        memory.fairQueue.withLock { $0.commit(assignment) }
+        if !released.isEmpty { memory.capacity.withLock { for slot in released { $0.release(slot) } } }
+        memory.tell(arrivals)
+    }
+
+    /// Gives back what the transaction has taken, because it failed. The route is told all the same: whether the transaction is durable may
+    /// be unknown, and a look-up that finds nothing costs little.
+    package func abandon() {
+        if !reserved.isEmpty { memory.capacity.withLock { for slot in reserved { $0.release(slot) } } }
+        memory.tell(arrivals)
     }
 }

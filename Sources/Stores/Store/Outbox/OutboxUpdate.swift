@@ -8,15 +8,13 @@ package import Wire
 package struct OutboxUpdate: Sendable {
     /// A change to an open push. A finished push keeps its outcome.
     package enum PushChange: Sendable {
-        /// An attempt begins. The whole update fails if the push is finished (``StoreError/alreadyEnded``) or leased.
-        case lease
-        /// The next attempt is due at that time. Has no effect on a leased push.
+        /// The next attempt is due at that time.
         case postpone(until: Timestamp)
         /// The push finishes. The store erases its secrets.
         case finish(PushOutcome)
         /// The attempt failed, or is uncertain (`isUnknown`). A retry is due at that time.
         case retry(at: Timestamp, isUnknown: Bool)
-        /// The lease ends without an attempt. The push returns to its state before the lease, and the attempt does not count.
+        /// The attempt that the push was marked for was not made. It returns to its state before, and is due.
         case release(OpenPushState)
     }
 
@@ -30,18 +28,36 @@ package struct OutboxUpdate: Sendable {
         package var words: String?
         /// The push's refusals, or nil if they don't change.
         package var refusals: PushRefusals?
+        /// The attempt that has ended, or nil if there was none.
+        package var attempt: Attempt?
+        /// The slot that a finished push gives back, or nil if it is not known.
+        package var slot: OutboxSlot?
 
         package init(
-            id: Int64, _ change: PushChange, reason: PushReason? = nil, words: String? = nil, refusals: PushRefusals? = nil
+            id: Int64, _ change: PushChange, reason: PushReason? = nil, words: String? = nil, refusals: PushRefusals? = nil,
+            attempt: Attempt? = nil, slot: OutboxSlot? = nil
         ) {
             self.id = id
             self.change = change
             self.reason = reason
             self.words = words
             self.refusals = refusals
+            self.attempt = attempt
+            self.slot = slot
         }
+    }
 
-        package var isLease: Bool { if case .lease = change { true } else { false } }
+    /// An attempt that has ended. The numbers are those after it, so that a change may be written twice.
+    package struct Attempt: Sendable, Equatable {
+        /// The number of attempts, this one included.
+        package var count: Int
+        /// The monotonic time of its request.
+        package var at: Timestamp
+        package var uncertain: UncertainAttempts
+
+        package init(count: Int, at: Timestamp, uncertain: UncertainAttempts = UncertainAttempts()) {
+            (self.count, self.at, self.uncertain) = (count, at, uncertain)
+        }
     }
 
     /// A change to the evidence about a device token. A digest is the SHA-256 over a token and its bundle id (``QueuedPush/targetDigest``).
@@ -65,6 +81,16 @@ package struct OutboxUpdate: Sendable {
     package var tokens: [TokenChange] = []
     /// The bundle ids for which Apple accepted a push, with the push's route.
     package var deliveredBundleIDs: [(route: String, apnTopic: String)] = []
+
+    package init() {}
+}
+
+/// What an update has done.
+package struct UpdatedOutbox: Sendable {
+    /// The registrations that were unregistered because their token is dead.
+    package var unregistered: [ChangedRegistration] = []
+    /// The pushes that did not change, because another session of the database holds their rows.
+    package var locked: Set<Int64> = []
 
     package init() {}
 }

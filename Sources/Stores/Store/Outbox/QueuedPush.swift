@@ -12,7 +12,7 @@ package enum OutboxLimits {
 /// A push's outcome. The raw value is stored.
 package enum PushOutcome: Int64, Sendable, CaseIterable {
     case sent = 1
-    /// The push's lifetime passed, or the server gave up after too many attempts.
+    /// The push's lifetime passed, it made room in a full queue, its device was given up, or it was a call without an answer.
     case expired = 2
     case deadToken = 3
     case refused = 4
@@ -38,11 +38,28 @@ package enum PushOutcome: Int64, Sendable, CaseIterable {
 /// An open push's state. The raw value is stored in the column that also holds a ``PushOutcome``.
 package enum OpenPushState: Int64, Sendable, CaseIterable {
     case queued = 0
-    /// An attempt is in flight. Only a push's owner leases it, so a lease that a server finds among its pushes when it starts is from a
-    /// crash.
+    /// A server of 0.3 makes an attempt, or has crashed in one.
     case leased = 6
-    /// The newest attempt is uncertain (RELIABILITY.md I2). The retry has the same collapse id.
+    /// The newest attempt may have been sent (RELIABILITY.md I2): it has ended without an answer, is slow, or may be made once at most. The
+    /// retry has the same collapse id.
     case unknown = 7
+}
+
+/// The attempts of a push that may have been sent.
+package struct UncertainAttempts: Sendable, Equatable {
+    /// How many got no answer.
+    package var unansweredCount: Int
+    /// How often the wait after one was shortened, because a device whose attempts got no answers was delivered to.
+    package var broughtForwardCount: Int
+    /// How many connections broke.
+    package var brokenCount: Int
+
+    package init(unansweredCount: Int = 0, broughtForwardCount: Int = 0, brokenCount: Int = 0) {
+        (self.unansweredCount, self.broughtForwardCount, self.brokenCount) = (unansweredCount, broughtForwardCount, brokenCount)
+    }
+
+    /// How long gorush may work on a push after its request (GORUSH.md §2.5).
+    package static let interval = Duration.seconds(150)
 }
 
 /// The deliveries to a device token with its bundle id.
@@ -79,8 +96,16 @@ package struct QueuedPush: Sendable, Equatable {
     package var push: AcceptedPush
     package var acceptedAt: Timestamp
     package var state: OpenPushState
-    /// The number of attempts, without those whose lease was released.
+    /// The number of attempts that have ended.
     package var attempts: Int
+    package var trust: PushTrust
+    /// The device that its row names. Its target may have another token by now.
+    package var device: DeviceCode
+    /// Whether the push has waited for its time before its first attempt, so that others may have been merged into it.
+    package var wasDeferred: Bool
+    /// Whether the device of a call has got a push before.
+    package var isCallToWorkingDevice: Bool
+    package var uncertain: UncertainAttempts
     /// The notification if a gateway accepted the push. Then only the token, token type and bundle id in `push` are meaningful. Nil for a
     /// push of 71.
     package var notification: GatewayNotification?
@@ -96,7 +121,8 @@ package struct QueuedPush: Sendable, Equatable {
 
     package init(
         id: Int64, request: Int64, push: AcceptedPush, acceptedAt: Timestamp, state: OpenPushState = .queued, attempts: Int = 0,
-        notification: GatewayNotification? = nil, registration: TargetRegistration? = nil, orphanReason: PushReason? = nil,
+        trust: PushTrust = .proven, device: DeviceCode = DeviceCode(), wasDeferred: Bool = false, isCallToWorkingDevice: Bool = true,
+        uncertain: UncertainAttempts = UncertainAttempts(), notification: GatewayNotification? = nil, registration: TargetRegistration? = nil, orphanReason: PushReason? = nil,
         tokenDeliveries: Deliveries? = nil, suspicion: Suspicion? = nil, refusals: PushRefusals = PushRefusals()
     ) {
         self.id = id
@@ -105,6 +131,11 @@ package struct QueuedPush: Sendable, Equatable {
         self.acceptedAt = acceptedAt
         self.state = state
         self.attempts = attempts.asCountOfAttempts
+        self.trust = trust
+        self.device = device
+        self.wasDeferred = wasDeferred
+        self.isCallToWorkingDevice = isCallToWorkingDevice
+        self.uncertain = uncertain
         self.notification = notification
         self.registration = registration
         self.orphanReason = orphanReason
@@ -126,6 +157,11 @@ extension QueuedPush {
         guard let type else { return .unregistered }
         if type != push.type { return .otherTokenType }
         return type == .apn && topic != push.topic ? .otherApp : nil
+    }
+
+    /// The slot that the push has in its route's queue.
+    package func slot(in route: String) -> OutboxSlot {
+        OutboxSlot(route: route, trust: trust, hasWorked: trust == .call ? isCallToWorkingDevice : trust == .proven)
     }
 
     private var deliveries: Deliveries? { registration?.deliveries ?? tokenDeliveries }

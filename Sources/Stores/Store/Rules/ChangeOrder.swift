@@ -5,8 +5,7 @@ import Wire
 /// An update's changes in the order in which every store applies them.
 ///
 /// A store may change all rows of the same kind with a single statement. Push changes concern different pushes, so their order doesn't
-/// matter, except that leases come last, because they can fail the update. The order of token changes matters, because a later change may
-/// concern the same token.
+/// matter. The order of token changes matters, because a later change may concern the same token.
 package struct ChangeOrder: Sendable {
     /// A change to tokens, or several changes that a store may apply together.
     package enum TokenStep: Sendable {
@@ -20,11 +19,10 @@ package struct ChangeOrder: Sendable {
     }
 
     package private(set) var refusals: [(push: Int64, new: PushRefusals)] = []
-    package private(set) var outcomes: [(push: Int64, outcome: PushOutcome, reason: PushReason?, words: String?)] = []
-    package private(set) var retries: [(push: Int64, at: Timestamp, state: OpenPushState, reason: PushReason?, words: String?)] = []
+    package private(set) var outcomes: [(push: OutboxUpdate.Push, outcome: PushOutcome)] = []
+    package private(set) var retries: [(push: OutboxUpdate.Push, at: Timestamp, state: OpenPushState)] = []
     package private(set) var releases: [(push: Int64, state: OpenPushState)] = []
     package private(set) var postponements: [(push: Int64, until: Timestamp, reason: PushReason?)] = []
-    package private(set) var leases: [Int64] = []
     package private(set) var tokens: [TokenStep] = []
 
     package init(_ update: OutboxUpdate) {
@@ -35,11 +33,10 @@ package struct ChangeOrder: Sendable {
     private mutating func add(_ push: OutboxUpdate.Push) {
         if let new = push.refusals { refusals.append((push.id, new)) }
         switch push.change {
-        case .finish(let outcome): outcomes.append((push.id, outcome, push.reason, push.words))
-        case .retry(let time, let isUnknown): retries.append((push.id, time, isUnknown ? .unknown : .queued, push.reason, push.words))
+        case .finish(let outcome): outcomes.append((push, outcome))
+        case .retry(let time, let isUnknown): retries.append((push, time, isUnknown ? .unknown : .queued))
         case .release(let state): releases.append((push.id, state))
         case .postpone(let time): postponements.append((push.id, time, push.reason))
-        case .lease: leases.append(push.id)
         }
     }
 

@@ -24,6 +24,11 @@ package struct NewPush: Sendable {
 
     /// The stored state: a ``PushOutcome`` or ``OpenPushState/queued``.
     package var state: Int64 { end?.outcome.rawValue ?? OpenPushState.queued.rawValue }
+    /// What a device's route is told of the push; nil if it has ended.
+    package func arrival(for device: DeviceCode) -> Arrivals.Device? {
+        end == nil ? Arrivals.Device(device: device, trust: trust, due: next.time) : nil
+    }
+
     /// The events that the ledger counts.
     package var milestones: [Milestone] { [.accepted] + (end.map { [$0.outcome.milestone] } ?? []) }
 
@@ -32,7 +37,7 @@ package struct NewPush: Sendable {
     ///
     /// - Parameter reserveSlot: Reserves a slot in the route's queue, and returns whether that worked.
     package init(
-        _ accepted: DecidedBatch.Push, route: String, trust: PushTrust, _ outbox: OutboxChanges, reserveSlot: () throws -> Bool
+        _ accepted: DecidedBatch.Push, route: String, trust: PushTrust, reserveSlot: () throws -> Bool
     ) rethrows {
         (self.route, self.trust) = (route, trust)
         let push = accepted.push
@@ -48,12 +53,7 @@ package struct NewPush: Sendable {
             (next, secrets) = (.now, nil)
             return
         }
-        if let due = accepted.due {
-            outbox.wait(until: due, trust: trust, in: route)
-            next = .time(due)
-        } else {
-            next = .round(outbox.round(for: push.target, trust: trust, in: route))
-        }
+        next = accepted.due.map(NextAttempt.time) ?? .now
         secrets = PushSecrets(
             deviceToken: push.deviceToken, chatID: PushSecrets.sendable(push.chatID), message: PushSecrets.sendable(push.message))
     }
@@ -66,8 +66,7 @@ package struct NewPush: Sendable {
     ///   - reserveSlot: Reserves a slot in the route's queue, and returns whether that worked.
     /// - Throws: `StoreError.queueFull` without a free slot, which a gateway can report.
     package init(
-        _ accepted: AcceptedNotification, content: [UInt8]?, route: String, hasWorked: Bool, _ outbox: OutboxChanges,
-        reserveSlot: (PushTrust) throws -> Bool
+        _ accepted: AcceptedNotification, content: [UInt8]?, route: String, hasWorked: Bool, reserveSlot: (PushTrust) throws -> Bool
     ) throws {
         self.route = route
         // Gateways only push to bundle ids from the settings.
@@ -77,11 +76,9 @@ package struct NewPush: Sendable {
             return
         }
         guard try reserveSlot(trust) else { throw StoreError.queueFull }
-        let token = accepted.notification.token
         end = nil
-        next = .round(
-            outbox.round(for: Installation(keyHash: accepted.target.keyHash, installationID: token.text), trust: trust, in: route))
-        secrets = PushSecrets(deviceToken: token, notification: content)
+        next = accepted.due.map(NextAttempt.time) ?? .now
+        secrets = PushSecrets(deviceToken: accepted.notification.token, notification: content)
     }
 }
 

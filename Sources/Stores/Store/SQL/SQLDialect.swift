@@ -10,8 +10,12 @@ package struct SQLDialect: Sendable {
     package let isUnfinished: String
     /// The condition for messages with the id of a status message, which an index covers.
     package let hasStatusMessageID: String
-    /// The open pushes by their index of devices, after `FROM`, with a condition.
-    package let openPushesByDevice: String
+    /// The condition that a push is open, in statements about the queues of servers.
+    package let isWaiting: String
+    /// The same, in statements about the pushes of one device.
+    package let isOfDevice: String
+    /// The same, for pushes that may have been sent.
+    package let isUncertain: String
     /// The live registrations with their topics and lists, after `FROM`.
     package let liveRegistrations: String
     /// The columns with the topics of a live registration.
@@ -42,15 +46,17 @@ package struct SQLDialect: Sendable {
 
     package init(
         user: String, hasPrefixes: Bool, proxyDeviceRow: String, isUnfinished: String, hasStatusMessageID: String,
-        openPushesByDevice: String, liveRegistrations: String, topics: String, forUpdate: String, skippingLocked: String, hasOwners: Bool,
-        livingServers: String, isOpenRow: String, firstPosition: String, needsCompaction: Bool
+        isWaiting: String, isOfDevice: String, isUncertain: String, liveRegistrations: String, topics: String, forUpdate: String,
+        skippingLocked: String, hasOwners: Bool, livingServers: String, isOpenRow: String, firstPosition: String, needsCompaction: Bool
     ) {
         self.user = user
         self.hasPrefixes = hasPrefixes
         self.proxyDeviceRow = proxyDeviceRow
         self.isUnfinished = isUnfinished
         self.hasStatusMessageID = hasStatusMessageID
-        self.openPushesByDevice = openPushesByDevice
+        self.isWaiting = isWaiting
+        self.isOfDevice = isOfDevice
+        self.isUncertain = isUncertain
         self.liveRegistrations = liveRegistrations
         self.topics = topics
         self.forUpdate = forUpdate
@@ -67,4 +73,7 @@ package struct SQLDialect: Sendable {
         isOfKey = isHash("key_hash", prefix: "key_prefix")
         isProxyDevice = isHash("identifier", prefix: "identifier_prefix")
     }
+
+    /// The condition, after others, that a push belongs to the server of a parameter.
+    package func isOwned(_ parameter: String) -> String { hasOwners ? "AND push.server = \(parameter)" : "" }
 }

@@ -10,7 +10,8 @@ extension QueuedPush {
     package static let columns = """
         push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type, push.apn_topic, push.type,
         push.accepted_at, push.state, push.attempts, push.refused_at, push.counted_refusals, push.shortening, push.registration,
-        push.secrets, target.token_type, target.apn_topic, target.version, target.secrets, target.delivered_at, target.first_delivered_at
+        push.secrets, push.trust, push.device, push.next_attempt_at, push.has_worked, push.unanswered, push.brought_forward, push.broken,
+        target.token_type, target.apn_topic, target.version, target.secrets, target.delivered_at, target.first_delivered_at
         """
 }
 
@@ -30,6 +31,10 @@ extension SQLRow {
         let refusals = PushRefusals(refusedAt: try next(), countedCount: try next(), shortening: try next())
         let row: Int64? = try next()
         let secrets = try sealing.pushSecrets(next(), in: .push(to: target, deduplicationKey: key))
+        let (trust, device, nextAttempt): (PushTrust, DeviceCode, NextAttempt) = (try next(), try next(), try next())
+        let hasWorked: Bool = try next()
+        let uncertain = UncertainAttempts(
+            unansweredCount: try next(), broughtForwardCount: try next(), brokenCount: try next())
         let (registeredType, registeredTopic): (TokenType?, String?) = (try next(), try next())
         let live = try nextLiveTarget(of: target, sealing)
         let orphanReason =
@@ -41,7 +46,8 @@ extension SQLRow {
             push: AcceptedPush(
                 target: target, deduplicationKey: key, tokenType: tokenType, deviceToken: registered?.token ?? secrets.deviceToken,
                 apnTopic: apnTopic, type: type, chatID: secrets.chatID, message: secrets.message),
-            acceptedAt: acceptedAt, state: state, attempts: attempts, notification: try secrets.gatewayNotification(), refusals: refusals)
+            acceptedAt: acceptedAt, state: state, attempts: attempts, trust: trust, device: device,
+            wasDeferred: attempts == 0 && nextAttempt.time != nil, isCallToWorkingDevice: hasWorked, uncertain: uncertain, notification: try secrets.gatewayNotification(), refusals: refusals)
         if let row, let registered {
             queued.registration = TargetRegistration(row: row, version: registered.version, deliveries: registered.deliveries)
         }

@@ -16,7 +16,10 @@ extension SharedStore {
             case .put(let device):
                 if known == nil, try isFull(transaction.database) { throw StoreError.storageFull }
                 try transaction.put(device, ProxyDeviceColumns(device, transaction.sealing))
-            case .remove: try transaction.database.remove(identifier, at: now)
+                if let known, known.targets != device.targets { try transaction.tellOfChange(known) }
+            case .remove:
+                try transaction.database.remove(identifier, at: now)
+                if let known { try transaction.tellOfChange(known) }
             }
             return result
         }
@@ -120,3 +123,29 @@ extension SharedWriteTransaction {
 
 /// The SQL assignments that erase the tokens of a removed device.
 private let eraseTokens = "secrets = NULL, token_code = NULL, voip_secrets = NULL, voip_token_code = NULL"
+
+extension SharedWriteTransaction {
+    /// Tells the routes that what waits for a device has to be looked up: it has another token now, or has left.
+    fileprivate func tellOfChange(_ device: ProxyDevice) throws {
+        for target in device.targets {
+            outbox.changed(
+                try sealing.device(of: target.token.targetDigest(as: target.type, apnTopic: target.topic)),
+                in: try route(of: target.type, apnTopic: target.topic))
+        }
+    }
+}
+
+extension ProxyDevice {
+    fileprivate struct Target: Equatable {
+        var token: DeviceToken
+        var type: TokenType
+        var topic: String
+    }
+
+    /// Where its pushes and calls go.
+    fileprivate var targets: [Target] {
+        let type: TokenType = platform == .ios ? .apn : .firebase
+        return [Target(token: token, type: type, topic: topic ?? "")]
+            + [voipToken].compactMap(\.self).map { Target(token: $0, type: type, topic: voipTopic ?? "") }
+    }
+}

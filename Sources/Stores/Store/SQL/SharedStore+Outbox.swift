@@ -12,6 +12,63 @@ extension SharedStore {
         }
     }
 
+    package func waitingCalls(route: String, limit: Int) async throws -> [Arrivals.Call] {
+        let owner = owner
+        return try await reading { database in
+            let dialect = Reading.dialect
+            return try database.all(
+                """
+                SELECT id, device, has_worked, accepted_at FROM push
+                WHERE \(dialect.isWaiting) AND route = $1 AND trust = \(PushTrust.call.rawValue) \(dialect.isOwned("$3"))
+                ORDER BY id LIMIT $2
+                """,
+                route, limit, owner
+            ) { Arrivals.Call(row: try $0.next(), device: try $0.next(), hasWorked: try $0.next(), acceptedAt: try $0.next()) }
+        }
+    }
+
+    package func uncertainDevices(route: String, limit: Int) async throws -> [DeviceCode] {
+        let owner = owner
+        return try await reading { database in
+            let dialect = Reading.dialect
+            return try database.all(
+                """
+                SELECT DISTINCT device FROM push
+                WHERE \(dialect.isUncertain) AND route = $1 AND unanswered > 0 \(dialect.isOwned("$3")) LIMIT $2
+                """,
+                route, limit, owner
+            ) { try $0.next() }
+        }
+    }
+
+    package func mark(_ pushes: [Int64], until time: Timestamp) async throws -> [Int64: QueuedPush] {
+        try await writing { transaction in
+            let marked = try transaction.mark(pushes, until: time)
+            let open = try marked.compactMap { try transaction.database.queuedPush($0, transaction.sealing, of: transaction.owner) }
+            return Dictionary(open.map { ($0.id, $0) }) { first, _ in first }
+        }
+    }
+
+    package func bringForward(route: String, limit: Int, at now: Timestamp) async throws -> Int {
+        try await writing { try $0.bringForward(in: route, limit: limit, at: now) }
+    }
+
+    package func expireCalls(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int {
+        try await writing { transaction in
+            let dialect = Reading.dialect
+            let calls = try transaction.database.all(
+                """
+                SELECT id FROM push
+                WHERE \(dialect.isWaiting) AND route = $1 AND trust = \(PushTrust.call.rawValue) \(dialect.isOwned("$4"))
+                    AND accepted_at < $2 AND state = \(OpenPushState.queued.rawValue) ORDER BY id LIMIT $3 \(dialect.skippingLocked)
+                """,
+                route, oldest, limit, transaction.owner
+            ) { try $0.next(Int64.self) }
+            for call in calls { try transaction.finish(call, as: .expired, reason: .lifetime, at: now) }
+            return calls.count
+        }
+    }
+
     package func deliveredBundleIDs() async throws -> [String: Set<String>] {
         try await reading { database in
             let topics = try database.all("SELECT route, apn_topic FROM delivered_topic") { row in
@@ -43,7 +100,69 @@ extension SharedStore {
     }
 }
 
+extension SharedStore {
+    /// A token change rewrites so many rows of a target at once.
+    private static var movedCount: Int { 256 }
+
+    /// Moves the found pushes whose targets have another device now.
+    package func moving(_ found: [FoundPush], in route: String) async throws -> [FoundPush] {
+        let devices = try found.map { found -> DeviceCode? in
+            guard case .push(let push, _) = found, push.orphanReason == nil else { return nil }
+            let device = try sealing.device(of: push.targetDigest)
+            return device == push.device ? nil : device
+        }
+        guard devices.contains(where: { $0 != nil }) else { return found }
+        return try await writing { transaction in
+            try zip(found, devices).map { found, device in
+                guard let device, case .push(let push, _) = found else { return found }
+                return try transaction.move(push, to: device, in: route, limit: Self.movedCount) ? .moved : .locked
+            }
+        }
+    }
+}
+
 extension SQLDatabase {
+    /// Reads an open push of a server, or nil if it has ended, belongs to another one, or cannot be read.
+    func queuedPush(_ id: Int64, _ sealing: RowSealing, of owner: Int64?) throws -> QueuedPush? {
+        try first(
+            """
+            SELECT \(QueuedPush.columns)
+            FROM push LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live
+            WHERE push.id = $1 AND \(Self.dialect.isOpenRow) \(Self.dialect.isOwned("$2"))
+            """,
+            id, owner
+        ) { row in try row.readable { try $0.nextQueuedPush(id, sealing) } } ?? nil
+    }
+
+    /// Returns a gateway's push with the token that its device has registered now. A device that has left withdraws it.
+    package func addressed(_ push: QueuedPush, _ sealing: RowSealing) throws -> QueuedPush {
+        let identifier = push.push.target.keyHash
+        guard let notification = push.notification, identifier != Digest64() else { return push }
+        var push = push
+        let device = try first(
+            """
+            SELECT secrets, voip_secrets, topic, voip_topic FROM nextcloud_device
+            WHERE \(Self.dialect.isProxyDevice) AND removed_at IS NULL
+            """,
+            identifier, identifier.prefix
+        ) { row in
+            let secrets = try sealing.proxyDeviceSecrets(row.next(), calls: row.next(), of: identifier)
+            return (secrets: secrets, topic: try row.next(String?.self), voipTopic: try row.next(String?.self))
+        }
+        let isVoIP = notification.kind == .voip && notification.platform == .ios
+        guard let device, let token = isVoIP ? device.secrets.voipToken : device.secrets.token else {
+            push.orphanReason = .unregistered
+            return push
+        }
+        guard notification.platform == .android || (isVoIP ? device.voipTopic : device.topic) == notification.topic else {
+            push.orphanReason = .otherApp
+            return push
+        }
+        push.notification?.token = token
+        push.push.deviceToken = token
+        return push
+    }
+
     /// Reads which pushes belong to which route.
     package func assignedRoutes() throws -> Set<RouteAssignment> {
         Set(

@@ -9,6 +9,8 @@ package protocol SharedStore: Sendable {
     associatedtype Writing: SharedWriteTransaction where Writing.Database == Reading
 
     var sealing: RowSealing { get }
+    /// The number of this server, which owns the rows that it adds, or nil in the database of one server.
+    var owner: Int64? { get }
     var userKeys: UserKeyCache { get }
     /// The name under which this server's own rows are kept. It is empty in the database of one server.
     var serverName: String { get }
@@ -57,14 +59,7 @@ package protocol SharedWriteTransaction {
     /// Returns the route of a push; the empty string if no assignment matches.
     func route(of tokenType: TokenType, apnTopic: String) throws -> String
 
-    /// Reserves a slot in the queue of a route.
-    ///
-    /// - Returns: Whether a slot was free.
-    func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool
-
     /// Applies changes of different pushes. Finished pushes, and those of other servers, do not change.
-    ///
-    /// - Throws: `alreadyEnded` if a push to lease is finished or belongs to another server; `damaged` if it is leased or does not exist.
     func applyPushes(_ changes: ChangeOrder, at now: Timestamp) throws
 
     /// Records a delivery to a bundle id. After the first one, the open pushes to the bundle id leave the slots for unknown bundle ids.
@@ -76,10 +71,11 @@ package protocol SharedWriteTransaction {
     /// Ends the waiting pushes of a device that never worked.
     func expirePushes(to device: DeviceCode, route: String, reason: PushReason, at now: Timestamp) throws
 
-    /// Ends the oldest waiting pushes of a device with ``PushTrust/unproven``.
+    /// Finishes an open push of this server and erases its secrets. A finished push keeps its outcome.
     ///
-    /// - Returns: The number of pushes.
-    func expireOldestPushes(to device: DeviceCode, route: String, reason: PushReason, count: Int, at now: Timestamp) throws -> Int
+    /// - Returns: Whether the push was open.
+    @discardableResult
+    func finish(_ push: Int64, as outcome: PushOutcome, reason: PushReason?, at now: Timestamp) throws -> Bool
 
     /// Withdraws all open pushes to a key's devices because the key is forgotten.
     func withdrawPushes(toOwner keyHash: Digest64, at now: Timestamp) throws

@@ -14,6 +14,7 @@ extension SharedWriteTransaction {
     package func apply(_ update: OutboxUpdate, at now: Timestamp) throws -> [ChangedRegistration] {
         let changes = ChangeOrder(update)
         try applyPushes(changes, at: now)
+        for push in update.pushes { if case .finish = push.change, let slot = push.slot { outbox.release(slot) } }
         for (route, topic) in update.deliveredBundleIDs { try addDeliveredBundleID(topic, in: route) }
         return try changes.tokens.flatMap { try apply($0, at: now) }
     }
@@ -38,8 +39,9 @@ extension SharedWriteTransaction {
         let digest = accepted.targetDigest
         let hasWorked =
             try database.count("SELECT count(*) FROM proven_token WHERE token_digest = $1", try sealing.code(of: digest)) > 0
-        let new = try NewPush(accepted, content: content, route: route, hasWorked: hasWorked, outbox) {
-            try reserveSlot(in: route, trust: $0, at: now)
+        let device = try sealing.device(of: digest)
+        let new = try NewPush(accepted, content: content, route: route, hasWorked: hasWorked) {
+            try takeSlot(OutboxSlot(route: route, trust: $0, hasWorked: hasWorked), for: device, at: now)
         }
         let place = SealedPlace.push(to: target, deduplicationKey: accepted.digest)
         let dialect = Database.dialect
@@ -47,17 +49,88 @@ extension SharedWriteTransaction {
             """
             INSERT INTO push (
                 message, state, route, accepted_at, next_attempt_at, finished_at, attempts, deduplication_key, key_hash, installation_id,
-                token_type, type, apn_topic, secrets, trust, device\(dialect.hasPrefixes ? ", deduplication_prefix" : "")
+                token_type, type, apn_topic, secrets, trust, device, has_worked\(dialect.hasPrefixes ? ", deduplication_prefix" : "")
                 \(dialect.hasOwners ? ", server" : ""))
-            VALUES (0, $1, $2, $3, $4, $5, 0, $6, $7, '', $8, 0, $9, $10, $11, $12\(dialect.hasPrefixes ? ", $13" : "")
-                \(dialect.hasOwners ? ", $14" : "")) RETURNING id
+            VALUES (0, $1, $2, $3, $4, $5, 0, $6, $7, '', $8, 0, $9, $10, $11, $12, $13\(dialect.hasPrefixes ? ", $14" : "")
+                \(dialect.hasOwners ? ", $15" : "")) RETURNING id
             """,
             new.state, route, now, new.next, new.end == nil ? nil : now, accepted.digest, target.keyHash, accepted.tokenType, topic,
-            try new.secrets.map { try sealing.seal($0.fields, in: place) }, new.trust, try sealing.device(of: digest),
+            try new.secrets.map { try sealing.seal($0.fields, in: place) }, new.trust, device, hasWorked,
             accepted.digest.prefix, owner
         ) { try $0.next(Int64.self) }
-        if let end = new.end { count(end.outcome.milestone) }
+        if let end = new.end {
+            count(end.outcome.milestone)
+        } else if let id, new.trust == .call {
+            outbox.arrived(Arrivals.Call(row: id, device: device, hasWorked: hasWorked, acceptedAt: now), in: route)
+        } else if let arrival = new.arrival(for: device) {
+            outbox.arrived(arrival, in: route)
+        }
         return id
+    }
+
+    /// Marks open pushes as being attempted, before an attempt that may be made once at most, or during a slow one. Others are merged into
+    /// them no longer, and a start does not repeat the attempt before a time.
+    ///
+    /// - Returns: Those that are marked. Another session of the database holds the others' rows, or they have ended.
+    package func mark(_ rows: [Int64], until time: Timestamp) throws -> [Int64] {
+        try rows.compactMap { row in
+            try database.first(
+                """
+                UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = $1
+                WHERE id IN (
+                    SELECT id FROM push
+                    WHERE id = $2 AND \(Database.dialect.isOpenRow) AND next_attempt_at < \(NextAttempt.held) \(isOwned("$3"))
+                    \(Database.dialect.skippingLocked))
+                RETURNING id
+                """,
+                time, row, owner
+            ) { try $0.next(Int64.self) }
+        }
+    }
+
+    /// Shortens the waits of pushes whose attempts got no answer, those first that have waited longest. gorush may work on each for as long
+    /// as always after its request, and after each time so much longer.
+    ///
+    /// - Returns: The number of pushes.
+    package func bringForward(in route: String, limit: Int, at now: Timestamp) throws -> Int {
+        let interval = UncertainAttempts.interval / .nanoseconds(1)
+        let due = "attempted_at + (1 + brought_forward) * \(Int64(interval))"
+        let moved = try database.all(
+            """
+            UPDATE push SET
+                brought_forward = brought_forward + 1,
+                next_attempt_at = CASE WHEN \(due) > $1 THEN \(due) ELSE $1 END
+            WHERE id IN (
+                SELECT id FROM push
+                WHERE \(Database.dialect.isUncertain) AND route = $2 \(isOwned("$4")) AND unanswered > 0
+                    AND next_attempt_at > $1 AND next_attempt_at > \(due) AND next_attempt_at < \(NextAttempt.held)
+                ORDER BY attempted_at LIMIT $3 \(Database.dialect.skippingLocked))
+            RETURNING device, trust, next_attempt_at
+            """,
+            now, route, limit, owner
+        ) { Arrivals.Device(device: try $0.next(), trust: try $0.next(), due: try $0.next(NextAttempt.self).time) }
+        for device in moved { outbox.arrived(device, in: route) }
+        return moved.count
+    }
+
+    /// Rewrites the device of pushes whose target has another token by now. Its server tells the route.
+    ///
+    /// - Parameter limit: How many rows of the target change at once.
+    /// - Returns: Whether any has changed. Another session of the database may hold their rows.
+    package func move(_ push: QueuedPush, to device: DeviceCode, in route: String, limit: Int) throws -> Bool {
+        let moved = try database.all(
+            """
+            UPDATE push SET device = $1 WHERE id IN (
+                SELECT id FROM push
+                WHERE device = $2 AND \(Database.dialect.isOfDevice) AND route = $3 AND key_hash = $4 AND installation_id = $5
+                    \(isOwned("$7"))
+                ORDER BY id LIMIT $6 \(Database.dialect.skippingLocked))
+            RETURNING trust
+            """,
+            device, push.device, route, push.push.target.keyHash, push.push.target.installationID, limit, owner
+        ) { try $0.next(PushTrust.self) }
+        for trust in Set(moved) where trust != .call { outbox.arrived(Arrivals.Device(device: device, trust: trust), in: route) }
+        return !moved.isEmpty
     }
 
     /// Writes the content of a deferred push with which others were coalesced. Finished pushes do not change.

@@ -1,5 +1,6 @@
 import Bytes
 import StatusCrypto
+import TestServers
 import TestSupport
 
 /// A node, a server and clients. The campaign kills and restarts the first two while the clients write.
@@ -35,7 +36,13 @@ struct NodeCrashCampaign {
     private var launchedServer: Launched<ServerProcess.Addresses>?
 
     /// - Parameter gorush: The URL of gorush.
-    init(gorush: String) throws {
+    /// How many pushes were posted until each kill.
+    private(set) var lifeEnds: [Int] = []
+    private let gorush: StubGorush
+
+    /// - Parameter url: gorush's.
+    init(_ gorush: StubGorush, url: String) throws {
+        self.gorush = gorush
         folder = try TemporaryFolder()
         var random = SecureRandom()
         let identity = PrivateKey.generate(using: &random)
@@ -44,7 +51,7 @@ struct NodeCrashCampaign {
         database = ServerDatabase(path: folder.path("push.sqlite"))
         node = NodeProcess(in: folder)
         settings = [
-            "gorush.url": gorush, "log.level": "notice", "transport.kind": "waku", "transport.waku.url": node.url,
+            "gorush.url": url, "log.level": "notice", "transport.kind": "waku", "transport.waku.url": node.url,
             // The cache has the default size of a real node's, which is small enough to overflow now and then.
             "transport.waku.pollInterval": "20ms", "transport.waku.cacheCapacity": "50",
         ]
@@ -94,6 +101,7 @@ struct NodeCrashCampaign {
             try await converse(untilAnswers: Int.random(in: 1...60, using: &random))
         case .catchingUp:
             await launchedServer?.kill()
+            lifeEnds.append(gorush.chatIDs.count)
             try await write(count: .max)
             if Bool.random(using: &random) { try await node.forgetCache() }
             try launchServer()
@@ -153,6 +161,7 @@ struct NodeCrashCampaign {
         async let serverIsGone: Void? = server?.kill()
         try await write(count: 8)
         _ = await (nodeIsGone, serverIsGone)
+        if server != nil { lifeEnds.append(gorush.chatIDs.count) }
     }
 
     // MARK: Clients

@@ -8,7 +8,7 @@ struct RecentDevices: Sendable {
     /// How long a device that got a push counts as recent.
     static let interval = Duration.seconds(48 * 3_600)
     /// The size of the sample.
-    static let sampleCount = 40
+    static let sampleCount = 60
     /// Devices that are kept, so that the sample stays full while some of them stop, and for the estimate of all. The error of that is a
     /// thirtieth.
     static let maximumCount = 1_000

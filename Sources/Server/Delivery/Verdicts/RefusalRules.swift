@@ -12,7 +12,7 @@ struct RefusalRules: Sendable {
     /// The minimum time between the first and the last counted refusal of a device that is given up: a fault of Apple or Google that takes
     /// a part of the devices lasts less.
     static let requiredInterval = Duration.seconds(3_600)
-    /// How often a refused call to a softphone counts as another refusal: its caller does not wait for the delay of the device.
+    /// How often a refused call counts as another refusal: it does not wait for the delay of the device.
     static let callInterval = Duration.seconds(60)
 
     /// An attempt that was refused.

@@ -22,47 +22,27 @@ extension RowSealing {
     }
 }
 
-/// A waiting push as its queue shows it, without its content.
-package struct WaitingPush: Sendable, Equatable {
-    package var id: Int64
-    package var device: DeviceCode
-    package var trust: PushTrust
-    /// Whether an attempt was made.
-    package var isTried: Bool
-
-    package init(id: Int64, device: DeviceCode, trust: PushTrust, isTried: Bool = false) {
-        self.id = id
-        self.device = device
-        self.trust = trust
-        self.isTried = isTried
-    }
-}
-
-/// What was read of a route's queues.
-package struct WaitingPushes: Sendable {
-    package var pushes: [WaitingPush] = []
-    /// The queues that have more.
-    package var unfinishedQueues: Set<PushTrust> = []
-    /// When the next push of any queue becomes due that waits for a time, or nil if none does.
-    package var next: Timestamp?
-
-    package init() {}
-}
-
 /// A push to attempt.
 package enum PushChoice: Sendable, Hashable {
+    /// A call.
     case row(Int64)
-    /// The device's next push: untried ones first, in the order of acceptance, then the one that was tried longest ago.
-    case device(DeviceCode)
+    /// The device's next push, calls apart: untried ones first, in the order of acceptance, then the one that was tried longest ago. The
+    /// named rows are in flight, or their outcomes are not recorded.
+    case next(of: DeviceCode, besides: [Int64] = [])
 
-    package var isLookUp: Bool { if case .device = self { true } else { false } }
+    package var isOfDevice: Bool { if case .next = self { true } else { false } }
 }
 
 /// What was found of a push to attempt.
 package enum FoundPush: Sendable {
-    case push(QueuedPush)
-    /// The push, or the device's next one, waits until then.
+    /// - Parameter others: When the next of the device's other pushes is due, if the push was tried before and others wait.
+    case push(QueuedPush, others: Timestamp? = nil)
+    /// The device's next push waits until then.
     case later(Timestamp)
+    /// The device's next push belongs to another device now, which the route is told of, or is set aside: the device is looked up again.
+    case moved
+    /// They do, and another session of the database holds their rows.
+    case locked
     /// It has ended, or no push waits for the device.
     case nothing
 }

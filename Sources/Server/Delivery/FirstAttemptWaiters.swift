@@ -31,6 +31,11 @@ package final class FirstAttemptWaiters: Sendable {
 
     private let waiting = Monitor(Waiting())
 
+    /// Whether somebody waits for one of the pushes.
+    func awaits(_ pushes: some Sequence<QueuedPush>) -> Bool {
+        waiting.read { waiting in !waiting.results.isEmpty && pushes.contains { waiting.results[$0.push.deduplicationKey] != nil } }
+    }
+
     /// Reports finished pushes to their waiters.
     func note(_ ended: [(push: QueuedPush, outcome: PushOutcome)]) {
         guard !ended.isEmpty, waiting.read({ !$0.results.isEmpty }) else { return }

@@ -70,6 +70,8 @@ enum ResponseInterpretation: Sendable, Equatable {
             self = all(.unknown(reason: .noResponseInTime), .silent)
         case .unknown:
             self = all(.unknown(reason: .noResponse), .broken)
+        case .broken:
+            self = all(.broken, .broken)
         }
     }
 

@@ -28,7 +28,7 @@ struct DeliveryPlan: Sendable {
     /// After a step of the clock, so long is the time until a push whose age is in doubt is looked at again.
     private static let doubtInterval = Duration.seconds(10)
 
-    /// Returns the changes to commit before the requests are posted.
+    /// Returns the changes of the pushes that are not posted.
     ///
     /// - Parameters:
     ///   - now: The monotonic time.
@@ -43,7 +43,6 @@ struct DeliveryPlan: Sendable {
             + doubtful.map { .init(id: $0.id, .postpone(until: now.advanced(by: Self.doubtInterval)), reason: .doubtfulAge) }
             + expired.map { .init(id: $0.id, .finish(.expired), reason: .lifetime) }
             + unsendable.map { push, obstacle in .init(id: push.id, .finish(.refused), reason: obstacle.reason) }
-            + batches.joined().flatMap { item in item.pushes.map { .init(id: $0.id, .lease) } }
     }
 }
 
@@ -69,7 +68,7 @@ struct BatchPlanner: Sendable {
         var plan = DeliveryPlan()
         var live: [QueuedPush] = []
         for push in due {
-            if end(of: push) <= now {
+            if push.trust != .call, end(of: push) <= now {
                 plan.expired.append(push)
             } else if let reason = push.orphanReason {
                 plan.withdrawn.append((push, reason))
@@ -116,10 +115,8 @@ struct BatchPlanner: Sendable {
         return items
     }
 
-    /// When a push expires. A call lives as long as somebody waits for its answer.
-    private func end(of push: QueuedPush) -> Timestamp {
-        push.acceptedAt.advanced(by: min(lifetime, push.notification?.lifetime ?? lifetime))
-    }
+    /// When a push expires. A call lives as long as somebody waits for its answer, which ``WaitingCalls`` knows.
+    private func end(of push: QueuedPush) -> Timestamp { push.acceptedAt.advanced(by: push.notification?.lifetime ?? lifetime) }
 
     /// The earliest expiry. The times hardly differ, because pushes of the same request were accepted together.
     private func expiry(of pushes: [QueuedPush], at now: Timestamp) -> GorushNotification.Expiry {

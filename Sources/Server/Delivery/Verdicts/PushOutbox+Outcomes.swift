@@ -26,17 +26,17 @@ struct RecordedOutcomes: Sendable {
     var unregistered: [ChangedRegistration] = []
     /// Bundle ids that are stored now.
     var savedTopics: [String] = []
-    /// Whether the planned attempts have begun. If a push has finished since it was read, none of them has.
-    var isLeased = true
+    /// What was written of pushes, and which of their rows another session holds.
+    var changes: [OutboxUpdate.Push] = []
+    var locked: Set<Int64> = []
 }
 
 extension PushOutbox {
-    /// Decides the outcome of each attempt, and records it in one transaction with the next plan. The plan's expired, withdrawn and
-    /// unsendable pushes finish, its deferred ones are postponed, and those in its batches are leased.
+    /// Decides the outcome of each attempt, and records it in one transaction.
     ///
-    /// - Parameter jitter: Returns a new number from 0 to 1 for each push.
+    /// - Parameter locked: Decided changes whose rows another session held.
     func recordOutcomes(
-        _ attempts: [PushAttempt], leasing plan: DeliveryPlan = DeliveryPlan(), in context: OutcomeContext, jitter: () -> Double
+        _ attempts: [PushAttempt], withLocked locked: [OutboxUpdate.Push] = [], in context: OutcomeContext
     ) async throws -> RecordedOutcomes {
         var context = context
         var suspicions: [Digest32: Suspicion] = [:]
@@ -48,6 +48,7 @@ extension PushOutbox {
         }
         var recorded = RecordedOutcomes()
         var update = OutboxUpdate()
+        update.pushes = locked
         for attempt in attempts {
             let earlier = attempt.outcome.isDeviceRefusal ? suspicions[attempt.push.targetDigest] : nil
             let decision = context.decide(attempt, suspicion: earlier)
@@ -60,11 +61,12 @@ extension PushOutbox {
                 switch decision.disposition {
                 case .finish(let outcome): .finish(outcome)
                 case .retry(let delay, let isUnknown): .retry(at: context.steadyNow.advanced(by: delay), isUnknown: isUnknown)
-                case .releaseLease: .release(attempt.push.state)
+                case .release: .release(attempt.push.state)
                 }
             update.pushes.append(
                 .init(
-                    id: attempt.push.id, change, reason: decision.reason, words: attempt.outcome.words, refusals: decision.refusals))
+                    id: attempt.push.id, change, reason: decision.reason, words: attempt.outcome.words, refusals: decision.refusals,
+                    attempt: attempt.counted, slot: attempt.push.slot(in: context.route)))
             update.tokens += attempt.tokenChanges(by: decision, in: context)
             if case .finish(.sent) = decision.disposition, !context.savedTopics.contains(attempt.topic) {
                 update.deliveredBundleIDs.append((context.route, attempt.topic))
@@ -72,28 +74,35 @@ extension PushOutbox {
             recorded.decisions.append(decision)
         }
         recorded.savedTopics = update.deliveredBundleIDs.map(\.apnTopic)
-        var whole = update
-        whole.pushes += plan.changes(at: context.steadyNow, jitter: jitter)
-        do {
-            recorded.unregistered = try await self.update(whole, at: context.now)
-        } catch StoreError.alreadyEnded, StoreError.rowLocked {
-            recorded.isLeased = false
-            recorded.unregistered = try await self.update(update, at: context.now)
-        }
+        let updated = try await self.update(update, at: context.now)
+        (recorded.unregistered, recorded.changes, recorded.locked) = (updated.unregistered, update.pushes, updated.locked)
         return recorded
     }
+}
 
-    /// Finishes all pushes of a route that were accepted before a time, those in one transaction in a few milliseconds of the writer.
+extension PushAttempt {
+    /// The attempt as its row counts it; nil if it was not made.
+    fileprivate var counted: OutboxUpdate.Attempt? {
+        outcome.isNotSent ? nil : OutboxUpdate.Attempt(count: push.attempts + 1, at: postedAt, uncertain: uncertain)
+    }
+}
+
+extension PushOutbox {
+    /// Finishes all pushes of a route that were accepted before a time, so many in a transaction that others wait for a few milliseconds.
     ///
     /// - Returns: The number of pushes.
-    func expireAllPushes(route: String, acceptedBefore oldest: Timestamp, at now: Timestamp) async throws -> Int {
+    func expireAllPushes(route: String, acceptedBefore oldest: Timestamp, callsBefore oldestCall: Timestamp, at now: Timestamp) async throws -> Int {
         let limit = 1_000
-        var total = 0
-        while true {
-            let count = try await expirePushes(route: route, acceptedBefore: oldest, limit: limit, at: now)
-            total += count
-            if count < limit { return total }
+        func all(_ expire: () async throws -> Int) async throws -> Int {
+            var total = 0
+            while true {
+                let count = try await expire()
+                total += count
+                if count < limit { return total }
+            }
         }
+        return try await all { try await expireCalls(route: route, acceptedBefore: oldestCall, limit: limit, at: now) }
+            + all { try await expirePushes(route: route, acceptedBefore: oldest, limit: limit, at: now) }
     }
 }
 

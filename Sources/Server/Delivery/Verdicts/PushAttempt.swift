@@ -4,24 +4,6 @@ import PushProtocol
 import Store
 import Wire
 
-/// An attempt that a route has chosen to make.
-struct AttemptChoice: Sendable, Equatable {
-    enum Kind: Sendable, Equatable {
-        /// A first attempt, which a batch may hold.
-        case first
-        case retry
-        /// A call, which passes everything but the circuit breaker.
-        case call
-    }
-
-    /// Attempts are numbered in the order in which they were chosen.
-    var number: Int
-    var device: DeviceCode
-    var push: PushChoice
-    var kind: Kind
-    var attemptClass: AttemptClass
-}
-
 /// An attempt to deliver a push, with its outcome.
 struct PushAttempt: Sendable, Equatable {
     var choice: AttemptChoice
@@ -36,6 +18,19 @@ struct PushAttempt: Sendable, Equatable {
     var answeredAt: Timestamp
     /// How long the push itself waits before its next attempt, whatever its device does.
     var ownDelay = Duration.zero
+    /// The push's attempts that may have been sent, this one included.
+    var uncertain: UncertainAttempts
+    /// Whether the push was marked before the attempt or during it.
+    var isMarked = false
+
+    init(
+        choice: AttemptChoice, push: QueuedPush, outcome: AttemptOutcome, isShared: Bool = false, at: Timestamp, postedAt: Timestamp,
+        answeredAt: Timestamp, ownDelay: Duration = .zero
+    ) {
+        (self.choice, self.push, self.outcome, self.isShared) = (choice, push, outcome, isShared)
+        (self.at, self.postedAt, self.answeredAt, self.ownDelay) = (at, postedAt, answeredAt, ownDelay)
+        uncertain = push.uncertain
+    }
 
     var duration: Duration { postedAt.duration(to: answeredAt) }
 }

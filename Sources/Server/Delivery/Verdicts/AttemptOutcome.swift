@@ -10,6 +10,8 @@ enum AttemptOutcome: Sendable, Equatable {
     case passing(reason: PushReason, retryAfter: Duration?)
     /// The push may have been sent. Device and push wait, the push for longer.
     case unknown(reason: PushReason)
+    /// The connection broke after the request: the push may have been sent. Device and push wait, the push for longer if that repeats.
+    case broken
     /// The push was certainly not sent, for a reason that is gorush's or this server's. The route waits.
     case notSent(reason: PushReason)
 }
@@ -24,8 +26,11 @@ extension AttemptOutcome {
         case .sent: ""
         case .failed(let failure): failure.words
         case .passing(let reason, _), .unknown(let reason), .notSent(let reason): reason.rawValue
+        case .broken: PushReason.noResponse.rawValue
         }
     }
+
+    var isNotSent: Bool { if case .notSent = self { true } else { false } }
 
     /// Whether the decision depends on earlier refusals of the device.
     var isDeviceRefusal: Bool {

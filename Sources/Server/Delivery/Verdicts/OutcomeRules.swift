@@ -7,8 +7,8 @@ struct PushDecision: Sendable, Equatable {
     enum Disposition: Sendable, Equatable {
         case finish(PushOutcome)
         case retry(after: Duration, isUnknown: Bool)
-        /// The push returns to its state before the lease; the attempt does not count.
-        case releaseLease
+        /// The push returns to its state before the attempt, which does not count.
+        case release
     }
 
     /// The change of the device token.
@@ -41,8 +41,14 @@ extension QueuedPush {
     /// Whether the push may be repeated without its ciphertext.
     var mayBeShortened: Bool { refusals.shortening == .none && !push.message.isEmpty }
 
-    /// Whether somebody waited for the outcome of its attempt, which may have rung.
-    var mustNotRingAgain: Bool { state == .unknown && notification.map { $0.isCall || $0.isTriedOnce } ?? false }
+    /// Whether it may be posted once at most: somebody waits for the outcome.
+    private var isPostedOnce: Bool { notification.map { $0.isCall || $0.isTriedOnce } ?? false }
+
+    /// Whether an attempt of it may have rung, and no other may follow.
+    var mustNotRingAgain: Bool { state == .unknown && isPostedOnce }
+
+    /// Whether it is marked before its attempt: so that a crash does not repeat it, or that no other push is merged into it any more.
+    var isMarkedFirst: Bool { isPostedOnce || wasDeferred }
 }
 
 /// Decides what follows from an attempt (DELIVERY_RULES.md). When the next one is made is up to the device, except for the push's own
@@ -52,17 +58,22 @@ struct OutcomeRules: Sendable {
 
     /// - Parameter suspicion: The refusals of the device in a row before this attempt.
     func decide(_ attempt: PushAttempt, suspicion: Suspicion?) -> PushDecision {
+        var decision = judge(attempt, suspicion: suspicion)
+        // Nobody waits for a second attempt.
+        if attempt.choice.kind == .call, case .retry = decision.disposition { decision.disposition = .finish(.expired) }
+        return decision
+    }
+
+    private func judge(_ attempt: PushAttempt, suspicion: Suspicion?) -> PushDecision {
         func retry(_ reason: PushReason, isUnknown: Bool = false) -> PushDecision {
             PushDecision(disposition: .retry(after: attempt.ownDelay, isUnknown: isUnknown), reason: reason)
         }
         switch attempt.outcome {
         case .sent: return PushDecision(disposition: .finish(.sent), token: .works)
-        // A call that may have rung does not ring again.
-        case .unknown(let reason) where attempt.push.notification?.isCall ?? false:
-            return PushDecision(disposition: .finish(.expired), reason: reason)
         case .unknown(let reason): return retry(reason, isUnknown: true)
+        case .broken: return retry(.noResponse, isUnknown: true)
         case .passing(let reason, _): return retry(reason)
-        case .notSent(let reason): return PushDecision(disposition: .releaseLease, reason: reason)
+        case .notSent(let reason): return PushDecision(disposition: .release, reason: reason)
         case .failed(let failure):
             let reason = failure.reason
             switch failure.kind {

@@ -1,0 +1,161 @@
+import DequeModule
+import Store
+
+/// A route's calls, beside its workers. A call waits for no push, no trouble of its device and no budget, only for other calls.
+///
+/// Times are monotonic and count from the delivery's start.
+struct WaitingCalls: Sendable {
+    /// How long somebody waits for an answer to a call.
+    static let lifetime = Duration.seconds(60)
+    /// Calls in flight of a route: twice its usual workers.
+    static let maximumInFlight = 64
+    /// Of these, calls to devices that never worked, and calls to devices whose last one was slow. Anyone can register any number of those.
+    static let maximumOfClass = 16
+    /// A second call to a device may be another caller's.
+    static let maximumPerDevice = 2
+    /// Calls that wait for a device. A further one takes the place of the oldest, whose caller has waited longest.
+    static let maximumWaitingPerDevice = 16
+    /// With more devices, those without calls are forgotten whose last call was slow.
+    private static let maximumDeviceCount = 10_000
+
+    private enum CallClass: Int, Sendable, CaseIterable {
+        case regular, new, slow
+    }
+
+    private struct Waiting: Sendable {
+        var row: Int64
+        var end: Duration
+    }
+
+    private struct Posted: Sendable {
+        var row: Int64
+        var callClass: CallClass
+        var at: Duration
+        /// When its caller no longer waits.
+        var end: Duration
+    }
+
+    private struct Device: Sendable {
+        var hasWorked: Bool
+        /// Whether its last call took longer than five seconds.
+        var isSlow = false
+        var waiting: Deque<Waiting> = []
+        var inFlight: [Int: Posted] = [:]
+        /// Whether it waits in the turns of its class.
+        var isQueued = false
+
+        var callClass: CallClass { isSlow ? .slow : hasWorked ? .regular : .new }
+    }
+
+    private var devices: [DeviceCode: Device] = [:]
+    /// The devices that may get a call, by class, each once.
+    private var turns = [Deque<DeviceCode>](repeating: [], count: CallClass.allCases.count)
+    private var counts = [Int](repeating: 0, count: CallClass.allCases.count)
+    /// The rows of calls that have ended without an attempt, for the database.
+    private(set) var ended: [Int64] = []
+
+    /// Whether no call waits.
+    var isEmpty: Bool { turns.allSatisfy(\.isEmpty) }
+
+    var inFlightCount: Int { counts.reduce(0, +) }
+
+    mutating func add(_ row: Int64, to code: DeviceCode, hasWorked: Bool, until end: Duration) {
+        var device = devices.removeValue(forKey: code) ?? Device(hasWorked: hasWorked)
+        device.hasWorked = device.hasWorked || hasWorked
+        if !device.waiting.contains(where: { $0.row == row }), !device.inFlight.values.contains(where: { $0.row == row }) {
+            if device.waiting.count >= Self.maximumWaitingPerDevice, let oldest = device.waiting.popFirst() { ended.append(oldest.row) }
+            device.waiting.append(Waiting(row: row, end: end))
+        }
+        queue(&device, code)
+        devices[code] = device
+    }
+
+    private mutating func queue(_ device: inout Device, _ code: DeviceCode) {
+        guard !device.isQueued, !device.waiting.isEmpty, device.inFlight.count < Self.maximumPerDevice else { return }
+        device.isQueued = true
+        turns[device.callClass.rawValue].append(code)
+    }
+
+    /// Whether a call may begin now.
+    func hasTurn() -> Bool {
+        inFlightCount < Self.maximumInFlight
+            && CallClass.allCases.contains { !turns[$0.rawValue].isEmpty && counts[$0.rawValue] < limit(of: $0) }
+    }
+
+    private func limit(of callClass: CallClass) -> Int { callClass == .regular ? Self.maximumInFlight : Self.maximumOfClass }
+
+    /// Takes the next call, and begins it as that attempt.
+    mutating func takeNext(as number: Int, at now: Duration) -> (device: DeviceCode, row: Int64)? {
+        guard inFlightCount < Self.maximumInFlight else { return nil }
+        for callClass in CallClass.allCases where counts[callClass.rawValue] < limit(of: callClass) {
+            while let code = turns[callClass.rawValue].popFirst() {
+                guard var device = devices.removeValue(forKey: code) else { continue }
+                device.isQueued = false
+                defer { if !device.waiting.isEmpty || !device.inFlight.isEmpty { devices[code] = device } }
+                dropOld(&device, at: now)
+                // One that hangs gets no other beside it.
+                if device.inFlight.values.contains(where: { now - $0.at >= Bulkhead.slowDuration }) { continue }
+                guard device.callClass == callClass else {
+                    queue(&device, code)
+                    continue
+                }
+                guard let call = device.waiting.popFirst() else { continue }
+                device.inFlight[number] = Posted(row: call.row, callClass: callClass, at: now, end: call.end)
+                counts[callClass.rawValue] += 1
+                queue(&device, code)
+                return (code, call.row)
+            }
+        }
+        return nil
+    }
+
+    private mutating func dropOld(_ device: inout Device, at now: Duration) {
+        while let first = device.waiting.first, first.end <= now { ended.append(device.waiting.removeFirst().row) }
+    }
+
+    mutating func posted(_ number: Int, to code: DeviceCode, at now: Duration) { devices[code]?.inFlight[number]?.at = now }
+
+    /// Records the end of an attempt.
+    ///
+    /// - Parameter putsBack: Whether the call was not sent, and goes before the others again.
+    mutating func end(_ number: Int, to code: DeviceCode, hasWorked: Bool, putsBack: Bool = false, at now: Duration) {
+        guard var device = devices.removeValue(forKey: code) else { return }
+        device.hasWorked = device.hasWorked || hasWorked
+        if let posted = device.inFlight.removeValue(forKey: number) {
+            counts[posted.callClass.rawValue] -= 1
+            if putsBack {
+                device.waiting.prepend(Waiting(row: posted.row, end: posted.end))
+            } else {
+                device.isSlow = now - posted.at >= Bulkhead.slowDuration
+            }
+        }
+        queue(&device, code)
+        if !device.waiting.isEmpty || !device.inFlight.isEmpty || device.isSlow { devices[code] = device }
+    }
+
+    /// Ends the calls that have waited too long.
+    mutating func sweep(at now: Duration) {
+        let mustForget = devices.count > Self.maximumDeviceCount
+        for (code, known) in devices {
+            var device = known
+            dropOld(&device, at: now)
+            let isIdle = device.waiting.isEmpty && device.inFlight.isEmpty && (!device.isSlow || mustForget)
+            devices[code] = isIdle ? nil : device
+        }
+    }
+
+    /// Takes the rows of calls that have ended without an attempt.
+    mutating func takeEnded() -> [Int64] {
+        defer { ended = [] }
+        return ended
+    }
+
+    /// Forgets the calls that wait.
+    mutating func removeWaiting() {
+        for code in Array(devices.keys) {
+            devices[code]?.waiting = []
+            devices[code]?.isQueued = false
+        }
+        turns = turns.map { _ in [] }
+    }
+}

@@ -1,0 +1,77 @@
+import Bytes
+import Store
+
+/// The attempts that have ended and whose outcomes the database does not have yet. A crash repeats them.
+///
+/// Times are monotonic and count from the delivery's start.
+struct UnrecordedOutcomes: Sendable {
+    /// Outcomes are recorded together in this time.
+    static let delay = Duration.milliseconds(25)
+    /// So many are recorded at once, and while so many are not recorded, no attempt starts.
+    static let maximumCount = 128
+    /// While so many wait for rows that another session of the database holds, no attempt starts.
+    static let maximumLockedCount = 1_000
+
+    private(set) var waiting: [PushAttempt] = []
+    private(set) var recording: [PushAttempt] = []
+    /// Decided changes of rows that another session holds.
+    private(set) var locked: [Int64: (change: OutboxUpdate.Push, device: DeviceCode)] = [:]
+    /// When the waiting ones are recorded; nil if there are none.
+    private(set) var due: Duration?
+    private var lockedDue: Duration?
+    /// Whether the newest write failed.
+    private(set) var hasFailed = false
+
+    var isEmpty: Bool { waiting.isEmpty && recording.isEmpty && locked.isEmpty }
+
+    /// Whether no attempt may start.
+    var areTooMany: Bool {
+        hasFailed || waiting.count + recording.count >= Self.maximumCount || locked.count >= Self.maximumLockedCount
+    }
+
+    mutating func add(_ attempt: PushAttempt, at now: Duration) {
+        waiting.append(attempt)
+        due = waiting.count >= Self.maximumCount ? now : min(due ?? now + Self.delay, now + Self.delay)
+    }
+
+    /// Records the waiting ones at once: somebody waits for an outcome.
+    mutating func hasten(at now: Duration) { if !waiting.isEmpty { due = now } }
+
+    /// When something is to be recorded, or nil if nothing is.
+    var nextTime: Duration? { [due, lockedDue].compactMap(\.self).min() }
+
+    /// Takes what is to be recorded. One transaction records at a time, so that the outcomes of a device are recorded in their order.
+    mutating func take() -> (attempts: [PushAttempt], locked: [OutboxUpdate.Push]) {
+        (recording, waiting, due, lockedDue) = (waiting, [], nil, nil)
+        return (recording, locked.values.map(\.change))
+    }
+
+    /// Records that the taken ones are recorded.
+    ///
+    /// - Parameter changes: What was written, of which the database has left `rows` out.
+    mutating func recorded(_ changes: [OutboxUpdate.Push], exceptLocked rows: Set<Int64>, at now: Duration) {
+        let devices = Dictionary(recording.map { ($0.push.id, $0.choice.device) }) { first, _ in first }
+        for change in changes {
+            guard rows.contains(change.id) else {
+                locked[change.id] = nil
+                continue
+            }
+            if let device = devices[change.id] ?? locked[change.id]?.device { locked[change.id] = (change, device) }
+        }
+        (recording, hasFailed) = ([], false)
+        lockedDue = locked.isEmpty ? nil : now + Schedule.storeRetryInterval
+    }
+
+    /// Records that the taken ones could not be recorded.
+    mutating func failed(at now: Duration) {
+        waiting = recording + waiting
+        (recording, hasFailed, due) = ([], true, now)
+        if !locked.isEmpty { lockedDue = now }
+    }
+
+    /// The rows of a device that must not be attempted.
+    func rows(of device: DeviceCode) -> [Int64] {
+        guard !isEmpty else { return [] }
+        return (waiting + recording).filter { $0.choice.device == device }.map(\.push.id) + locked.filter { $0.value.device == device }.map(\.key)
+    }
+}

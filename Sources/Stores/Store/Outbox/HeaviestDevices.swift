@@ -1,0 +1,44 @@
+package import Envelope
+import HeapModule
+
+/// The devices with the most waiting pushes of a queue, from the last search. They make room when the queue is full.
+package struct HeaviestDevices: Sendable {
+    /// How many devices a search returns.
+    package static let maximumCount = 1_000
+    /// Between two searches. One reads the index of all open pushes: a tenth of a second of the writer for a million.
+    private static let searchInterval = Duration.seconds(10)
+
+    private struct Entry: Comparable {
+        var count: Int
+        var device: DeviceCode
+
+        static func < (left: Entry, right: Entry) -> Bool { left.count < right.count }
+        static func == (left: Entry, right: Entry) -> Bool { left.count == right.count && left.device == right.device }
+    }
+
+    private var devices = Heap<Entry>()
+    private var foundAt: Timestamp?
+
+    package init() {}
+
+    /// Whether the devices are to be searched, because they were found some time ago.
+    package func mustSearch(at now: Timestamp) -> Bool {
+        guard let foundAt, foundAt <= now else { return true }
+        return foundAt.advanced(by: Self.searchInterval) <= now
+    }
+
+    package mutating func found(_ counts: [(device: DeviceCode, count: Int)], at now: Timestamp) {
+        devices = Heap(counts.map { Entry(count: $0.count, device: $0.device) })
+        foundAt = now
+    }
+
+    /// The device with the most pushes, or nil if none is left.
+    package var first: (device: DeviceCode, count: Int)? { devices.max.map { ($0.device, $0.count) } }
+
+    /// Records that a push of the first device has ended, or that it has none that may.
+    package mutating func lighten(endedCount: Int) {
+        guard var first = devices.popMax(), endedCount > 0 else { return }
+        first.count -= endedCount
+        if first.count > 1 { devices.insert(first) }
+    }
+}
