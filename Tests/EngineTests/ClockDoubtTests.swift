@@ -83,6 +83,38 @@ import Wire
         }
     }
 
+    /// Lets the minute pass after which the engine prunes.
+    private func pass() async {
+        await harness.clock.sleepers(dueIn: .seconds(60))
+        harness.advance(by: .seconds(60))
+        await harness.clock.sleepers(dueIn: .seconds(60))
+    }
+
+    @Test func `a request rings once although the clock was believed to be a year ahead, and what that left ages again`() async throws {
+        try await harness.withServer { [harness, alice, bob] server in
+            try await server.publish(alice.envelope(alice.registration()))
+            _ = try await alice.reply(1, from: harness)
+            let request = try bob.envelope(bob.request([bob.notification(to: alice)]))
+            try await server.publish(request)
+            _ = try await bob.reply(1, from: harness)
+            harness.wallClock.step(by: Self.hour * 24 * 365)
+            harness.wallClock.believe()
+            await pass()
+            try await server.publish(bob.envelope(bob.request([bob.notification(to: alice)], messageID: [8])))
+            await server.engine.waitUntilIdle()
+            harness.wallClock.step(by: Self.hour * -24 * 365)
+            await pass()
+            harness.wallClock.settle()
+            await pass()
+            let right = harness.wallClock.now
+            try await server.engine.intake.receive([request], origin: .backfilled)
+            await server.engine.waitUntilIdle()
+            #expect(try await server.store.auditFacts().prunedCounts.values.allSatisfy { $0 == 0 })
+            #expect(try await server.store.queuedPushCount() == 2)
+            #expect(try await server.store.setBackFutureTimes(at: right) == 0)
+        }
+    }
+
     @Test func `nothing is pruned while the clock is in doubt`() async throws {
         try await harness.withServer { [harness, alice] server in
             for version in 1...2 as ClosedRange<UInt64> {
@@ -91,11 +123,6 @@ import Wire
             }
             await server.engine.waitUntilIdle()
             harness.wallClock.step(by: Self.hour * 24 * 200)
-            func pass() async {
-                await harness.clock.sleepers(dueIn: .seconds(60))
-                harness.advance(by: .seconds(60))
-                await harness.clock.sleepers(dueIn: .seconds(60))
-            }
             await pass()
             #expect(try await server.store.auditFacts().prunedCounts[.processed] ?? 0 == 0)
             harness.wallClock.settle()

@@ -35,10 +35,13 @@ package struct ClockReading: Hashable, Sendable {
     package var now: Timestamp
     /// What the clock would show without the step, or nil if it made none.
     package var expected: Timestamp?
+    /// What the clock would show without a step ahead that counts, for as long as rows from before it live.
+    package var beforeStep: Timestamp?
 
-    package init(now: Timestamp, expected: Timestamp? = nil) {
+    package init(now: Timestamp, expected: Timestamp? = nil, beforeStep: Timestamp? = nil) {
         self.now = now
         self.expected = expected
+        self.beforeStep = beforeStep
     }
 
     /// Whether nothing irrevocable may happen.
@@ -47,6 +50,9 @@ package struct ClockReading: Hashable, Sendable {
     /// The time for the stamps of rows: the later one of both, by which what arrives now is too old by neither. A stamp in the future has
     /// no age yet.
     package var stamp: Timestamp { max(now, expected ?? now) }
+
+    /// The time for the deletion of old rows: the earlier one of both, because rows that are gone do not come back with the clock.
+    package var pruning: Timestamp { min(now, beforeStep ?? now) }
 
     /// Judges the age of what began at a time.
     package func age(since start: Timestamp, lifetime: Duration) -> ClockAge {

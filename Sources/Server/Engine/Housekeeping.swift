@@ -9,6 +9,8 @@ import Synchronization
 /// that arrive late or cannot be read.
 struct Housekeeping: Sendable {
     private static let interval = Duration.seconds(60)
+    /// Between two searches for times in the future, which take some seconds for millions of rows.
+    private static let futureTimesInterval = Duration.seconds(24 * 3_600)
 
     let policy: RegistrationPolicy
     let directory: TopicDirectory
@@ -22,19 +24,33 @@ struct Housekeeping: Sendable {
     func run() async {
         var lastRow: Int64 = 0
         var told = Told()
+        var searchedAt: Duration?
         while (try? await context.clock.sleep(for: Self.interval)) != nil {
             logArrivals(&told)
             let reading = context.wallClock.read()
-            guard !reading.isHeld else { continue }
+            guard !reading.isHeld else {
+                searchedAt = nil
+                continue
+            }
             openStage.expireSegments(at: reading.now)
             do {
-                while try await context.store.prune(at: reading.now).isBounded {}
+                let elapsed = context.time.elapsed()
+                if searchedAt.map({ elapsed - $0 >= Self.futureTimesInterval }) ?? true {
+                    try await setBackFutureTimes(at: reading.now)
+                    searchedAt = elapsed
+                }
+                while try await context.store.prune(at: reading.pruning).isBounded {}
                 if confirmsDelivery() { lastRow = try await unregisterUnused(after: lastRow, at: reading.now) }
             } catch {
                 context.storeHealth.count()
                 context.logger.error("pruning the store failed", metadata: ["error": "\(error)"])
             }
         }
+    }
+
+    private func setBackFutureTimes(at now: Timestamp) async throws {
+        let count = try await context.store.setBackFutureTimes(at: now)
+        if count > 0 { context.logger.notice("rows from the future have the present time now", metadata: ["rows": "\(count)"]) }
     }
 
     /// Unregisters installations that have neither registered nor received a push within the policy's lifetime, a limited number in each

@@ -33,6 +33,12 @@ package protocol EngineStore: MessageJournal, DecisionStore, TopicStore {
     /// The number of rows per call is limited, so that other writers do not wait long.
     func prune(at now: Timestamp) async throws -> Pruned
 
+    /// Sets back what a clock that was ahead has left in the future: times of past events to the present, and deadlines to their greatest
+    /// length. Otherwise such rows would neither age nor let others pass for as long as the clock was ahead.
+    ///
+    /// - Returns: The number of rows.
+    func setBackFutureTimes(at now: Timestamp) async throws -> Int
+
     /// Unregisters installations without registration and without delivery for a lifetime, and keeps copies as it does of dead
     /// registrations. Removes the Nextcloud push proxy's devices without registration and without notification for as long.
     ///

@@ -4,7 +4,7 @@ package import Envelope
 package struct StoredClock: Hashable, Sendable {
     /// What the wall clock showed.
     package var readAt: Timestamp
-    /// What it would have shown without a step that the server does not believe yet, or nil without one.
+    /// What it would have shown without a step that the server does not believe yet, or by which it does not prune yet. Nil without one.
     package var expectedAt: Timestamp?
     /// How long the server has run since that step, in all its runs.
     package var heldFor: Duration

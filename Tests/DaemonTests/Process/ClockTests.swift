@@ -54,8 +54,51 @@ import Testing
         let reading = world.step(Self.day * days)
         #expect(reading == ClockReading(now: world.time, expected: expected))
         #expect(world.run(.seconds(599)).expected == expected.advanced(by: .seconds(599)))
-        #expect(world.run(.seconds(1)) == ClockReading(now: world.time))
+        let believed = world.run(.seconds(1))
+        #expect(believed.now == world.time && believed.stamp == world.time && !believed.isHeld)
         #expect(!world.run(.seconds(5)).isHeld)
+    }
+
+    @Test(arguments: [false, true]) func `a step ahead that is believed prunes nothing for two days`(restarts: Bool) {
+        var world = World()
+        let before = world.time
+        #expect(world.step(Self.day * 365).isHeld)
+        var reading = world.run(.seconds(600))
+        var elapsed = Duration.seconds(600)
+        #expect(!reading.isHeld && reading.pruning == before.advanced(by: elapsed))
+        // A request of 13 minutes ago is not forgotten, and it is known when the clock is right again.
+        while elapsed < Self.day * 2 {
+            reading = restarts ? world.restart() : world.run(.zero)
+            #expect(!reading.isHeld && reading.pruning == before.advanced(by: elapsed))
+            elapsed += .seconds(1_800)
+            reading = world.run(.seconds(1_800))
+        }
+        #expect(reading.pruning == world.time)
+        #expect(world.restart().pruning == world.time)
+    }
+
+    @Test func `a clock that was a year ahead for a day and is back prunes by its own time`() {
+        var world = World()
+        _ = world.step(Self.day * 365)
+        _ = world.run(.seconds(600))
+        _ = world.run(Self.day)
+        #expect(world.step(Self.day * -365).isHeld)
+        let back = world.run(.seconds(600))
+        #expect(!back.isHeld && back.pruning == world.time && back.beforeStep == nil)
+        #expect(world.restart().beforeStep == nil)
+    }
+
+    @Test func `of two steps ahead the pruning follows the time before both`() {
+        var world = World()
+        let before = world.time
+        for _ in 0..<2 {
+            _ = world.step(Self.day)
+            #expect(!world.run(.seconds(600)).isHeld)
+        }
+        #expect(world.read().pruning == before.advanced(by: .seconds(1_200)))
+        // A start after an absence is a step too.
+        _ = world.restart(after: Self.day)
+        #expect(world.run(.seconds(600)).pruning == before.advanced(by: .seconds(1_800)))
     }
 
     @Test(arguments: [-5, 5, 3_600, -3_600]) func `a small step is believed at once`(seconds: Int) {

@@ -11,7 +11,7 @@ import Testing
 struct ProxyStoreTests {
     private static let attemptedAt = start.advanced(by: .seconds(60))
 
-    private static func device(_ number: Int, token: DeviceToken = "0123456789abcdef token", voip: DeviceToken? = "voip") -> ProxyDevice {
+    static func device(_ number: Int, token: DeviceToken = "0123456789abcdef token", voip: DeviceToken? = "voip") -> ProxyDevice {
         ProxyDevice(
             identifier: DeviceIdentifier(hash(number)), userKey: GatewayVectors.publicKey("user_alice"), pushTokenHash: hash(number),
             platform: .ios, token: token, topic: "topic", voipToken: voip, voipTopic: voip.map { _ in "topic.voip" },

@@ -5,9 +5,8 @@ import StatusCrypto
 import Store
 
 extension OriginPush {
-    /// A call doesn't ring longer. Other pushes wait a day, for phones that were switched off.
+    /// A call doesn't ring longer.
     private static let callLifetime = Duration.seconds(60)
-    private static let lifetime = Duration.seconds(24 * 3_600)
 
     /// Encrypts and signs a payload.
     ///

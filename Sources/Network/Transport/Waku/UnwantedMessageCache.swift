@@ -37,7 +37,7 @@ struct UnwantedMessageCache {
         entries.removeAll { entry, end in
             let isWanted = wants(entry.envelope.message.contentTopic)
             if isWanted { wanted.append(entry) }
-            guard isWanted || end <= now else { return false }
+            guard isWanted || end.isOver(at: now, length: Self.lifetime) else { return false }
             byteCount -= entry.envelope.message.payload.count
             return true
         }

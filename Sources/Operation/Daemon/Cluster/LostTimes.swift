@@ -6,8 +6,6 @@ import Store
 
 /// What the start says and does after the database of several servers went back in time, which ended the process before.
 struct LostTimes: Sendable {
-    /// How long after it was noticed a lost time is told.
-    private static let toldTime = Duration.seconds(3_600)
     /// The lifetime of a push. If the database went back further, the pushes before end as after a restored backup.
     private static let pushLifetime = Duration.seconds(3_600)
 
@@ -25,7 +23,7 @@ struct LostTimes: Sendable {
         let now = wallClock.now()
         let all = try await cluster?.lostTimes() ?? []
         Self.count.counter().increment(by: all.count)
-        recent = all.filter { $0.noticedAt.duration(to: now) < Self.toldTime }
+        recent = all.filter { $0.isRecent(at: now) }
         self.wallClock = wallClock
         for lost in recent {
             logger.warning("the database has gone back in time", metadata: ["lost": "\(lost)"])
@@ -37,8 +35,15 @@ struct LostTimes: Sendable {
 
     var warnings: [String] {
         let now = wallClock.now()
-        return recent.filter { $0.noticedAt.duration(to: now) < Self.toldTime }.map { lost in
+        return recent.filter { $0.isRecent(at: now) }.map { lost in
             "the database has gone back in time: what was written \(lost) is lost, and what the node's store has of it is read again"
         }
     }
+}
+
+extension LostTime {
+    /// How long after it was noticed a lost time is told.
+    private static let toldTime = Duration.seconds(3_600)
+
+    fileprivate func isRecent(at now: Timestamp) -> Bool { noticedAt.ifPast(at: now).map { $0.duration(to: now) < Self.toldTime } ?? false }
 }

@@ -16,7 +16,7 @@ struct SegmentSet {
         var payload: [UInt8]
     }
 
-    let startedAt: Timestamp
+    var startedAt: Timestamp
     private var shape = SegmentShape()
     private var pieces: [Segment.Position: Piece] = [:]
     /// The set's bytes, overhead included.

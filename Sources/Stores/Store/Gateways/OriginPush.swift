@@ -4,6 +4,8 @@ package import Envelope
 package struct OriginPush: Sendable, Equatable {
     /// Takes 100 MB of rows.
     package static let maximumWaitingCount = 100_000
+    /// The greatest lifetime: a day, for phones that were switched off.
+    package static let lifetime = Duration.seconds(24 * 3_600)
 
     /// The device's app password, by its id.
     package var tokenID: Int64

@@ -155,6 +155,7 @@ package final class ManualWallClock: Sendable {
         reading.withLock { reading in
             reading.now = reading.now.advanced(by: duration)
             reading.expected = reading.expected?.advanced(by: duration)
+            reading.beforeStep = reading.beforeStep?.advanced(by: duration)
         }
     }
 
@@ -168,6 +169,11 @@ package final class ManualWallClock: Sendable {
 
     /// Ends the doubt: the clock is right.
     package func settle() {
-        reading.withLock { $0.expected = nil }
+        reading.withLock { ($0.expected, $0.beforeStep) = (nil, nil) }
+    }
+
+    /// Ends the doubt: the step ahead counts.
+    package func believe() {
+        reading.withLock { ($0.expected, $0.beforeStep) = (nil, $0.expected) }
     }
 }
