@@ -50,6 +50,37 @@ import Testing
         await postgres.stop()
     }
 
+    @Test func `an audit ends on a PostgreSQL that hangs in its middle, and waits for one that only takes long`() async throws {
+        let postgres = try await PostgreSQLProcess.start()
+        let server = try await ServerProcess.start(in: TemporaryFolder(), settings: postgres.serverSettings)
+        #expect(await server.terminate() == 0)
+        let url = try #require(postgres.serverSettings["storage.url"])
+        // The table is locked for longer than a command waits without asking.
+        async let locked = postgres.query("BEGIN; LOCK TABLE message; SELECT pg_sleep(6); COMMIT")
+        try await OpenWaits.during("the lock of a table") {
+            while try await postgres.query("SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted") == "0" {
+                try Task.checkCancellation()
+            }
+        }
+        try await server.audit()
+        _ = try await locked
+
+        let gate = try SocketGate(to: postgres.socket)
+        gate.hold(at: "GROUP BY 1, 2, 3", passes: true)
+        let environment = ProcessInfo.processInfo.environment.merging([
+            "PUSHSERVER_STORAGE_SEALING_KEY_FILE": server.folder.path("sealing.key")
+        ]) { $1 }
+        let arguments = ["audit", "--database", url.replacing(postgres.socket, with: gate.socket)]
+        async let audit = ChildProcess.run("pushctl", arguments, environment: environment)
+        await gate.waitForHeld()
+        postgres.freeze()
+        let ended = try await audit
+        #expect(ended.exitCode == 69)
+        #expect(ended.error.contains("has not answered within 1 s"), "\(ended.error)")
+        postgres.thaw()
+        await postgres.stop()
+    }
+
     enum Trouble: CaseIterable {
         /// It answers nothing, and its connections stay open, as with a machine that has died.
         case hanging

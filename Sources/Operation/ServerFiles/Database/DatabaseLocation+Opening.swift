@@ -104,7 +104,8 @@ extension DatabaseLocation {
     /// The parameters for a command's connection to PostgreSQL, which must answer soon.
     package var commandConnection: [String: String] {
         guard case .postgresql(let location, let password) = self else { return [:] }
-        return location.connection(password: password, name: "pushctl", timeoutSeconds: PostgreSQLLocation.commandTimeoutSeconds)
+        return location.connection(
+            password: password, name: PostgreSQLLocation.commandName, timeoutSeconds: PostgreSQLLocation.commandTimeoutSeconds)
     }
 
     /// The parameters for a server's connection to PostgreSQL.

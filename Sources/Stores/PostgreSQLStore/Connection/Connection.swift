@@ -10,6 +10,8 @@ import Store
 @safe final class Connection {
     private let connection: OpaquePointer
     private let notices: NoticeLog?
+    /// The parameters of a command's connection. A server notices in other ways that PostgreSQL hangs.
+    private let commandParameters: [String: String]?
     /// The names of the prepared statements, by their text.
     private var names: [String: String] = [:]
 
@@ -21,6 +23,7 @@ import Store
     /// - Throws: `PostgreSQLError` if the server is unreachable or refuses the connection.
     init(_ parameters: [String: String], notices: NoticeLog? = nil) throws(PostgreSQLError) {
         self.notices = notices
+        commandParameters = parameters["application_name"] == PostgreSQLLocation.commandName ? parameters : nil
         var start = ConnectionStart(parameters)
         unsafe connection = try start.run { connection in
             // The connection ends before the log: this object has both.
@@ -38,6 +41,9 @@ import Store
             throw .disconnected(message)
         }
     }
+
+    /// After how long a command asks whether PostgreSQL still answers.
+    private static let patienceMilliseconds: Int32 = 5_000
 
     /// `PG_DIAG_MESSAGE_PRIMARY`.
     private static let primaryMessage = Int32(UInt8(ascii: "M"))
@@ -83,7 +89,7 @@ import Store
         var results: [Rows] = []
         var firstError: PostgreSQLError?
         for expectation in expected {
-            guard let result = unsafe PQgetResult(connection) else { throw .disconnected(message) }
+            guard let result = unsafe try nextResult() else { throw .disconnected(message) }
             let status = unsafe PQresultStatus(result)
             let rows = unsafe Rows(result)
             switch status {
@@ -96,13 +102,28 @@ import Store
                 firstError = firstError ?? (isUsable ? .failed(state: rows.errorState) : .disconnected(message))
             }
             // A null ends the results of each statement.
-            while let more = unsafe PQgetResult(connection) { unsafe PQclear(more) }
+            while let more = unsafe try nextResult() { unsafe PQclear(more) }
             guard isUsable else { throw firstError ?? .disconnected(message) }
         }
         // The last result is that of the synchronization.
-        if let last = unsafe PQgetResult(connection) { unsafe PQclear(last) }
+        if let last = unsafe try nextResult() { unsafe PQclear(last) }
         if let firstError { throw firstError }
         return results
+    }
+
+    /// Waits for the next result. A command that waits for long asks over another connection whether PostgreSQL still answers, because a
+    /// long statement looks like a PostgreSQL that hangs.
+    private func nextResult() throws(PostgreSQLError) -> OpaquePointer? {
+        while let commandParameters, unsafe PQisBusy(connection) == 1 {
+            var descriptor = unsafe pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+            if unsafe poll(&descriptor, 1, Self.patienceMilliseconds) == 0 {
+                var other = ConnectionStart(commandParameters)
+                unsafe PQfinish(try other.run { _ in })
+            } else if unsafe PQconsumeInput(connection) == 0 {
+                break
+            }
+        }
+        return unsafe PQgetResult(connection)
     }
 
     private func send(_ command: Command, as name: String) throws(PostgreSQLError) {

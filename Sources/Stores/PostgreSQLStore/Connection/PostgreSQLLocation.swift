@@ -5,6 +5,8 @@ import CLibPQ
 package struct PostgreSQLLocation: Sendable, Equatable {
     /// How long a host may take to answer. A server goes on trying, but somebody waits for a command. The URL can set another time.
     package static let (serverTimeoutSeconds, commandTimeoutSeconds) = (5, 1)
+    /// The name of a command's connections.
+    package static let commandName = "pushctl"
     /// An unacknowledged packet means that the connection is broken. Must be shorter than a server's lease.
     private static let userTimeoutMilliseconds = 10_000
 
