@@ -157,6 +157,22 @@ struct PushServerTests {
         #expect(byHash.devices.map(\.accessToken) == [receipt.accessToken])
     }
 
+    @Test("an answer in two responses is one result")
+    func longAnswer() async throws {
+        let server = FakeServer()
+        for number in 1...5 {
+            var registration = PushNotificationRegistration()
+            registration.installationID = "device \(number)"
+            registration.accessToken = "token"
+            registration.version = UInt64(number)
+            registration.allowedKeyList = (0..<4_000).map { [UInt8](repeating: UInt8(truncatingIfNeeded: $0), count: 64) }
+            server.plant(registration, of: identity.privateKey.publicKey)
+        }
+        let answer = try await client(of: server).query(.key(identity.publicKey))
+        #expect(answer.devices.map(\.installationID) == (1...4).map { "device \($0)" })
+        #expect(answer.devices.map(\.encryptedTokenCount) == [Int](repeating: 4_000, count: 4) && answer.rejectedCount == 0)
+    }
+
     @Test("queries and pushes are sent under new keys that are not the identity's")
     func ephemeralKeys() async throws {
         let server = FakeServer()
@@ -200,18 +216,23 @@ struct PushServerTests {
         response.info[0].publicKey = identity.publicKey.hash.bytes.bytes
         let own = QueryResult(response, about: .hash(identity.publicKey.hash), by: PrivateKey.test(1).publicKey)
         #expect(own.devices.count == 1 && own.rejectedCount == 0)
+        // Of an installation the newest version counts.
+        response.info += response.info
+        response.info[1].version = 2
+        let newest = QueryResult(response, about: .hash(identity.publicKey.hash), by: PrivateKey.test(1).publicKey)
+        #expect(newest.devices.map(\.version) == [2] && newest.rejectedCount == 0)
     }
 
     @Test("of an answer the first 64 infos are read, whatever they are")
     func flood() throws {
-        func info(of owner: PrivateKey) -> PushNotificationQueryInfo {
+        func info(of owner: PrivateKey, _ number: Int) -> PushNotificationQueryInfo {
             var info = PushNotificationQueryInfo()
             info.publicKey = owner.publicKey.hash.bytes
+            info.installationID = "\(number)"
             return info
         }
-        let (own, other) = (info(of: identity.privateKey), info(of: .test(9)))
         var response = PushNotificationQueryResponse()
-        response.info = Array(repeating: other, count: 62) + Array(repeating: own, count: 40)
+        response.info = (1...62).map { info(of: .test(9), $0) } + (1...40).map { info(of: identity.privateKey, $0) }
         let answer = QueryResult(response, about: .hash(identity.publicKey.hash), by: PrivateKey.test(1).publicKey)
         #expect(answer.devices.count == 2 && answer.rejectedCount == 100)
     }

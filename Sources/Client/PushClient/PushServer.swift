@@ -69,7 +69,7 @@ public struct PushServer: Sendable {
             PushNotificationRegistration(unregistering: installationID, version: version ?? presentVersion), as: identity)
     }
 
-    /// Queries an owner's devices.
+    /// Queries an owner's devices. A long answer is two responses, and the second is waited for.
     ///
     /// - Parameters:
     ///   - owner: The devices' owner.
@@ -83,8 +83,20 @@ public struct PushServer: Sendable {
             return try SealedQuery(
                 about: owner.keyHash, of: key.publicKey, requester: ephemeral, segmenter: node.segmenter, using: &random)
         }
-        let reply = try await node.watching { [node, timeout] in try await node.exchange.ask(request, timeout: timeout) }
-        return QueryResult(reply.response, about: owner, by: reply.server, to: identity?.privateKey)
+        let response = try await node.watching { [node, timeout] in
+            var responses: [PushNotificationQueryResponse] = []
+            try await node.exchange.collect(request, for: timeout) { reply in
+                // Servers repeat replies.
+                if !responses.contains(reply.response) { responses.append(reply.response) }
+                return reply.mayContinue && responses.count == 1 ? Exchange.graceForOthers : .zero
+            }
+            guard var response = responses.first else {
+                throw PushClientError.noReply(after: timeout, clockLead: node.exchange.clockLead)
+            }
+            response.info = responses.flatMap(\.info)
+            return response
+        }
+        return QueryResult(response, about: owner, by: key.publicKey, to: identity?.privateKey)
     }
 
     /// Requests pushes to devices.

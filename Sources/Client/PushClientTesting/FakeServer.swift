@@ -179,8 +179,7 @@ public final class FakeServer: FakeNode {
             let topic = Topic(contentTopic: envelope.message.contentTopic), let request = open(envelope.message.payload, on: topic)
         else { return [] }
         state.update { $0.requests.append(request) }
-        guard let (type, payload) = answer(request) else { return [] }
-        return seal(payload, type, to: request.sender)
+        return answers(to: request).flatMap { type, payload in seal(payload, type, to: request.sender) }
     }
 
     package func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
@@ -254,12 +253,13 @@ public final class FakeServer: FakeNode {
         return whole.flatMap { try? ApplicationMetadata.open($0) }
     }
 
-    private func answer(_ request: OpenedMessage) -> (MessageType, [UInt8])? {
+    private func answers(to request: OpenedMessage) -> [(MessageType, [UInt8])] {
         switch request.type {
-        case .pushNotificationRegistration: answerRegistration(request).map { (.pushNotificationRegistrationResponse, $0.encoded()) }
+        case .pushNotificationRegistration:
+            answerRegistration(request).map { [(.pushNotificationRegistrationResponse, $0.encoded())] } ?? []
         case .pushNotificationQuery: answerQuery(request).map { (.pushNotificationQueryResponse, $0.encoded()) }
-        case .pushNotificationRequest: answerPush(request).map { (.pushNotificationResponse, $0.encoded()) }
-        default: nil
+        case .pushNotificationRequest: answerPush(request).map { [(.pushNotificationResponse, $0.encoded())] } ?? []
+        default: []
         }
     }
 
@@ -293,8 +293,8 @@ public final class FakeServer: FakeNode {
         return RegistrationRules.response(to: decision, requestID: requestID)
     }
 
-    private func answerQuery(_ request: OpenedMessage) -> PushNotificationQueryResponse? {
-        guard let query = try? PushNotificationQuery.decode(request.payload) else { return nil }
+    private func answerQuery(_ request: OpenedMessage) -> [PushNotificationQueryResponse] {
+        guard let query = try? PushNotificationQuery.decode(request.payload) else { return [] }
         let infos = state.update { state in
             QueryRules.keys(of: query).flatMap { hash in
                 state.registrations.filter { $0.key.keyHash == hash }.values.sorted { $0.installationID < $1.installationID }
@@ -305,9 +305,13 @@ public final class FakeServer: FakeNode {
             var response = PushNotificationQueryResponse()
             response.messageID = request.messageID.bytes
             response.success = true
-            return response
+            return [response]
         }
-        return QueryRules.response(infos, messageID: fault == .answersAnotherRequest ? Digest32() : request.messageID)
+        var (space, parts) = (ResponseSpace(), [[PushNotificationQueryInfo]](repeating: [], count: 2))
+        for info in infos where space.take(info.encodedByteCount) { parts[space.isInFirst ? 0 : 1].append(info) }
+        return parts.compactMap {
+            QueryRules.response($0, messageID: fault == .answersAnotherRequest ? Digest32() : request.messageID)
+        }
     }
 
     private func answerPush(_ request: OpenedMessage) -> PushNotificationResponse? {

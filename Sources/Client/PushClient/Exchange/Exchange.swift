@@ -26,7 +26,8 @@ package struct Exchange: Sendable {
     /// then delays the caller only once.
     static let maximumOverhead = Duration.seconds(30)
 
-    /// The time to wait for further servers after the first useful reply: servers reply to the same query at nearly the same time.
+    /// The time to wait for further replies after the first useful one: servers reply to the same query at nearly the same time, and publish
+    /// both responses of a long answer together.
     static let graceForOthers = Duration.seconds(1)
 
     package let pubsubTopic: String
@@ -93,18 +94,18 @@ package struct Exchange: Sendable {
         return first
     }
 
-    /// Publishes the request once and passes on all replies within the time, or within a second after the first useful reply.
+    /// Publishes the request once and passes on all replies within the time.
     ///
-    /// - Parameter take: Takes a reply, and tells whether it is what the caller asks for. Other replies do not shorten the wait, because
-    ///   some servers reply with nothing, and strangers with anything.
+    /// - Parameter take: Takes a reply, and returns how long to wait for further ones, or nil if it is not what the caller asks for. Such
+    ///   replies do not shorten the wait, because some servers reply with nothing, and strangers with anything.
     package func collect<Request: SealedRequest>(
-        _ request: Request, for time: Duration, take: (Request.Answer) -> Bool
+        _ request: Request, for time: Duration, take: (Request.Answer) -> Duration?
     ) async throws {
         let elapsed = stopwatch()
         var end = time
         var hasReply = false
         let failure = try await listen(for: request, timeout: time, clock: clock) { answer in
-            if take(answer) { end = min(end, elapsed() + Self.graceForOthers) }
+            if let wait = take(answer) { end = min(end, elapsed() + wait) }
             hasReply = true
             return true
         } while: {

@@ -9,6 +9,11 @@ package struct SealedQuery: SealedRequest {
     package struct Reply: Sendable {
         package let server: StatusCrypto.PublicKey
         package let response: PushNotificationQueryResponse
+        /// Whether a second response may follow: a server fills the first one until the next info is too long for the rest.
+        package var mayContinue: Bool { response.encodedByteCount > Self.shortestFirstByteCount }
+
+        /// What a response has left for the longest info, with lists of 512 KiB, is more than this.
+        private static let shortestFirstByteCount = 196_608
     }
 
     package let requester: PrivateKey
@@ -47,14 +52,18 @@ package struct SealedQuery: SealedRequest {
 }
 
 extension QueryResult {
-    /// Keeps the infos that are about the owner and authorised by the owner, of the first ``QueryAnswers/maximumInfoCount``.
+    /// Keeps the infos that are about the owner and authorised by the owner, of the first ``QueryAnswers/maximumInfoCount``, and each
+    /// installation once.
     ///
     /// - Parameter contact: The caller, for whom an access token may be encrypted if the owner lists it as a contact.
     package init(
         _ response: PushNotificationQueryResponse, about owner: Owner, by server: StatusCrypto.PublicKey, to contact: PrivateKey? = nil
     ) {
-        devices = response.info.prefix(QueryAnswers.maximumInfoCount).compactMap { DeviceInfo($0, of: owner, at: server, to: contact) }
-        rejectedCount = response.info.count - devices.count
+        let accepted = response.info.prefix(QueryAnswers.maximumInfoCount).compactMap {
+            DeviceInfo($0, of: owner, at: server, to: contact)
+        }
+        devices = accepted.newest
+        rejectedCount = response.info.count - accepted.count
     }
 }
 

@@ -128,7 +128,7 @@ public actor SendingClient {
                 try await self.node.exchange.collect(request, for: self.queryTimeout) { reply in
                     let hasGrant = answers.take(reply)
                     isVerified = isVerified || hasGrant
-                    return hasGrant
+                    return hasGrant ? Exchange.graceForOthers : nil
                 }
                 if isVerified { break }
             }
