@@ -79,6 +79,30 @@ struct SharedStateTests {
         #expect(tokens.allSatisfy { $0 == token })
     }
 
+    @Test(arguments: [false, true]) func `an app and its extension that wake together renew once`(isKilled: Bool) async throws {
+        let state = MemoryState()
+        let (app, helper) = (try await client(state), try await client(state))
+        for client in [app, helper] { _ = try await client.register(device, with: [first.identity]) }
+        network.clock.advance(by: .seconds(7 * 24 * 60 * 60))
+        network.time.hold()
+        network.loseReplies(of: first)
+        let call = Task { try await app.register(device, with: [first.identity]) }
+        await network.time.sleeper(dueIn: PollRhythm.first)
+        #expect(try await helper.register(device, with: [first.identity]).map(\.phase) == [.registered])
+        #expect(first.requests.count == 2)
+        if isKilled {
+            // Nobody records that the reply did not come. The other one renews after a minute.
+            call.cancel()
+            _ = await call.result
+            network.clock.advance(by: .seconds(60))
+        } else {
+            // The app records it, and whoever wakes next renews.
+            #expect(try await network.time.pass { try await call.value }.first?.error?.code == .noReply)
+        }
+        let renewed = try await network.time.pass { try await helper.register(device, with: [first.identity]) }
+        #expect(renewed.first?.error == nil && first.requests.count == 3)
+    }
+
     @Test func `a client whose reply is lost learns from the state that another one has registered the device`() async throws {
         let state = MemoryState()
         let (app, helper) = (try await client(state), try await client(state))

@@ -145,7 +145,9 @@ extension RegistrationPlan {
         to server: PublicKey, of identity: Identity, isOwn: Bool = false, through node: Node, using random: inout some RandomNumberGenerator
     ) throws -> NotedRequest? {
         let now = node.now
-        guard let index = index(of: server), entries[index].needsRequest(at: now, generation: generation) else { return nil }
+        guard let index = index(of: server), entries[index].needsRequest(at: now, generation: generation),
+            !entries[index].isRenewing(at: now, generation: generation)
+        else { return nil }
         let leap = Self.leaps[max(0, min(entries[index].mismatchCount, Self.leaps.count - 1))]
         version = version.addingSaturating(leap)
         // A renewal of a copied state must not take the registration from the device that has changed it since.

@@ -8,6 +8,9 @@ struct ServerEntry: Codable, Equatable, Sendable {
     /// removed what nobody renewed for half a year.
     static let renewalInterval = Duration.seconds(7 * 24 * 60 * 60)
 
+    /// How long the reply to a request counts as on its way, if nobody records what came of it.
+    private static let longestWait = Duration.seconds(60)
+
     /// A request that was sent, and its time.
     struct Request: Codable, Equatable, Sendable {
         /// The SHAKE-256 of the encrypted registration, in hex.
@@ -36,6 +39,8 @@ struct ServerEntry: Codable, Equatable, Sendable {
     /// The newest request, until its reply arrives. Replies to earlier requests do not count, because the server may have other content by
     /// now.
     private(set) var pending: Request?
+    /// Until when somebody waits for the reply to the newest request. Meanwhile another client over the same state does not renew.
+    private var awaitedUntil: Timestamp?
     /// Whether any request was ever sent to the server.
     private(set) var isTold = false
     /// The number of consecutive failures of the server.
@@ -72,6 +77,11 @@ struct ServerEntry: Codable, Equatable, Sendable {
         return confirmationTime.advanced(by: Self.renewalInterval)
     }
 
+    /// Whether a renewal is on its way.
+    func isRenewing(at now: Timestamp, generation: Int) -> Bool {
+        isUpToDate(generation) && awaitedUntil.map { !$0.isOver(at: now, length: Self.longestWait) } == true
+    }
+
     func isDue(at now: Timestamp, generation: Int) -> Bool {
         attempt(after: now, generation: generation).map { $0 <= now } == true
     }
@@ -79,7 +89,8 @@ struct ServerEntry: Codable, Equatable, Sendable {
     /// Returns when the next request to the server is due, or nil if retries have stopped.
     func attempt(after now: Timestamp, generation: Int) -> Timestamp? {
         guard rejection == nil else { return nil }
-        let due = isUpToDate(generation) ? max(renewal(after: now), now) : now
+        let renewing = isRenewing(at: now, generation: generation) ? awaitedUntil : nil
+        let due = isUpToDate(generation) ? max(renewal(after: now), renewing ?? now, now) : now
         // A wait longer than any delay means that the clock was set back.
         guard let nextAttempt, nextAttempt <= now.advanced(by: BackOff.server.longest) else { return due }
         return max(due, nextAttempt)
@@ -101,11 +112,12 @@ struct ServerEntry: Codable, Equatable, Sendable {
         // An unregistration may take effect from here on.
         if request.generation == nil { forgetConfirmation() }
         pending = request
+        awaitedUntil = request.sentAt.advanced(by: Self.longestWait)
         isTold = true
     }
 
     /// Records that the newest request has a reply.
-    mutating func noteReply() { pending = nil }
+    mutating func noteReply() { (pending, awaitedUntil) = (nil, nil) }
 
     /// Forgets the confirmation, because the server may have another content now.
     mutating func forgetConfirmation() { confirmedGeneration = nil }
@@ -132,6 +144,7 @@ struct ServerEntry: Codable, Equatable, Sendable {
     /// - Parameter isOfNode: Whether the node failed, which says nothing about the server.
     /// - Returns: The time until the next attempt.
     mutating func fail(isOfNode: Bool, at now: Timestamp, using random: inout some RandomNumberGenerator) -> Duration {
+        awaitedUntil = nil
         let delay: Duration
         if isOfNode {
             let count = (nodeFailureCount ?? 0) &+ 1
