@@ -3,10 +3,12 @@ import PushClient
 import PushClientREST
 import PushClientTesting
 import StatusCrypto
+import Synchronization
 import TestServers
 import TestSupport
 import Testing
 import WakuREST
+import Wire
 
 /// Devices whose clock is wrong, at a node whose clock is right.
 @Suite(.safetyNet)
@@ -29,6 +31,30 @@ struct ClockTests {
             let client = try await RegisteringClient(
                 identity: Identity(.test(7)), node: node, state: MemoryState(), timeout: .seconds(600))
             #expect(try await client.register(device, with: [server.identity]).map(\.phase) == [.registered])
+        }
+    }
+
+    @Test(arguments: [-3_600, 0, 3_600]) func `a device gets its replies although the node does not say its time`(ahead: Int) async throws {
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, server in
+            // By such a clock each response takes too long to tell the time, or less than none.
+            let readingCount = Atomic(0)
+            let wallClock = WallClock {
+                let count = readingCount.add(1, ordering: .relaxed).newValue
+                return WallClock.system.now().advanced(by: .seconds(ahead + count % 5 * 8))
+            }
+            let transport = RESTTransport(url: url, wallClock: wallClock)
+            let node = Node(
+                transport: transport, pubsubTopic: FakeServer.pubsubTopic, clock: ContinuousClock(),
+                wallClock: WallClock { WallClock.system.now().advanced(by: .seconds(ahead)) })
+            // On a shard somebody has always just said something.
+            var message = WakuMessage()
+            (message.contentTopic, message.version) = ("/waku/1/0x01020304/rfc26", 1)
+            (message.payload, message.timestamp) = ([1], WallClock.system.now().nanoseconds)
+            try await transport.publish(NodeMessage(WakuEnvelope(pubsubTopic: FakeServer.pubsubTopic, message: message)))
+            let client = try await RegisteringClient(
+                identity: Identity(.test(7)), node: node, state: MemoryState(), timeout: .seconds(600))
+            #expect(try await client.register(device, with: [server.identity]).map(\.phase) == [.registered])
+            #expect(transport.clockLead == nil)
         }
     }
 

@@ -19,6 +19,7 @@ public struct RESTMessages: AsyncSequence, Sendable {
         self.transport = transport
         self.topics = topics
         self.pubsubTopic = pubsubTopic
+        await transport.compareClocks(on: pubsubTopic)
         start = transport.now
         first = try await transport.messages(
             on: pubsubTopic, topics: topics, since: start.advanced(by: .zero - Exchange.clockTolerance))

@@ -37,6 +37,8 @@ public final class RESTTransport: NodeTransport {
     private let clock: NodeClock
     private let reception: Reception
     private let inbox = Mutex(RelayInbox())
+    /// By how much this machine's clock is ahead of the newest message in the store, by shard.
+    private let storeLeads = Mutex<[String: Duration]>([:])
 
     /// Creates the connection. The first call sends the first request.
     ///
@@ -111,11 +113,22 @@ public final class RESTTransport: NodeTransport {
         }.value
     }
 
+    /// Compares this machine's clock with the newest message in the store, because a node may say no time, or a proxy before it a wrong one.
+    func compareClocks(on pubsubTopic: String) async {
+        guard reception == .store else { return }
+        var query = StoreQuery()
+        (query.pubsubTopic, query.isAscending, query.pageSize) = (pubsubTopic, false, 1)
+        // A store that fails says so at the next query.
+        guard let newest = try? await node.storePage(query).rows.first?.timestamp else { return }
+        storeLeads.withLock { $0[pubsubTopic] = newest.duration(to: now) }
+    }
+
     private func stored(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(NodeError) -> [WakuEnvelope] {
         var query = StoreQuery()
         query.pubsubTopic = pubsubTopic
-        // The store has the times of the network, whatever this machine's clock says.
-        query.startTime = start.advanced(by: .zero - (clock.lead ?? .zero))
+        // The store has the times of the network, whatever this machine's clock says. The newest message may be old, which asks for more.
+        let leads = [clock.lead, storeLeads.withLock { $0[pubsubTopic] }].compactMap(\.self)
+        query.startTime = start.advanced(by: .zero - (leads.max() ?? .zero))
         var remaining = topics.map(\.contentTopic)[...]
         var envelopes: [WakuEnvelope] = []
         while !remaining.isEmpty {
