@@ -8,6 +8,21 @@ import TestSupport
 import Testing
 import Wire
 
+/// A node that passes on one more message each time it is asked.
+private final class OneByOne: FakeNode {
+    private let server: FakeServer
+    private let count = Atomic(0)
+
+    init(server: FakeServer) { self.server = server }
+
+    func publish(_ envelope: WakuEnvelope) async throws { try await server.publish(envelope) }
+
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
+        let messages = try await server.messages(on: pubsubTopic, topics: topics, since: start)
+        return messages.isEmpty ? [] : Array(messages.prefix(count.add(1, ordering: .relaxed).newValue))
+    }
+}
+
 /// Single requests to one server.
 @Suite(.safetyNet)
 struct PushServerTests {
@@ -168,7 +183,7 @@ struct PushServerTests {
             registration.allowedKeyList = (0..<4_000).map { [UInt8](repeating: UInt8(truncatingIfNeeded: $0), count: 64) }
             server.plant(registration, of: identity.privateKey.publicKey)
         }
-        let answer = try await client(of: server).query(.key(identity.publicKey))
+        let answer = try await client(of: OneByOne(server: server)).query(.key(identity.publicKey))
         #expect(answer.devices.map(\.installationID) == (1...4).map { "device \($0)" })
         #expect(answer.devices.map(\.encryptedTokenCount) == [Int](repeating: 4_000, count: 4) && answer.rejectedCount == 0)
     }
