@@ -17,7 +17,9 @@ SQL = ("Sources/Stores/SQLiteStore/", "Sources/Stores/PostgreSQLStore/", "Source
 # Names that are no settings: of files, and of gorush's own settings.
 OTHERS = re.compile(r"\.(?:key|sh|ya?ml|sqlite|stdout)$|^log\.\w+_\w+$")
 # Settings that are gone: their errors, and the changelog, say what replaces them.
-REMOVED = {"gorush.feedbackSecret", "gorush.feedbackSecretFile", "transport.waku.confirmPublishing"}
+REMOVED = {
+    "gorush.feedbackSecret", "gorush.feedbackSecretFile", "gorush.maximumNotificationsInFlight", "transport.waku.confirmPublishing",
+}
 # The keys that an operator chooses: the name of a route, and the app of a gateway.
 CHOSEN = {"gorush.routes", "gateways.softphone.apps", "gateways.nextcloudProxy.apps"}
 

@@ -1,3 +1,4 @@
+import Envelope
 import Foundation
 import PushProtocol
 import Store
@@ -72,6 +73,74 @@ import Testing
         }
     }
 
+    @Test func `a platform that is disabled while pushes wait is a reason until they have expired`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url, { $0.lifetime = .seconds(60) }) { running in
+                try await running.store.apply(at: World.start.advanced(by: .seconds(-10))) { batch in
+                    batch.register(registration(of: iosPush(1)), topics: QueryTopics(plain: 1, prefixed: 2))
+                }
+                try await running.accept([iosPush(1)])
+                try await running.settle()
+                stub.configuration.enabledPlatforms = [2]
+                try await running.pass { !running.loop.warnings.isEmpty }
+                try await running.accept([iosPush(1)], message: 2)
+                try await running.settle()
+                let told = "delivery ios: gorush has ios.enabled: false, and pushes wait for devices that have worked (\(await stub.url))"
+                #expect(running.loop.healthIssues == [told])
+                try await running.pass { try await running.isAllDone() }
+                #expect(try await running.outcomes() == [.sent: 1, .expired: 1])
+                #expect(try await running.pass { running.loop.healthIssues == [] } <= .seconds(60))
+                #expect(running.loop.warnings.count == 1)
+            }
+        }
+    }
+
+    /// Each second connection leads to a gorush that is away.
+    @Test func `of two gorush behind one address that takes turns, the one that is there is used`() async throws {
+        let count = Recorder<Void>()
+        let server = try RawServer { connection in
+            count.append(())
+            guard count.all.count.isMultiple(of: 2) else { return }
+            while let request = connection.readRequest() {
+                guard request.hasPrefix("POST") else {
+                    connection.respond(body: "core:\n  sync: true\n  worker_num: 96\nqueue:\n  engine: local\n")
+                    continue
+                }
+                connection.respond(status: 400, body: #"{"code":400,"message":"Notifications field is empty."}"#)
+            }
+        }
+        defer { server.stop() }
+        #expect(await DeliveryConfiguration(endpoint: .init(url: server.url)).probe().map(\.issue) == [nil])
+    }
+
+    /// The requests for the configuration lead to a gorush that is away, and pushes to one that is there.
+    @Test func `of two gorush behind one address one is away, and no setting is blamed`() async throws {
+        let server = try RawServer { connection in
+            while let request = connection.readRequest(), request.hasPrefix("POST") {
+                connection.respond(status: 400, body: #"{"code":400,"message":"Notifications field is empty."}"#)
+            }
+        }
+        defer { server.stop() }
+        let world = try World()
+        try await world.withDelivery(to: server.url) { running in
+            try await running.accept([iosPush(1)])
+            #expect(try await running.pass { !running.loop.healthIssues.isEmpty } <= .seconds(16))
+            for _ in 1...5 {
+                try await running.settle()
+                let issues = running.loop.healthIssues
+                #expect(
+                    issues.count == 2
+                        && issues.allSatisfy {
+                            $0.contains(
+                                "gorush answers pushes, but not GET /api/config: one of several gorush behind its address is away, or a "
+                                    + "proxy drops that request")
+                        }, "\(issues)")
+                world.advance(by: .seconds(1))
+            }
+        }
+    }
+
     @Test func `Routes, check-config, Config/gorush.yml and the pages want the same number of workers`() async throws {
         let wanted = GorushProfile.wantedWorkerCount(routes: 2)
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
@@ -87,7 +156,7 @@ import Testing
                 let probes = await DeliveryConfiguration(endpoint: .init(url: await stub.url)).probe()
                 #expect(probes.count == 1 && probes[0].issue == nil && probes[0].warnings.isEmpty == isEnough)
                 let warnings = probes[0].warnings
-                let rest = "core.worker_num is \(count): set it to \(wanted) or more, or routes wait for each other"
+                let rest = "core.worker_num is \(count): set it to \(wanted) or more, or 47 silent phones can stop a platform for a minute"
                 #expect(warnings.allSatisfy { $0 == rest })
                 let world = try World()
                 try await world.withDelivery(to: await stub.url) { running in

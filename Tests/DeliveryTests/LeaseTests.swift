@@ -7,6 +7,23 @@ import Testing
 
 /// A server that was fenced posts nothing under the number that it has lost.
 @Suite(.safetyNet) struct LeaseTests {
+    @Test func `a lease that has ended is the cluster's to tell, and no fault of the outbox`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            let lines = LogLines()
+            try await world.withDelivery(to: await stub.url, logger: lines.logger, mayPost: { _ in false }) { running in
+                try await running.accept([iosPush(1)])
+                for _ in 1...5 {
+                    try await running.settle()
+                    #expect(running.loop.healthIssues == [])
+                    world.advance(by: .seconds(1))
+                }
+                #expect(stub.posts.all.isEmpty)
+            }
+            #expect(lines.all.allSatisfy { !$0.contains("outbox") }, "\(lines.all)")
+        }
+    }
+
     @Test func `a server that gets another number posts nothing more of what it has read, and reads it again`() async throws {
         try await withStubGorush { stub in
             let world = try World()

@@ -160,6 +160,43 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (413, "status 413"), (429, "a proxy answers instead of gorush"), (502, "a proxy answers instead of gorush"),
+        (503, "a proxy answers instead of gorush"), (504, "a proxy did not wait for gorush"),
+    ])
+    func `what a proxy answers about one phone is told as the proxy's`(status: Int, reason: String) async throws {
+        try await withProvenPhones { stub, running in
+            stub.breakDown(.answer(status: status), tokens: [Self.troubled.deviceToken.text])
+            try await running.accept([Self.troubled], message: 2)
+            try await running.settle()
+            #expect(try await running.world.text("SELECT reason FROM push WHERE finished_at IS NULL") == reason)
+            stub.breakDown(nil)
+            try await running.pass { try await running.isAllDone() }
+        }
+    }
+
+    @Test func `a wave of phones that Apple calls gone is told, in the log with its count`() async throws {
+        let lines = LogLines()
+        try await withStubGorush { stub in
+            let world = try World()
+            let phones = (0..<20).map { iosPush($0) }
+            try await world.withDelivery(to: await stub.url, logger: lines.logger) { running in
+                try await running.store.apply(at: World.start.advanced(by: .seconds(-10))) { batch in
+                    for phone in phones { batch.register(registration(of: phone), topics: QueryTopics(plain: 1, prefixed: 2)) }
+                }
+                try await running.accept(phones)
+                try await running.pass { try await running.isAllDone() }
+                for phone in phones[..<5] { stub.fail(token: phone.deviceToken.text, with: "Unregistered") }
+                try await running.accept(phones, message: 2)
+                try await running.pass { try await running.isAllDone() }
+                let warnings = running.loop.warnings
+                #expect(warnings.count == 1 && warnings.allSatisfy { $0.hasPrefix("delivery ios: Apple has called 5 of 20 devices") })
+                try await running.pass { lines.all.contains { $0.contains("registrations have ended") } }
+                #expect(lines.all.count { $0.contains("registrations have ended") && $0.contains("\"count\": 5") } == 1, "\(lines.all)")
+            }
+        }
+    }
+
     @Test func `of two gorush behind one address, the one with a wrong key delays pushes and stops nobody`() async throws {
         try await withProvenPhones { stub, running in
             stub.failByConnection { $0.isMultiple(of: 2) ? "The caller does not have permission" : nil }

@@ -1,5 +1,7 @@
 import Bytes
 import Envelope
+import Foundation
+import Observation
 import PushProtocol
 import Store
 import TestSupport
@@ -22,8 +24,36 @@ import Testing
         #expect(Remedy.text(reason: "suspected token", words: "BadDeviceToken") == "suspected token: BadDeviceToken")
         #expect(Remedy.text(reason: "no response", words: nil) == "no response" && Remedy.text(reason: nil, words: nil) == nil)
         // Their words say more about the remedy than ours.
-        #expect(Remedy.of("suspected token: BadDeviceToken") == Remedy.of("BadDeviceToken"))
-        #expect(Remedy.of("lifetime: SenderId mismatch") == Remedy.of("SenderId mismatch"))
+        #expect(Remedy.of("suspected token: BadDeviceToken")?.text == Remedy.of("BadDeviceToken")?.text)
+        #expect(Remedy.of("lifetime: SenderId mismatch")?.text == Remedy.of("SenderId mismatch")?.text)
+    }
+
+    @Test(arguments: [
+        ("a proxy answers instead of gorush", Remedy.Answerer.proxy, "limits requests", "REASONS.md#a-proxy-answers--instead-of-gorush"),
+        ("a proxy did not wait for gorush", .proxy, "waits too short", "REASONS.md#a-proxy-answers--instead-of-gorush"),
+        ("status 413", .proxy, "let it accept 16 KB", "REASONS.md#a-proxy-answers--instead-of-gorush"),
+        ("rejected by gorush", .gorush, "A field of the push", "NOTIFICATIONS.md#which-field-wins"),
+        ("platform disabled", .gorush, "ios.enabled", "REASONS.md#gorush-has--enabled-false"),
+        ("unavailable", .gorush, "Start gorush", "DELIVERY.md#settings-of-gorush"),
+        ("no response in time", .nobody, "wait", "REASONS.md#-delivers-nothing-not-even-to-devices-that-have-worked"),
+        ("ServiceUnavailable", .provider, "a fault of its own", "REASONS.md#-delivers-nothing-not-even-to-devices-that-have-worked"),
+        ("InvalidProviderToken", .provider, "rejects gorush itself", "CREDENTIALS.md#when-one-is-refused"),
+    ])
+    func `the remedy follows who answered`(reason: String, answerer: Remedy.Answerer, words: String, page: String) throws {
+        let remedy = try #require(Remedy.of(reason))
+        #expect(remedy.answerer == answerer && remedy.text.contains(words) && remedy.page == page, "\(remedy)")
+    }
+
+    @Test func `each remedy leads to a heading that exists`() throws {
+        let docs = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs")
+        for remedy in Remedy.all {
+            let parts = remedy.page.split(separator: "#")
+            let page = try String(contentsOf: docs.appending(path: String(parts[0])), encoding: .utf8)
+            let anchors = page.matches(of: #/(?m)^#+ (.+)$/#).map { match in
+                String(match.1.lowercased().replacing(" ", with: "-").filter { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" })
+            }
+            #expect(anchors.contains(String(parts[1])), "\(remedy.page)")
+        }
     }
 
     @Test(arguments: [true, false]) func `the remedy of a push says that the server retries only while it does`(isOpen: Bool) throws {
@@ -32,6 +62,6 @@ import Testing
             message: 1, receivedAt: time, route: "ios", acceptedAt: time, attemptCount: 2, attemptedAt: time, reason: "BadDeviceToken",
             words: "BadDeviceToken", state: isOpen ? .open(.queued) : .finished(.expired, at: time))
         let lines = TraceEntry(push, to: Installation(keyHash: FixedBytes(), installationID: "phone")).lines
-        #expect(lines.contains { $0.hasPrefix("  remedy ") && $0.hasSuffix(" The server retries.") == isOpen }, "\(lines)")
+        #expect(lines.contains { $0.hasPrefix("  remedy ") && $0.contains(" The server retries. (docs/") == isOpen }, "\(lines)")
     }
 }

@@ -184,7 +184,9 @@ extension PushStore {
     }
 
     /// Records a failed attempt at each push.
-    func attempt(_ pushes: [Int64], until next: Timestamp = start, count: Int = 1, isUnknown: Bool = false, at now: Timestamp = start) async throws {
+    func attempt(_ pushes: [Int64], until next: Timestamp = start, count: Int = 1, isUnknown: Bool = false, at now: Timestamp = start)
+        async throws
+    {
         var update = OutboxUpdate()
         update.pushes = pushes.map {
             .init(id: $0, .retry(at: next, isUnknown: isUnknown), attempt: OutboxUpdate.Attempt(count: count, at: now))

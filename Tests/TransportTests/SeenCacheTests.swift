@@ -23,7 +23,9 @@ import Testing
         for second in [0, 365 * 86_400, 365 * 86_400 + 400] { cache.insert([hash(second)], at: time(second)) }
         for second in stride(from: 1_000, through: 20_000, by: 10) {
             cache.insert([hash(second)], at: time(second))
-            if second > 1_000 + 75 * 60 + 600 { #expect(!cache.contains(hash(365 * 86_400)) && !cache.contains(hash(second - 75 * 60 - 310))) }
+            if second > 1_000 + 75 * 60 + 600 {
+                #expect(!cache.contains(hash(365 * 86_400)) && !cache.contains(hash(second - 75 * 60 - 310)))
+            }
         }
         #expect(cache.forgottenUntil == nil)
     }

@@ -1,5 +1,7 @@
 import Bytes
+import Envelope
 import Foundation
+import Observation
 import ServerFiles
 package import Settings
 import StatusCrypto
@@ -21,6 +23,22 @@ struct ReadinessBody: Encodable {
     var reasons: [String]
     /// The conditions that do not affect readiness, for example a gorush whose configuration loses pushes.
     var warnings: [String]
+    /// Since when each of them is so, in UTC.
+    var since: [String: String]
+
+    /// - Parameter time: Returns the time by the wall clock of a time since the start.
+    init(_ observation: ReadinessObservation, time: (Duration) -> Timestamp) {
+        ready = observation.issues.isEmpty
+        reasons = observation.issues.map(\.condition.text)
+        warnings = observation.warnings.map(\.condition.text)
+        let told = observation.issues + observation.warnings
+        since = Dictionary(told.map { ($0.condition.text, time($0.since).text) }) { first, _ in first }
+    }
+}
+
+extension Timestamp {
+    /// The time in UTC to the second.
+    fileprivate var text: String { Date(timeIntervalSince1970: Double(nanoseconds) / 1e9).formatted(.iso8601) }
 }
 
 /// The body of `GET /pushes/KEY`.

@@ -72,6 +72,15 @@ final class Readiness: Service {
     /// The newest observation, at most a second old.
     var observation: ReadinessObservation { observed.withLock { $0 } }
 
+    /// Looks now.
+    func observe() -> ReadinessObservation {
+        let (issues, warnings) = (self.issues(), self.warnings())
+        return observed.withLock { observed in
+            observed.update(issues: issues, warnings: warnings, at: time.elapsed())
+            return observed
+        }
+    }
+
     func run() async throws {
         try await cancelWhenGracefulShutdown { try await self.watch() }
     }
@@ -79,11 +88,12 @@ final class Readiness: Service {
     private func watch() async throws {
         var state = ReadinessState()
         var reported: [ServiceManager.Notification] = []
+        var notReadySince = Duration.zero
         repeat {
-            let (issues, warnings) = (self.issues(), self.warnings())
             // The observation precedes the file, because whoever reads the file expects to see it.
-            observed.withLock { $0.update(issues: issues, warnings: warnings, at: time.elapsed()) }
-            let healthIssues = issues.map(\.text)
+            let now = observe()
+            if !now.isReady { notReadySince = now.since }
+            let healthIssues = now.issues.map(\.condition.text)
             let body = self.body
             let change = state.update(healthIssues, isListening: body != nil)
             // The file is written before the log line, because whoever reads the line expects the file.
@@ -93,10 +103,13 @@ final class Readiness: Service {
             case .notReady: logger.warning("not ready", metadata: ["reasons": "\(healthIssues.joined(separator: "; "))"])
             // The level is the same as for "not ready", so that a filter shows both.
             case .readyAfterDelay: logger.warning("ready")
-            case .readyAgain: logger.warning("ready again")
+            case .readyAgain: logger.warning("ready again", metadata: ["after": "\((now.since - notReadySince).components.seconds) s"])
             case nil: break
             }
-            let report = (body == nil ? [] : [.ready]) + [ServiceManager.Notification.status(state.status(warnings: warnings.map(\.text)))]
+            let report =
+                (body == nil ? [] : [.ready]) + [
+                    ServiceManager.Notification.status(state.status(warnings: now.warnings.map(\.condition.text)))
+                ]
             if report != reported, let serviceManager, serviceManager.notify(report) { reported = report }
         } while await time.sleep(for: state.interval)
     }

@@ -86,9 +86,13 @@ package indirect enum Condition: Sendable, Equatable {
         case .store: "Check the database, its disk and its locks. The server tries again each second and has lost no accepted message."
         case .overload: "Wait if it passes: the node's store keeps the rejected messages. Otherwise find the sender or a faster machine."
         case .clients: "Update this server if your newer apps send this version. Otherwise ignore it: anybody can send such messages."
-        case .gorush: "Start gorush, or correct gorush.url. Accepted pushes wait for up to \(pushLifetime)."
-        case .provider: "Correct the credentials, the bundle id or the environment in gorush's configuration. Accepted pushes wait."
-        case .route: "Compare gorush's configuration with Config/gorush.yml, and its keys with the app."
+        case .gorush(let text):
+            (Remedy.of(text)?.text ?? "Start gorush, or correct gorush.url.") + " Accepted pushes wait for up to \(pushLifetime)."
+        case .provider(let text):
+            (Remedy.of(text)?.text ?? "Correct the credentials, the bundle id or the environment in gorush's configuration.")
+                + " Accepted pushes wait for up to \(pushLifetime)."
+        case .route(let text):
+            Remedy.of(text)?.text ?? "Compare gorush's configuration with Config/gorush.yml, and its keys with the app."
         case .dryRun: "Set gorush.url in the configuration and restart the server."
         case .clock where usesPostgreSQL:
             "Correct the clock that is wrong, this machine's or PostgreSQL's. Nothing is lost if it is right within ten minutes."

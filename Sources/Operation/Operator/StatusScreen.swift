@@ -40,7 +40,7 @@ package struct StatusScreen {
     }
 
     private func finding(_ word: String, _ finding: StatusSnapshot.Finding, width: Int) -> [String] {
-        Self.row(word, finding.text, width: width) + Self.row("", finding.advice, width: width)
+        Self.row(word, StatusText.since(finding), width: width) + Self.row("", finding.advice, width: width)
             + finding.command.split(separator: "\n").flatMap { Self.command($0, width: width) } + [""]
     }
 

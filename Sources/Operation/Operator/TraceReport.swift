@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import Foundation
+import Observation
 package import PushProtocol
 package import Store
 import Wire
@@ -102,7 +103,8 @@ struct TraceEntry: Encodable {
         }
         if let state { lines.append("  state     \(state)\(finishedAt.map { " at \($0)\(suffix)" } ?? "")") }
         if state != "\(Milestone.sent)", let remedy = failure.flatMap(Remedy.of) {
-            lines.append("  remedy    \(remedy)\(finishedAt == nil ? " The server retries." : "")")
+            if remedy.answerer != .nobody { lines.append("  answer    by \(remedy.answerer.rawValue)") }
+            lines.append("  remedy    \(remedy.text)\(finishedAt == nil ? " The server retries." : "") (docs/\(remedy.page))")
         }
         return lines
     }

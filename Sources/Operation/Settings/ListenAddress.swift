@@ -38,4 +38,15 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
+
+    static let defaultAdmin = Self(host: "127.0.0.1", port: 8646)
+}
+
+extension SettingsSource {
+    /// The URL of the admin endpoints, for tools on the same machine. A program that listens on all addresses is reached on the loopback.
+    package var adminURL: String {
+        var address = find("admin.listen").flatMap { ListenAddress($0.value.text) } ?? .defaultAdmin
+        if ["0.0.0.0", "::"].contains(address.host) { address.host = "127.0.0.1" }
+        return "http://\(address)"
+    }
 }

@@ -141,7 +141,7 @@ package struct Settings: HoldsSecret, Sendable {
 
         canary = Self.canary(&reader)
 
-        adminListen = reader.value("admin.listen", .address, default: ListenAddress(host: "127.0.0.1", port: 8646))
+        adminListen = reader.value("admin.listen", .address, default: ListenAddress.defaultAdmin)
         adminAllowedHosts = reader.list("admin.allowedHosts", of: .host("host names"), isSet: true)
         gateways = Self.gateways(&reader)
         let relays = transportKind == .embedded ? embeddedListen.map { ("transport.embedded.listen", $0) } : []

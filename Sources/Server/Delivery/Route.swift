@@ -188,6 +188,7 @@ final class Route: Sendable {
             let oldestCall = now.advanced(by: .zero - WaitingCalls.lifetime * 2)
             let count = try await outbox.expireAllPushes(route: name, acceptedBefore: oldest, callsBefore: oldestCall, at: now)
             metrics.finished(.expired, .expired, by: count)
+            if count > 0 { change { state, _ in state.expired() } }
         }
     }
 
@@ -241,7 +242,10 @@ final class Route: Sendable {
                     if case .finish(let outcome) = decision.disposition { (attempt.push, outcome) } else { nil }
                 })
             metrics.unregistered(recorded.unregistered.count)
-            if !recorded.unregistered.isEmpty { await dependencies.onUnregistered(recorded.unregistered) }
+            if !recorded.unregistered.isEmpty {
+                log.withLock { $0.lines.unregistered(recorded.unregistered.count, at: dependencies.time.elapsed()) }
+                await dependencies.onUnregistered(recorded.unregistered)
+            }
             return true
         } catch {
             change(wakes: true) { $0.recordingFailed("\(error)", at: $1) }
@@ -259,7 +263,8 @@ final class Route: Sendable {
         // Before the read: what is read later belongs to this number.
         let member = dependencies.memberNumber()
         guard dependencies.mayPost(member) else {
-            return change { $0.storeFailed("the lease of this server has ended", at: $1) }
+            // The cluster tells of its lease.
+            return change { $0.notPosted([], at: $1) }
         }
         let now = dependencies.time.elapsed()
         let (choices, lookUps) = state.withLock { state in
@@ -512,7 +517,9 @@ final class Route: Sendable {
         let status = state.withLock { RouteStatus($0, at: now) }
         let lines = log.withLock { log in
             // A condition that has returned is told again after a while, without a change.
-            guard status != log.status || !status.conditions.isEmpty || !status.warningConditions.isEmpty else { return [RouteLog.Line]() }
+            guard status != log.status || !status.conditions.isEmpty || !status.warningConditions.isEmpty || log.lines.hasMore else {
+                return [RouteLog.Line]()
+            }
             log.status = status
             return log.lines.lines(for: status, at: now)
         }
@@ -523,6 +530,8 @@ final class Route: Sendable {
             case .attention(let reason): logger.warning("delivery needs attention", metadata: ["reason": "\(reason)"])
             case .outboxUnusable(let error):
                 logger.error("the outbox cannot be read or written; pushes wait", metadata: ["error": "\(error)"])
+            case .unregistered(let count):
+                logger.notice("registrations have ended, because their device tokens are dead", metadata: ["count": "\(count)"])
             }
         }
     }

@@ -12,13 +12,17 @@ struct RouteCondition: Sendable, Equatable {
         case credentials
         case bundleID(String)
         /// Credentials are refused and accepted in turn.
-        case twoGorush
+        case twoKeys
+        /// Device tokens are refused and accepted in turn.
+        case twoProjects
         /// Nothing is delivered, to too few devices to tell whether they or the route are at fault.
         case nothingDelivered
         /// Nothing is delivered, and devices that never worked are refused.
         case newDevices
         /// So many recent devices are refused that none is believed to be dead.
         case doubt
+        /// So many recent devices are gone that the words may be wrong.
+        case gone
         case manyInTrouble
         case tooLarge
         /// A setting of gorush, with a constant text.

@@ -11,7 +11,11 @@ struct RouteLog: Sendable {
         case deliveredAgain
         case attention(reason: String)
         case outboxUnusable(String)
+        case unregistered(count: Int)
     }
+
+    /// Verdicts about devices are told together.
+    private static let countInterval = Duration.seconds(60)
 
     /// The issues that the log tells, with the number of deliveries when they were last seen.
     private var told: (kinds: Set<RouteCondition.Kind>, deliveryCount: Int) = ([], 0)
@@ -22,6 +26,16 @@ struct RouteLog: Sendable {
     /// When each warning was last seen. Like an issue, a warning that returns soon counts as the same.
     private var warnings: [RouteCondition.Kind: Duration] = [:]
     private var outboxError: String?
+    /// The registrations that ended with their tokens and are not told, with the time of the first.
+    private var unregistered: (count: Int, since: Duration)?
+
+    /// Whether there may be a line although the status stays as it is.
+    var hasMore: Bool { unregistered != nil }
+
+    /// Records that registrations have ended with their tokens.
+    mutating func unregistered(_ count: Int, at now: Duration) {
+        unregistered = (count + (unregistered?.count ?? 0), unregistered?.since ?? now)
+    }
 
     /// Returns the lines after a status change.
     mutating func lines(for status: RouteStatus, at now: Duration) -> [Line] {
@@ -51,6 +65,10 @@ struct RouteLog: Sendable {
         warnings = warnings.filter { now - $0.value < Self.sameIssueInterval }
         for warning in status.warningConditions where warnings.updateValue(now, forKey: warning.kind) == nil {
             lines.append(.attention(reason: warning.text))
+        }
+        if let (count, since) = unregistered, now - since >= Self.countInterval {
+            lines.append(.unregistered(count: count))
+            unregistered = nil
         }
         return lines
     }

@@ -69,7 +69,7 @@ enum GorushResult: String, MetricLabels {
         case .wantsTLS: self = .wantsTLS
         case .unavailable: self = .unavailable
         case .busy: self = .busy
-        case .timedOut: self = .timedOut
+        case .timedOut, .late: self = .timedOut
         case .unknown, .broken: self = .uncertain
         }
     }
@@ -93,6 +93,8 @@ enum PushFailure: String, MetricLabels {
     case platformDisabled = "platform_disabled"
     case overLimit = "over_limit"
     case leaseEnded = "lease_ended"
+    case proxyAnswered = "proxy_answered"
+    case proxyTimedOut = "proxy_timed_out"
     case bodyTooLarge = "body_too_large"
     case rejectedByGorush = "rejected_by_gorush"
     case expired
@@ -109,8 +111,9 @@ enum PushFailure: String, MetricLabels {
         let texts = FailureTaxonomy.rows.map { ($0.reason, PushFailure($0.kind)) }
         let own: [(PushReason, PushFailure)] = [
             (.unknownText, .unknownText), (.noResponse, .noResponse), (.noResponseInTime, .noResponse), (.wrongCount, .wrongCount),
-            (.unavailable, .unavailable), (.configuration, .misconfigured), (.platformDisabled, .platformDisabled),
-            (.overLimit, .overLimit), (.bodyTooLarge, .bodyTooLarge), (.rejectedByGorush, .rejectedByGorush), (.leaseEnded, .leaseEnded),
+            (.unavailable, .unavailable), (.proxyAnswered, .proxyAnswered), (.proxyTimedOut, .proxyTimedOut),
+            (.configuration, .misconfigured), (.platformDisabled, .platformDisabled), (.overLimit, .overLimit),
+            (.bodyTooLarge, .bodyTooLarge), (.rejectedByGorush, .rejectedByGorush), (.leaseEnded, .leaseEnded),
         ]
         return Dictionary(texts + own) { first, _ in first }
     }()

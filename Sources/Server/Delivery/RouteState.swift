@@ -113,7 +113,8 @@ struct RouteState: Sendable {
             return .wait(until: now + Schedule.longestPause)
         }
         if schedule.mustProbe(at: now) { return .probe }
-        var pause = [schedule.pause(at: now), belief.nextChange(after: now), turns.bulkhead.nextChange(after: now)].compactMap(\.self).min() ?? now
+        var pause =
+            [schedule.pause(at: now), belief.nextChange(after: now), turns.bulkhead.nextChange(after: now)].compactMap(\.self).min() ?? now
         // gorush's configuration decides about the very first request.
         guard profile.wasProbed else { return .wait(until: pause) }
         if let rest = schedule.storeRest(at: now) { return .wait(until: min(pause, rest)) }
@@ -213,8 +214,10 @@ struct RouteState: Sendable {
     /// Returns the reasons why gorush itself doesn't take pushes.
     func gorushIssues(at now: Duration) -> [RouteCondition] {
         // A probe, Apple and Google give more exact reasons than a request.
-        let isAway = turns.breaker.pausedSince.map { now - $0 >= Self.awayInterval } ?? false
-        let reason = profile.issue(hasProvenDevices: hasWaitingProvenDevices) ?? (isAway ? issue : nil)
+        let pausedSince = turns.breaker.pausedSince
+        let isAway = pausedSince.map { now - $0 >= Self.awayInterval } ?? false
+        let reason =
+            profile.issue(hasProvenDevices: hasWaitingProvenDevices, isPaused: pausedSince != nil, at: now) ?? (isAway ? issue : nil)
         return [reason].compactMap { $0.map { RouteCondition(kind: .gorush($0), text: $0) } }
     }
 
@@ -225,7 +228,8 @@ struct RouteState: Sendable {
 
     /// Returns the conditions that may lose or delay pushes, in words for an operator.
     func warnings(at now: Duration) -> [RouteCondition] {
-        profile.warnings.map { RouteCondition(kind: .setting($0), text: $0) } + belief.warnings(at: now, troubledCount: troubled.count)
+        profile.warnings(isPaused: turns.breaker.pausedSince != nil, at: now).map { RouteCondition(kind: .setting($0), text: $0) }
+            + belief.warnings(at: now, troubledCount: troubled.count)
     }
 
     /// Returns the time until which nothing happens without an event, or nil while work is in progress.
@@ -267,6 +271,13 @@ struct RouteState: Sendable {
         let missedCount = turns.found(devices, trust: page.trust, at: now)
         schedule.read(page, last: devices.count < Schedule.Page.count ? nil : devices.last, at: now)
         return page.isNet ? missedCount : 0
+    }
+
+    /// Pushes have expired. Without the platform at gorush nobody looks for what is left, so the table is read again.
+    mutating func expired() {
+        guard profile.isDisabled else { return }
+        turns.removeAll()
+        schedule.readAll()
     }
 
     /// Adds devices with pushes whose attempts got no answer, of an earlier process.
@@ -312,7 +323,7 @@ struct RouteState: Sendable {
     ///
     /// - Parameter jitter: From 0 to 1: it varies the delay before the next attempt.
     mutating func answered(_ health: RouteHealth, _ attempts: [PushAttempt], jitter: Double, at now: Duration) {
-        note(health, of: attempts, at: now)
+        note(health, at: now)
         for attempt in attempts { end(attempt, jitter: jitter, at: now) }
         countTroubled(at: now)
     }
@@ -330,14 +341,14 @@ struct RouteState: Sendable {
         schedule.storeFailed(at: now)
     }
 
-    private mutating func note(_ health: RouteHealth, of attempts: [PushAttempt], at now: Duration) {
+    private mutating func note(_ health: RouteHealth, at now: Duration) {
         switch health {
         case .answered, .busy:
-            profile.worked()
+            profile.worked(at: now)
             turns.gorushAnswered()
             issue = nil
-            if case .busy(let status) = health, let attempt = attempts.first {
-                belief.wasTurnedAway(attempt, status: status, at: now)
+            if case .busy(let status) = health {
+                belief.wasTurnedAway(status: status, at: now)
             } else {
                 belief.wasTaken()
             }
@@ -460,7 +471,8 @@ struct RouteState: Sendable {
     private mutating func countTroubled(at now: Duration) {
         guard now - troubled.at >= Self.countInterval else { return }
         let count = turns.devices.troubled.count { device in
-            device.trust == .proven && (device.hasPushes || device.isBusy) && device.trouble.map { now - $0.since >= Belief.interval } ?? false
+            device.trust == .proven && (device.hasPushes || device.isBusy)
+                && device.trouble.map { now - $0.since >= Belief.interval } ?? false
         }
         troubled = (count, now)
     }

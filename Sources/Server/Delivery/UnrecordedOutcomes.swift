@@ -72,6 +72,7 @@ struct UnrecordedOutcomes: Sendable {
     /// The rows of a device that must not be attempted.
     func rows(of device: DeviceCode) -> [Int64] {
         guard !isEmpty else { return [] }
-        return (waiting + recording).filter { $0.choice.device == device }.map(\.push.id) + locked.filter { $0.value.device == device }.map(\.key)
+        return (waiting + recording).filter { $0.choice.device == device }.map(\.push.id)
+            + locked.filter { $0.value.device == device }.map(\.key)
     }
 }

@@ -175,6 +175,8 @@ extension Transfer {
         try set(CURLOPT_NOSIGNAL, 1)  // no SIGALRM for name resolution: we are not the only thread
         try set(CURLOPT_MAXLIFETIME_CONN, Self.maximumConnectionAge)
         try set(CURLOPT_DNS_CACHE_TIMEOUT, Self.maximumAddressAge)
+        // A resumed session is not verified again: an expired certificate would only be noticed after a restart of this program.
+        try set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         if let file = configuration.certificateAuthorityFile { try set(CURLOPT_CAINFO, file) }
     }
 

@@ -144,7 +144,7 @@ import Testing
             case .readOnly: try await postgres.setReadOnly(false)
             }
             for server in servers {
-                #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
+                #expect(await server.log.wait { $0.contains(" warning [Daemon] ready again after=") })
                 // The return has no other reasons than the trouble, such as a node.
                 let reasons = server.log.all.filter { $0.contains(" not ready reasons=") }
                 #expect(reasons.allSatisfy { !$0.contains("node 127") && !$0.contains("(0)") }, "\(reasons)")
@@ -168,7 +168,7 @@ import Testing
                 // A write that finds free space in its table may make a server ready again at any time.
                 for server in servers { #expect(await server.logsNotReady(because: "SQLSTATE 53100")) }
                 try await postgres.limitFiles(to: nil)
-                for server in servers { #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready again") }) }
+                for server in servers { #expect(await server.log.wait { $0.contains(" warning [Daemon] ready again after=") }) }
                 await load.waitForAnswers(40)
             }
             try await load.check(world, servers)

@@ -160,10 +160,11 @@ struct SettingsTests {
         #expect(problems.count == 1 && problems[0].contains(example.problem.replacing("FILE", with: file)), "\(result.error)")
     }
 
-    @Test func `a setting of an earlier version that has no effect any more is a warning`() async throws {
-        let result = try await checkConfig("--set", "transport.waku.confirmPublishing=true")
+    @Test(arguments: ["transport.waku.confirmPublishing=true", "gorush.maximumNotificationsInFlight=1000"])
+    func `a setting of an earlier version that has no effect any more is a warning`(setting: String) async throws {
+        let result = try await checkConfig("--set", setting)
         #expect(result.exitCode == 0)
-        #expect(result.error.contains("transport.waku.confirmPublishing has no effect any more"), "\(result.error)")
+        #expect(result.error.contains("\(setting.prefix { $0 != "=" }) has no effect any more"), "\(result.error)")
     }
 
     @Test func `a problem does not show a value that may be a secret`() async throws {

@@ -30,7 +30,7 @@ struct DiskFullTests {
         #expect(lines.count { $0.contains("not ready") } == 1, "\(lines)")
         #expect(lines.count { $0.contains("the store cannot be written") } == 1, "\(lines)")
         #expect(lines.count <= 6, "\(lines)")
-        #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
+        #expect(await server.log.wait { $0.contains(" warning [Daemon] ready again after=") })
         try await network.publish(alice.envelope(alice.registration()))
         #expect(try await registrationResponse(to: alice, from: network).success)
         #expect(await server.terminate() == 0)

@@ -22,7 +22,7 @@ struct PostgreSQLServerTests {
         #expect(try await network.admin.get("/health/ready").status == 503)
 
         try await TestDatabase.set(url, isReachable: true)
-        #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
+        #expect(await server.log.wait { $0.contains(" warning [Daemon] ready again after=") })
         try await network.publish(alice.envelope(alice.registration(version: 2)))
         #expect(try await registrationResponse(to: alice, from: network).success)
         #expect(await server.terminate() == 0)

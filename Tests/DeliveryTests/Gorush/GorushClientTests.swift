@@ -97,7 +97,7 @@ import Testing
             (.answer(status: 404), .misconfigured(status: 404)),
             (.answer(status: 429, headers: ["Retry-After": "7"]), .busy(.init(proxyStatus: 429, retryAfter: .seconds(7)))),
             (.answer(status: 502), .busy(.init(proxyStatus: 502))), (.answer(status: 503), .busy(.init(proxyStatus: 503))),
-            (.answer(status: 504), .timedOut(nil)), (.answer(status: 408), .timedOut(nil)),
+            (.answer(status: 504), .late), (.answer(status: 408), .late),
             (.drip(interval: .milliseconds(1)), .accepted(failures: [])),
         ])
     func misbehaviour(_ misbehaviour: StubGorush.Misbehaviour, answer: GorushResponse) async throws {

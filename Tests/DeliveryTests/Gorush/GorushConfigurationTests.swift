@@ -40,8 +40,7 @@ import Yams
     func `a route has no warning about such a gorush`(platform: GorushPlatform) throws {
         let instance = try #require(GorushInstance(Array(try text().utf8)))
         #expect(instance.core.sync == true)
-        let workerCount = GorushProfile.wantedWorkerCount(routes: 2)
-        #expect(instance.warnings(for: .init(platform: platform, workerCount: workerCount)) == [])
+        #expect(instance.warnings(for: .init(platform: platform, routeCount: 2)) == [])
         #expect(instance.maximumNotificationCount == DeliveryConfiguration(endpoint: .init(url: "")).maximumNotificationsPerRequest)
     }
 }

@@ -27,8 +27,8 @@ import Testing
         #expect(instance.queueCount == 8_192)
         #expect(instance.retriesItself)
         #expect(instance.ios.enabled == false && instance.android.enabled == true)
-        #expect(instance.warnings(for: .init(platform: .ios, workerCount: 16)).count == 3)
-        #expect(instance.warnings(for: .init(platform: .android, workerCount: 16)).count == 2)
+        #expect(instance.warnings(for: .init(platform: .ios)).count == 3)
+        #expect(instance.warnings(for: .init(platform: .android)).count == 2)
     }
 
     @Test("Other texts are no configuration", arguments: ["", "404 page not found", "{", "[]", "core: 1", "ios: {}", "\u{0}", "- a"])
@@ -44,11 +44,13 @@ import Testing
             ("core: {sync: true}\nios: {enabled: true, max_concurrent_pushes: 0}", "hangs"),
             ("core: {sync: true}\nios: {enabled: false}", "ios.enabled"),
             ("core: {sync: true}\nandroid: {enabled: false}", "android.enabled"),
-            ("core: {sync: true}\nandroid: {max_retry: 1}", "max_retry"), ("core: {sync: true, worker_num: 2}", "worker_num"),
+            ("core: {sync: true}\nandroid: {max_retry: 1}", "max_retry"),
+            ("core: {sync: true, worker_num: 2}", "2 silent phones can stop a platform for a minute"),
+            ("core: {sync: true, worker_num: 48, queue_num: 4}", "queue_num"),
         ])
     func warned(yaml: String, word: String) throws {
         let instance = try #require(GorushInstance(settings: yaml))
-        let warnings = Set([.ios, .android].flatMap { instance.warnings(for: .init(platform: $0, workerCount: 16)) })
+        let warnings = Set([.ios, .android].flatMap { instance.warnings(for: .init(platform: $0)) })
         #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains(word) })
     }
 

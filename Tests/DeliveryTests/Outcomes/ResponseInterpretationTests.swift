@@ -74,12 +74,14 @@ import Testing
     @Test func `each response shows whether gorush is there, and what waits`() {
         func one(_ response: GorushResponse) -> ResponseInterpretation { read(response, batch(1)) }
         let proxy = Unavailability(proxyStatus: 503, retryAfter: .seconds(7))
-        #expect(one(.busy(proxy)) == .outcomes([.passing(reason: .unavailable, retryAfter: .seconds(7))], .busy(status: 503)))
+        #expect(one(.busy(proxy)) == .outcomes([.passing(reason: .proxyAnswered, retryAfter: .seconds(7))], .busy(status: 503)))
         #expect(
-            one(.unavailable(proxy)) == .outcomes([.notSent(reason: .unavailable)], .away(issue: "a proxy answers 503 instead of gorush")))
+            one(.unavailable(proxy)) == .outcomes([.notSent(reason: .proxyAnswered)], .away(issue: "a proxy answers 503 instead of gorush"))
+        )
         #expect(one(.tooLarge) == .outcomes([.passing(reason: .bodyTooLarge, retryAfter: nil)], .silent))
         #expect(one(.timedOut(nil)) == .outcomes([.unknown(reason: .noResponseInTime)], .silent))
-        #expect(one(.timedOut(proxy)) == .outcomes([.unknown(reason: .noResponseInTime)], .away(issue: proxy.issue)))
+        #expect(one(.timedOut(proxy)) == .outcomes([.unknown(reason: .proxyTimedOut)], .away(issue: proxy.issue)))
+        #expect(one(.late) == .outcomes([.unknown(reason: .proxyTimedOut)], .silent))
         #expect(one(.unknown) == .outcomes([.unknown(reason: .noResponse)], .broken))
         #expect(one(.broken) == .outcomes([.broken], .broken))
         #expect(one(.short(expected: 2, counted: 1)) == .outcomes([.unknown(reason: .wrongCount)], .answered))

@@ -26,9 +26,34 @@ import Testing
         profile.connectionBroke()
         #expect(!profile.mayPost)
         profile.probed(.unreachable(.init()), at: .seconds(1))
-        #expect(profile.mayPost && !profile.isUsable && profile.issue(hasProvenDevices: false) == "gorush is not reachable")
-        profile.worked()
-        #expect(profile.issue(hasProvenDevices: false) == nil)
+        #expect(
+            profile.mayPost && !profile.isUsable
+                && profile.issue(hasProvenDevices: false, isPaused: false, at: .seconds(1)) == "gorush is not reachable")
+        profile.worked(at: .seconds(2))
+        #expect(profile.issue(hasProvenDevices: false, isPaused: false, at: .seconds(2)) == nil)
+    }
+
+    @Test func `a gorush that takes pushes over open connections, while new ones fail, is a warning for a minute after the last push`() {
+        var profile = profile()
+        profile.probed(instance("core: {sync: true, worker_num: 96}"), at: .zero)
+        let told = "gorush takes pushes over open connections only, and new ones fail: gorush is not reachable"
+        for second in 1...9 {
+            profile.worked(at: .seconds(second))
+            profile.probed(.unreachable(.init()), at: .seconds(second))
+            #expect(profile.issue(hasProvenDevices: true, isPaused: false, at: .seconds(second)) == nil)
+            #expect(profile.warnings(isPaused: false, at: .seconds(second)) == [told])
+        }
+        for (isPaused, second) in [(true, 9), (false, 69)] {
+            #expect(profile.issue(hasProvenDevices: true, isPaused: isPaused, at: .seconds(second)) == "gorush is not reachable")
+            #expect(profile.warnings(isPaused: isPaused, at: .seconds(second)) == [])
+        }
+    }
+
+    @Test func `a queue of gorush that is shorter than its workers limits what is posted at a time, and is a warning`() {
+        var profile = profile(routes: 1)
+        profile.probed(instance("core: {sync: true, worker_num: 48, queue_num: 4}"), at: .zero)
+        #expect(profile.workerShare(members: 1) == 4)
+        #expect(profile.warnings == ["core.queue_num is 4: set it to 8192, or pushes wait although workers are free"])
     }
 
     @Test func `an unreachable gorush keeps its last mode`() {
@@ -45,12 +70,12 @@ import Testing
         profile.probed(instance("core: {sync: true}"), at: .zero)
         for second in [1, 2, 3, 15] {
             profile.probed(.silent, at: .seconds(second))
-            #expect(profile.mayPost && profile.issue(hasProvenDevices: true) == nil)
+            #expect(profile.mayPost && profile.issue(hasProvenDevices: true, isPaused: false, at: .seconds(second)) == nil)
         }
         profile.probed(.silent, at: .seconds(16))
-        #expect(!profile.mayPost && profile.issue(hasProvenDevices: false) == GorushProfile.hiddenIssue)
+        #expect(!profile.mayPost && profile.issue(hasProvenDevices: false, isPaused: false, at: .seconds(16)) == GorushProfile.hiddenIssue)
         profile.probed(instance("core: {sync: true}"), at: .seconds(17))
-        #expect(profile.mayPost && profile.issue(hasProvenDevices: false) == nil)
+        #expect(profile.mayPost && profile.issue(hasProvenDevices: false, isPaused: false, at: .seconds(17)) == nil)
     }
 
     @Test(arguments: [true, false])
@@ -99,7 +124,7 @@ import Testing
         #expect(profile.warnings == [] && !profile.mayPost)
         profile.used()
         #expect(profile.warnings.count == 1 && profile.warnings[0].contains(word))
-        #expect(profile.issue(hasProvenDevices: false) == nil)
-        #expect(profile.issue(hasProvenDevices: true)?.contains(word) == true)
+        #expect(profile.issue(hasProvenDevices: false, isPaused: false, at: .zero) == nil)
+        #expect(profile.issue(hasProvenDevices: true, isPaused: false, at: .zero)?.contains(word) == true)
     }
 }

@@ -11,12 +11,14 @@ struct TestRoute {
     var state: RouteState
     private var lastRow: Int64 = 0
 
-    /// - Parameter workers: How many of gorush's workers the route has.
-    init(workers: Int = 48, _ configure: (inout DeliveryConfiguration) -> Void = { _ in }) {
+    /// - Parameters:
+    ///   - workers: How many of gorush's workers the route has.
+    ///   - hasDelivered: Whether a push was ever delivered.
+    init(workers: Int = 48, hasDelivered: Bool = true, _ configure: (inout DeliveryConfiguration) -> Void = { _ in }) {
         var configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
         configure(&configuration)
         state = RouteState(route: .init(name: "route", pushes: .platform(.android)), configuration: configuration, routesOfEndpoint: 1)
-        state.saved([""])
+        if hasDelivered { state.saved([""]) }
         setWorkers(workers, at: 0)
     }
 

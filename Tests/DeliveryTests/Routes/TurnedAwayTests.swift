@@ -5,7 +5,7 @@ import Testing
 
 /// A proxy in front of gorush that takes no pushes, although gorush's configuration can be read.
 @Suite struct TurnedAwayTests {
-    private static let turnedAway = AttemptOutcome.passing(reason: .unavailable, retryAfter: nil)
+    private static let turnedAway = AttemptOutcome.passing(reason: .proxyAnswered, retryAfter: nil)
     private var route = TestRoute()
 
     private func warnings(at seconds: Double) -> [RouteCondition.Kind] { route.state.warnings(at: .seconds(seconds)).map(\.kind) }
@@ -16,7 +16,7 @@ import Testing
         route.attempt(2...2, Self.turnedAway, .busy(status: 502), at: 69)
         #expect(warnings(at: 70) == [.turnedAway])
         let text = route.state.warnings(at: .seconds(70)).first?.text ?? ""
-        #expect(text.hasPrefix("gorush answers 502 to pushes since 20") && text.contains("while its configuration can be read"), "\(text)")
+        #expect(text.hasPrefix("gorush answers 502 to all pushes") && text.contains("while its configuration can be read"), "\(text)")
         // The wait for that moment ends then, although no answer comes.
         #expect(route.state.belief.nextChange(after: .seconds(69)) == .seconds(70))
         #expect(warnings(at: 969) == [], "no push waits any more")

@@ -125,7 +125,9 @@ struct RouteSimulation {
     /// Accepts a push.
     ///
     /// - Parameter provenAt: When the device first got a push, or nil if it never worked.
-    mutating func push(_ device: String, at time: Double, kind: String = "ok", provenAt: Double? = nil, hasKnownBundleID: Bool = true, isCall: Bool = false) {
+    mutating func push(
+        _ device: String, at time: Double, kind: String = "ok", provenAt: Double? = nil, hasKnownBundleID: Bool = true, isCall: Bool = false
+    ) {
         if let provenAt, tokens[device] == nil {
             // The server has read at its start which devices got a push lately.
             let token = newToken(device)

@@ -106,7 +106,8 @@ private let brokenConnections: [Situation] =
             }),
         Situation(
             name: "a proxy breaks every connection, each push arrives", until: 86_400, isLong: true, isHealthy: { _, _ in false },
-            losses: [.expired], told: .either, rings: 37, setUp: everybody(Array(phones[..<20]), 0.1, 3_600) { _, _, _, _ in (.broken, 0.2) }
+            losses: [.expired], told: .either, rings: 37,
+            setUp: everybody(Array(phones[..<20]), 0.1, 3_600) { _, _, _, _ in (.broken, 0.2) }
         ),
     ]
 
@@ -141,7 +142,8 @@ private let hangingCalls: [Situation] =
         [nil, worked].map { (provenAt: Double?) -> Situation in
             let isHealthy: Situation.Choice = count < 64 || provenAt == nil ? starts("p") : isPush
             return Situation(
-                name: "\(count) phones of a stranger\(provenAt == nil ? "" : " that worked") hang, 4 calls a minute each, \(workers) workers",
+                name:
+                    "\(count) phones of a stranger\(provenAt == nil ? "" : " that worked") hang, 4 calls a minute each, \(workers) workers",
                 until: 1_000, isLong: count > 20, workers: workers, isHealthy: isHealthy, within: 2,
                 losses: [.missedCall],
                 setUp: calls({ _, device, _, _ in device.first == "t" ? (.silent, 60) : fine }) { route in

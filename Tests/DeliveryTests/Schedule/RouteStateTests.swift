@@ -275,7 +275,7 @@ import Testing
             route.attempt(round * 2 + 1...round * 2 + 1, words, at: Double(round) * 10 + 1)
         }
         #expect(!route.state.belief.rejectsCredentials(at: .seconds(40)))
-        #expect(route.state.warnings(at: .seconds(40)).contains { $0.kind == .twoGorush })
+        #expect(route.state.warnings(at: .seconds(40)).contains { $0.kind == .twoKeys })
     }
 
     @Test func `devices that never worked and are all refused are a warning`() {
@@ -317,17 +317,20 @@ import Testing
         #expect(!route.state.outcomes.areTooMany)
     }
 
-    @Test func `twenty devices that get nothing for a minute are a warning, although others get their pushes`() {
-        var route = TestRoute()
-        route.attempt(1...30, .sent, at: 0)
-        for device in 1...20 { route.accept(device, at: 1) }
+    @Test(arguments: [(2, 30, false), (3, 30, true), (15, 30, true), (3, 90, false)])
+    func `three devices, and a twentieth, that get nothing for a minute are a warning, although others get their pushes`(
+        count: Int, all: Int, isTold: Bool
+    ) {
+        var route = TestRoute(workers: 256)
+        route.attempt(1...all, .sent, at: 0)
+        for device in 1...count { route.accept(device, at: 1) }
         for seconds in [1.0, 30, 62] {
             for choice in route.choose(at: seconds) {
-                guard let device = (1...20).first(where: { TestRoute.device($0) == choice.device }) else { continue }
+                guard let device = (1...count).first(where: { TestRoute.device($0) == choice.device }) else { continue }
                 route.answer(choice, to: device, TestRoute.failure, at: seconds)
             }
-            route.attempt(30...30, .sent, at: seconds)
-            #expect(route.state.warnings(at: .seconds(seconds)).map(\.kind) == (seconds > 60 ? [.manyInTrouble] : []))
+            route.attempt(all...all, .sent, at: seconds)
+            #expect(route.state.warnings(at: .seconds(seconds)).map(\.kind) == (isTold && seconds > 60 ? [.manyInTrouble] : []))
         }
     }
 

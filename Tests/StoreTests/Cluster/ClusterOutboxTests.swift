@@ -24,7 +24,9 @@ import Wire
         }
     }
 
-    @Test func `a server takes over the pushes of a fenced one as they are, and those that a server of 0_3 has leased are uncertain`() async throws {
+    @Test func `a server takes over the pushes of a fenced one as they are, and those that a server of 0_3 has leased are uncertain`()
+        async throws
+    {
         try await Cluster.with { cluster in
             try await cluster.one.enqueue([push(1), push(2)])
             try await cluster.run("UPDATE push SET state = 6, next_attempt_at = 9223372036854775807 WHERE id = 1")

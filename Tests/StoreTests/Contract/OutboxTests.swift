@@ -363,7 +363,8 @@ struct OutboxTests {
             let device = try await store.waitingDevices(route: "")[0].device
             func next(besides rows: [Int64] = [], at now: Timestamp = start) async throws -> String {
                 switch try await store.lookUp(device, besides: rows, route: "", at: now) {
-                case .push(let push, let others): "push \(push.id)" + (others.map { ", others \(start.duration(to: $0) / .seconds(1))" } ?? "")
+                case .push(let push, let others):
+                    "push \(push.id)" + (others.map { ", others \(start.duration(to: $0) / .seconds(1))" } ?? "")
                 case .later(let time): "later \(start.duration(to: time) / .seconds(1))"
                 case .moved: "moved"
                 case .locked: "locked"
@@ -425,7 +426,8 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `pushes whose attempts got no answer are brought forward, those first that have waited longest`(kind: StoreUnderTest) async throws {
+    func `pushes whose attempts got no answer are brought forward, those first that have waited longest`(kind: StoreUnderTest) async throws
+    {
         try await kind.withStore { store in
             let told = Told(store)
             try await store.enqueue(

@@ -13,7 +13,8 @@ struct OutboxCapacityTests {
     }
 
     @Test(arguments: [
-        (4, OutboxSlot.Group.knownBundleIDs, 4, 3), (800, .knownBundleIDs, 800, 600), (800, .unknownBundleIDs, 8, 8), (4, .unknownBundleIDs, 1, 1),
+        (4, OutboxSlot.Group.knownBundleIDs, 4, 3), (800, .knownBundleIDs, 800, 600), (800, .unknownBundleIDs, 8, 8),
+        (4, .unknownBundleIDs, 1, 1),
         (10_000_000, .unknownBundleIDs, 10_000, 10_000), (800, .calls, 100, 50), (4, .calls, 2, 1),
     ])
     func `a quarter of the slots is for devices that have worked, and calls have an eighth`(

@@ -82,6 +82,21 @@ import Wire
     }
 
     @Test(arguments: SealableStore.all)
+    func `a copy that cannot be read does not keep others from being restored`(kind: SealableStore) async throws {
+        let folder = try TemporaryFolder()
+        let store = try kind.open(folder, sealingKeys(1))
+        let attemptedAt = start.advanced(by: .seconds(1))
+        for number in 1...3 {
+            try await store.register(registration(installation(number), version: UInt64(number)))
+            _ = try await store.unregister(token: "device token \(number)", attemptedAt: attemptedAt, at: attemptedAt)
+        }
+        try kind.execute("UPDATE dead_registration SET secrets = \(kind.blob("01ff")) WHERE id = 2", folder)
+        #expect(try await store.restoreDeadRegistrations(nil, at: attemptedAt).count == 2)
+        #expect(try await store.version(of: installation(3))?.isRegistered == true)
+        await store.close()
+    }
+
+    @Test(arguments: SealableStore.all)
     func `a rotation passes over a row of any table that does not open`(kind: SealableStore) async throws {
         let folder = try TemporaryFolder()
         let first = try kind.open(folder, sealingKeys(1))

@@ -41,14 +41,16 @@ extension PushOutbox {
     /// Reads all pushes of a route that may be attempted now: by trust, calls first, untried ones first, in the order of acceptance.
     package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
         let calls = try await waitingCalls(route: route, limit: limit).map { PushChoice.row($0.row) }
-        var due = try await pushes(calls, route: route, acceptedSince: Timestamp(nanoseconds: 0), at: now).compactMap { found -> QueuedPush? in
+        var due = try await pushes(calls, route: route, acceptedSince: Timestamp(nanoseconds: 0), at: now).compactMap {
+            found -> QueuedPush? in
             if case .push(let push, _) = found { push } else { nil }
         }
         var others: [QueuedPush] = []
         var devices = Set(try await waitingDevices(route: route).map(\.device))
         while let device = devices.popFirst() {
             var rows: [Int64] = []
-            search: while true {
+            // Enough to sort the first ones; a device may have thousands.
+            search: while rows.count < max(limit, 200) {
                 switch try await lookUp(device, besides: rows, route: route, at: now) {
                 case .push(let push, _):
                     rows.append(push.id)

@@ -152,7 +152,7 @@ package final class ProxyDelivery: Service {
             metrics.count(.accepted, pushes.count)
             return unknown
         case .refused(let status):
-            failures.report("push proxies reject pushes", level: .warning, example: ["proxy": "\(proxy)", "status": "\(status)"])
+            failures.report("push proxies reject pushes", status: status, level: .warning, example: ["proxy": "\(proxy)"])
             if status == 429 { limitedAt.withLock { $0[proxy] = wallClock.now() } }
             metrics.count(.rejected, pushes.count)
             return []

@@ -17,10 +17,8 @@ import Store
 struct AdminServer: Service {
     /// The values that the endpoints show. They are read again for each request.
     struct Content: HoldsSecret, Sendable {
-        /// The reasons why the server is not ready, or empty if it is.
-        var healthIssues: @Sendable () -> [String]
-        /// The conditions that an operator should know and that do not affect readiness.
-        var warnings: @Sendable () -> [String]
+        /// Looks whether the server is ready.
+        var readiness: @Sendable () -> ReadinessBody
         /// Prometheus text.
         var metrics: @Sendable () -> String
         /// The response to `GET /identity`, an ``IdentityBody``.
@@ -87,9 +85,8 @@ struct AdminServer: Service {
             Self.respond(.ok, "{\"live\":true}", type: "application/json")
         }
         router.get("health/ready") { [content] _, _ in
-            let healthIssues = content.healthIssues()
-            let body = ReadinessBody(ready: healthIssues.isEmpty, reasons: healthIssues, warnings: content.warnings())
-            return Self.respond(healthIssues.isEmpty ? .ok : .serviceUnavailable, try body.json(), type: "application/json")
+            let body = content.readiness()
+            return Self.respond(body.ready ? .ok : .serviceUnavailable, try body.json(), type: "application/json")
         }
         let page = try StatusPage()
         router.get("/") { [content] _, _ in

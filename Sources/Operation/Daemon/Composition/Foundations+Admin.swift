@@ -9,7 +9,9 @@ extension Foundations {
         _ parts: ServerParts, _ conditions: ServerConditions, _ readiness: Readiness, _ status: StatusSampler
     ) -> ListeningService {
         let content = AdminServer.Content(
-            healthIssues: { conditions.issues.map(\.text) }, warnings: { conditions.warnings.map(\.text) },
+            readiness: { [sinceStart, wallClock] in
+                ReadinessBody(readiness.observe()) { wallClock.now().advanced(by: $0 - sinceStart.elapsed()) }
+            },
             metrics: metricsText(parts, conditions),
             identityJSON: identityBody.json, status: status.snapshot, runbook: runbook?.html,
             progress: { [store] key in try await parts.observer.ask { try await store.progress(ofPush: key) } },

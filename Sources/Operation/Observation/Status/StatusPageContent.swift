@@ -232,7 +232,8 @@ struct StatusPageContent {
 extension StatusPageContent.Finding {
     init(_ finding: StatusSnapshot.Finding, word: String, style: String) {
         self.init(
-            word: word, style: style, text: finding.text, advice: finding.advice, command: finding.command, runbook: finding.runbook)
+            word: word, style: style, text: StatusText.since(finding), advice: finding.advice, command: finding.command,
+            runbook: finding.runbook)
     }
 }
 

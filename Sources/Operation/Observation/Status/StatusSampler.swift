@@ -73,8 +73,13 @@ package final class StatusSampler: Service {
         var snapshot = StatusSnapshot()
         snapshot.isReady = readiness.isReady
         snapshot.stateSeconds = (uptime - readiness.since).wholeSeconds
-        snapshot.issues = readiness.issues.map(sources.finding)
-        snapshot.warnings = (readiness.warnings + late).map(sources.finding)
+        func finding(_ told: ReadinessObservation.Told) -> StatusSnapshot.Finding {
+            var finding = sources.finding(told.condition)
+            finding.seconds = (uptime - told.since).wholeSeconds
+            return finding
+        }
+        snapshot.issues = readiness.issues.map(finding)
+        snapshot.warnings = readiness.warnings.map(finding) + late.map(sources.finding)
         snapshot.canary = sources.canary()
         snapshot.store = .init(store, age: storeAge)
         snapshot.flow.lastHour = histories.lastHour

@@ -48,6 +48,8 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         package var command: String
         /// The path to the entry in the runbook at the admin address, or nil if the server doesn't serve the runbook.
         package var runbook: String?
+        /// The number of seconds since it began, or nil for what is counted over an hour.
+        package var seconds: Int?
 
         package init(kind: String, text: String, advice: String, command: String, runbook: String? = nil) {
             self.kind = kind

@@ -32,6 +32,11 @@ package enum StatusText {
         seconds.map { "last \(event) \(age($0)) ago" } ?? "no \(event) since the start"
     }
 
+    /// Returns a finding's text, with how long it has been so.
+    package static func since(_ finding: StatusSnapshot.Finding) -> String {
+        finding.text + (finding.seconds.map { " (for \(age($0)))" } ?? "")
+    }
+
     package static func size(_ byteCount: Int?) -> String { byteCount.map(ByteText.text) ?? "unknown" }
 
     /// Returns a bound of reply times.

@@ -1,5 +1,6 @@
 import Bytes
 import Envelope
+import Observation
 package import PushClient
 import PushClientREST
 import PushProtocol
@@ -188,7 +189,7 @@ extension Checkup.Step {
     }
 
     private static func remedy(for words: String) -> String {
-        Remedy.of(words)
+        Remedy.of(words).map { "\($0.text) (docs/\($0.page))" }
             ?? "docs/reference/GORUSH.md explains the texts; the server's /health/ready shows whether all pushes are affected."
     }
 }

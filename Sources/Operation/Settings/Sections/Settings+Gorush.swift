@@ -24,6 +24,7 @@ extension Settings {
         reader.update(&delivery.lifetime, "gorush.pushLifetime", .duration(from: .seconds(60), to: ProtocolLimits.pushLifetime))
         reader.update(&delivery.maximumNotificationsPerRequest, "gorush.maximumNotifications", .integer(1...10_000))
         reader.update(&delivery.maximumRequestsInFlight, "gorush.maximumRequestsInFlight", .integer(1...256))
+        reader.ignore("gorush.maximumNotificationsInFlight")
         reader.update(&delivery.maximumQueuedPushCount, "gorush.maximumQueuedPushes", .integer(1_000...100_000_000))
 
         var notifications = NotificationSettings()

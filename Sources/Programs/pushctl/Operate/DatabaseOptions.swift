@@ -14,20 +14,26 @@ struct DatabaseOptions: ParsableArguments {
         completion: .file())
     var database: String?
 
-    /// Returns the paths to the server's files.
-    func paths() throws(Failure) -> ServerPaths {
-        let environment = ProcessInfo.processInfo.environment
+    private func source() throws(Failure) -> SettingsSource {
         let source: SettingsSource
         do {
-            source = try SettingsSource(file: config, environment: environment)
+            source = try SettingsSource(file: config, environment: ProcessInfo.processInfo.environment)
         } catch {
             throw .configuration(error.description)
         }
         guard source.problems.isEmpty else { throw .configuration(source.problems.joined(separator: "\n")) }
-        var paths = ServerPaths(source, environment: environment)
+        return source
+    }
+
+    /// Returns the paths to the server's files.
+    func paths() throws(Failure) -> ServerPaths {
+        var paths = ServerPaths(try source(), environment: ProcessInfo.processInfo.environment)
         if let database { paths.use(database: database) }
         return paths
     }
+
+    /// Returns the URL of the server's admin endpoints.
+    func adminURL() throws(Failure) -> String { try source().adminURL }
 
     func serverDatabase() throws(Failure) -> ServerDatabase {
         ServerDatabase(try paths())

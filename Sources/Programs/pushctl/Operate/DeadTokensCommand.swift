@@ -32,8 +32,8 @@ struct DeadTokensCommand: ParsableCommand {
         @Flag(help: "Restore all entries.")
         var all = false
 
-        @Option(help: "The server's admin endpoints.")
-        var admin = "http://127.0.0.1:8646"
+        @Option(help: ArgumentHelp("The server's admin endpoints (else admin.listen of the configuration).", valueName: "url"))
+        var admin: String?
 
         @OptionGroup var database: DatabaseOptions
         @OptionGroup var output: OutputOptions
@@ -44,7 +44,8 @@ struct DeadTokensCommand: ParsableCommand {
 
         func run() async throws {
             try output.print(
-                try await RestoredDeadTokensReport(restoring: all ? nil : ids, admin: admin, database: database.serverDatabase()))
+                try await RestoredDeadTokensReport(
+                    restoring: all ? nil : ids, admin: admin ?? database.adminURL(), database: database.serverDatabase()))
         }
     }
 }

@@ -82,7 +82,7 @@ struct GorushClient: HoldsSecret, Sendable {
         case .unavailable(let reason) where reason.proxyStatus != nil:
             await presence.isThere(by: confirmation) ? .busy(reason) : response
         case .timedOut(let reason?):
-            await presence.isThere(by: confirmation) ? .timedOut(nil) : .timedOut(reason)
+            await presence.isThere(by: confirmation) ? .late : .timedOut(reason)
         default: response
         }
     }
@@ -100,6 +100,7 @@ struct GorushClient: HoldsSecret, Sendable {
         switch await probe(in: lane) {
         case .instance(let instance): instance.configurationFault.map { .unfit(issue: $0) }
         case .silent: trustsSyncMode ? nil : .unfit(issue: GorushProfile.hiddenIssue)
+        case .half: .unfit(issue: GorushProfile.halfIssue)
         case .unusable(let issue): .unfit(issue: issue)
         case .unreachable(let reason): .unavailable(reason)
         }
@@ -152,6 +153,8 @@ struct GorushClient: HoldsSecret, Sendable {
         case instance(GorushInstance)
         /// gorush accepts pushes and does not show its configuration: some proxies forward pushes only.
         case silent
+        /// gorush accepts pushes, and the requests for its configuration found nobody.
+        case half
         /// The endpoint responds and does not accept pushes from this server.
         case unusable(issue: String)
         /// gorush does not respond. At most a proxy in front of it does.
@@ -162,13 +165,18 @@ struct GorushClient: HoldsSecret, Sendable {
     /// connection.
     func probe() async -> Probe { await probe(in: nil) }
 
+    /// One of two gorush behind one address may be away. Then the next request meets the other one, so a request without an answer hides
+    /// nothing.
     private func probe(in lane: GorushLanes.Lane?) async -> Probe {
-        if let response = try? await http.send(configurationRequest(in: lane)), response.status == 200,
-            let instance = GorushInstance(response.body)
-        {
-            return .instance(instance)
+        for _ in 0..<2 {
+            guard let response = try? await http.send(configurationRequest(in: lane)),
+                !GorushResponse.proxyStatuses.contains(response.status)
+            else { continue }
+            if response.status == 200, let instance = GorushInstance(response.body) { return .instance(instance) }
+            return await probeByPush(in: lane)
         }
-        return await probeByPush(in: lane)
+        let probe = await probeByPush(in: lane)
+        return probe == .silent && !trustsSyncMode ? .half : probe
     }
 
     /// Posts an empty list: only a gorush behind the right path and password responds to it in the known words.

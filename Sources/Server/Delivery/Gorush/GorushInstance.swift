@@ -41,6 +41,9 @@ struct GorushInstance: Sendable, Equatable {
     /// facts 4 and 5).
     var queueCount: Int { core.queue_num.flatMap { $0 > 0 ? $0 : nil } ?? Self.defaultQueueCount }
 
+    /// How many notifications it works on at a time.
+    var workerCount: Int { core.worker_num.flatMap { $0 > 0 ? $0 : nil } ?? GorushProfile.defaultWorkerCount }
+
     /// Why nothing is posted to this gorush: it would lose pushes that count as sent. The text names the line to change.
     var configurationFault: String? {
         switch core.sync {
@@ -71,8 +74,8 @@ struct GorushInstance: Sendable, Equatable {
         var environment: DeliveryConfiguration.APNsEnvironment = .production
         /// Whether the route has ever had a push: an unused platform may be disabled.
         var hasPushes = true
-        /// The number of workers with which no route waits for another's requests.
-        var workerCount = 0
+        /// How many routes share gorush.
+        var routeCount = 1
     }
 
     /// Returns the settings that lose pushes or hide their loss, in words for an operator.
@@ -96,9 +99,16 @@ struct GorushInstance: Sendable, Equatable {
             }
         }
         if retriesItself { warnings.append("max_retry is above 0: what gorush reports as failed may have arrived; the retry is made here") }
-        if let count = core.worker_num, count < use.workerCount {
+        let wanted = GorushProfile.wantedWorkerCount(routes: use.routeCount)
+        if let count = core.worker_num, count < wanted {
+            let share = max(1, count / use.routeCount)
             warnings.append(
-                "core.worker_num is \(count): set it to \(use.workerCount) or more, or routes wait for each other")
+                "core.worker_num is \(count): set it to \(wanted) or more, or \(counted(share, "silent phone")) can stop a platform for a "
+                    + "minute")
+        }
+        if queueCount < workerCount {
+            warnings.append(
+                "core.queue_num is \(queueCount): set it to \(Self.defaultQueueCount), or pushes wait although workers are free")
         }
         return warnings
     }

@@ -27,14 +27,14 @@ extension DeliveryConfiguration {
             var probe = GorushProbe(name: name, issue: nil, warnings: [])
             switch await client.probe() {
             case .instance(let instance):
-                let workerCount = GorushProfile.wantedWorkerCount(routes: uses.count)
                 let warnings = uses.flatMap {
-                    instance.warnings(for: .init(platform: $0.platform, environment: endpoint.environment, workerCount: workerCount))
+                    instance.warnings(for: .init(platform: $0.platform, environment: endpoint.environment, routeCount: uses.count))
                 }
                 probe.warnings = Set(warnings).sorted()
                 probe.issue = instance.configurationFault
             case .silent:
                 if trustsSyncMode { probe.warnings = [GorushProfile.trustWarning] } else { probe.issue = GorushProfile.hiddenIssue }
+            case .half: probe.issue = GorushProfile.halfIssue
             case .unusable(let issue): probe.issue = issue
             case .unreachable(let reason): probe.issue = reason.proxyStatus == nil ? "no response" : reason.issue
             }

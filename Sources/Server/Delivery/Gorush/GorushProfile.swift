@@ -18,8 +18,10 @@ struct GorushProfile: Sendable {
 
     /// gorush's last description of itself, or nil if it doesn't show any.
     private(set) var instance: GorushInstance?
-    /// Why gorush could not be used at the last probe, or nil if it could.
+    /// Why gorush could not be used at the last probe, or nil if it could, or has taken a push since.
     private var probeIssue: String?
+    /// When gorush last took a push.
+    private var workedAt: Duration?
     /// Whether a probe of gorush has ended, with or without a response.
     private(set) var wasProbed = false
     /// Whether a probe has ended since the start and since a connection last broke. Otherwise gorush may have another configuration.
@@ -27,11 +29,13 @@ struct GorushProfile: Sendable {
     /// The reads without a configuration since the last one with it, and when the first of them was.
     private var hidden: (count: Int, since: Duration)?
     private var isHidden = false
+    /// Why it is hidden.
+    private var hiddenReason = Self.hiddenIssue
     /// Whether the route has ever had a push: an unused platform may be disabled.
     private var hasPushes = false
     /// The most notifications that gorush accepts in a request.
     private(set) var maximumNotificationCount: Int
-    /// Misconfigurations that lose pushes although gorush accepts them, in words for an operator.
+    /// Misconfigurations that lose or delay pushes although gorush accepts them, in words for an operator.
     private(set) var warnings: [String] = []
 
     init(route: DeliveryConfiguration.Route, configuration: DeliveryConfiguration, routesOfEndpoint: Int) {
@@ -52,14 +56,15 @@ struct GorushProfile: Sendable {
             switch probe {
             case .unreachable(let reason): reason.issue
             case .unusable(let issue): issue
-            case .silent, .instance: nil
+            case .silent, .half, .instance: nil
             }
         switch probe {
         case .instance(let instance):
             self.instance = instance
             (hidden, isHidden) = (nil, false)
             maximumNotificationCount = min(maximumNotificationsPerRequest, instance.maximumNotificationCount ?? .max)
-        case .silent:
+        case .silent, .half:
+            hiddenReason = probe == .half ? Self.halfIssue : Self.hiddenIssue
             hidden = hidden.map { ($0.count + 1, $0.since) } ?? (1, now)
             if let hidden, hidden.count >= Self.hiddenCount, now - hidden.since >= Self.hiddenInterval { isHidden = true }
             if isHidden || trustsSyncMode { instance = nil }
@@ -73,7 +78,7 @@ struct GorushProfile: Sendable {
     mutating func connectionBroke() { isCurrent = false }
 
     /// Records that gorush accepted a request.
-    mutating func worked() { probeIssue = nil }
+    mutating func worked(at now: Duration) { (probeIssue, workedAt) = (nil, now) }
 
     /// Records that the route has pushes.
     mutating func used() {
@@ -88,7 +93,7 @@ struct GorushProfile: Sendable {
     private mutating func update() {
         let use = GorushInstance.Use(
             platform: platform, environment: environment, hasPushes: hasPushes,
-            workerCount: Self.wantedWorkerCount(routes: routesOfEndpoint))
+            routeCount: routesOfEndpoint)
         warnings = (instance?.warnings(for: use) ?? []) + (instance == nil && wasProbed && trustsSyncMode ? [Self.trustWarning] : [])
     }
 
@@ -98,15 +103,34 @@ struct GorushProfile: Sendable {
         gorush does not show its configuration, so it may lose pushes; let GET /api/config through, or set gorush.trustSyncMode: true if \
         its core.sync is true
         """
+    static let halfIssue =
+        "gorush answers pushes, but not GET /api/config: one of several gorush behind its address is away, or a proxy drops that request"
     static let trustWarning = "gorush does not show its configuration, and gorush.trustSyncMode trusts that its core.sync is true"
+
+    /// Whether gorush takes pushes over connections that are open, although a probe, which opens a new one, failed: its name is gone from
+    /// DNS, or its certificate has expired.
+    ///
+    /// - Parameter isPaused: Whether it no longer takes pushes.
+    private func worksOverOpenConnections(isPaused: Bool, at now: Duration) -> Bool {
+        !isPaused && workedAt.map { now - $0 < Belief.interval } ?? false
+    }
+
+    /// The conditions that may lose or delay pushes, in words for an operator.
+    func warnings(isPaused: Bool, at now: Duration) -> [String] {
+        guard let probeIssue, worksOverOpenConnections(isPaused: isPaused, at: now) else { return warnings }
+        return warnings + ["gorush takes pushes over open connections only, and new ones fail: \(probeIssue)"]
+    }
 
     /// Why gorush cannot be used, or nil if it can.
     ///
-    /// - Parameter hasProvenDevices: Whether devices wait that have worked. Anyone can register a device on a platform that this server
-    ///   doesn't serve, so a disabled platform without them is only a warning.
-    func issue(hasProvenDevices: Bool) -> String? {
-        if let issue = probeIssue ?? instance?.configurationFault { return issue }
-        if isHidden, !trustsSyncMode { return Self.hiddenIssue }
+    /// - Parameters:
+    ///   - hasProvenDevices: Whether devices wait that have worked. Anyone can register a device on a platform that this server doesn't
+    ///     serve, so a disabled platform without them is only a warning.
+    ///   - isPaused: Whether gorush doesn't take pushes.
+    func issue(hasProvenDevices: Bool, isPaused: Bool, at now: Duration) -> String? {
+        if let probeIssue, !worksOverOpenConnections(isPaused: isPaused, at: now) { return probeIssue }
+        if let fault = instance?.configurationFault { return fault }
+        if isHidden, !trustsSyncMode { return hiddenReason }
         guard isDisabled, hasProvenDevices else { return nil }
         return "gorush has \(platform == .ios ? "ios" : "android").enabled: false, and pushes wait for devices that have worked"
     }
@@ -123,7 +147,7 @@ struct GorushProfile: Sendable {
     var contradictsEnvironment: Bool { platform == .ios && instance?.contradicts(environment) == true }
 
     /// Whether gorush's configuration disables the platform.
-    private var isDisabled: Bool {
+    var isDisabled: Bool {
         switch platform {
         case .ios: instance?.ios.enabled == false
         case .android: instance?.android.enabled == false
@@ -134,7 +158,7 @@ struct GorushProfile: Sendable {
     ///
     /// - Parameter members: The number of servers that share the gorush, this one included.
     func workerShare(members: Int) -> Int {
-        let workers = instance?.core.worker_num.flatMap { $0 > 0 ? $0 : nil } ?? Self.defaultWorkerCount
+        let workers = instance.map { min($0.workerCount, $0.queueCount) } ?? Self.defaultWorkerCount
         return min(maximumRequestsInFlight, max(1, workers / max(1, routesOfEndpoint) / max(1, members)))
     }
 

@@ -33,6 +33,8 @@ enum GorushResponse: Sendable, Equatable {
     /// The response did not come in time, or a proxy did not wait for it. gorush may still work on the batch. The value tells that gorush
     /// cannot be reached now.
     case timedOut(Unavailability?)
+    /// A proxy in front of gorush, which is there, did not wait for the response. gorush may still work on the batch.
+    case late
     /// gorush may have sent the whole batch, a part or nothing.
     case unknown
     /// The same, because the connection broke.

@@ -1,5 +1,5 @@
-import Envelope
 import Bytes
+import Envelope
 import Store
 
 /// An attempt that a route has chosen to make.
@@ -48,7 +48,9 @@ struct Turns: Sendable {
     /// Adds what was queued.
     ///
     /// - Parameter elapsed: Returns how long after the delivery's start a time of ``SteadyTime`` is.
-    mutating func told(_ arrivals: Arrivals, elapsed: (Timestamp) -> Duration, callsUntil end: (Arrivals.Call) -> Duration, at now: Duration) {
+    mutating func told(
+        _ arrivals: Arrivals, elapsed: (Timestamp) -> Duration, callsUntil end: (Arrivals.Call) -> Duration, at now: Duration
+    ) {
         for device in arrivals.devices { devices.add(device.device, trust: device.trust, due: device.due.map(elapsed), at: now) }
         for call in arrivals.calls { calls.add(call.row, to: call.device, hasWorked: call.hasWorked, until: end(call)) }
         for device in arrivals.changed { devices.hasChanged(device, at: now) }

@@ -91,7 +91,9 @@ extension PushOutbox {
     /// Finishes all pushes of a route that were accepted before a time, so many in a transaction that others wait for a few milliseconds.
     ///
     /// - Returns: The number of pushes.
-    func expireAllPushes(route: String, acceptedBefore oldest: Timestamp, callsBefore oldestCall: Timestamp, at now: Timestamp) async throws -> Int {
+    func expireAllPushes(route: String, acceptedBefore oldest: Timestamp, callsBefore oldestCall: Timestamp, at now: Timestamp) async throws
+        -> Int
+    {
         let limit = 1_000
         func all(_ expire: () async throws -> Int) async throws -> Int {
             var total = 0

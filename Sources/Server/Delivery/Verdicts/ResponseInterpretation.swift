@@ -59,13 +59,15 @@ enum ResponseInterpretation: Sendable, Equatable {
         case .unfit(let issue):
             self = nothingSent(issue, reason: .configuration)
         case .unavailable(let reason):
-            self = nothingSent(reason.issue, reason: .unavailable)
+            self = nothingSent(reason.issue, reason: reason.proxyStatus == nil ? .unavailable : .proxyAnswered)
         case .busy(let reason):
             self = all(
-                .passing(reason: .unavailable, retryAfter: reason.retryAfter),
+                .passing(reason: .proxyAnswered, retryAfter: reason.retryAfter),
                 reason.proxyStatus.map { RouteHealth.busy(status: $0) } ?? .answered)
         case .timedOut(let reason?):
-            self = all(.unknown(reason: .noResponseInTime), .away(issue: reason.issue))
+            self = all(.unknown(reason: .proxyTimedOut), .away(issue: reason.issue))
+        case .late:
+            self = all(.unknown(reason: .proxyTimedOut), .silent)
         case .timedOut(nil):
             self = all(.unknown(reason: .noResponseInTime), .silent)
         case .unknown:

@@ -90,7 +90,8 @@ extension PostgreSQLStore {
             let byRow = Dictionary(readable.map { ($0.id, $0) }) { first, _ in first }
             return (
                 zip(choices, chosen).map { choice, id -> FoundPush in
-                    let looked = if case .next(let device, _) = choice { found.removeValue(forKey: device) ?? LookedUp() } else { LookedUp() }
+                    let looked =
+                        if case .next(let device, _) = choice { found.removeValue(forKey: device) ?? LookedUp() } else { LookedUp() }
                     if let id { return byRow[id].map { .push($0, others: looked.others) } ?? (choice.isOfDevice ? .moved : .nothing) }
                     return looked.time.map(FoundPush.later) ?? .nothing
                 }, damaged
@@ -113,16 +114,26 @@ extension PostgreSQLStore {
         var others: Timestamp? { untried == nil && tried != nil ? earliest.map { Timestamp(nanoseconds: $0.rawValue) } : nil }
     }
 
-    /// Selects a device's next untried and tried push, and when others are due.
+    /// Selects a device's next untried push; without one, its next tried push, and when others are due. An untried one is found without
+    /// reading the others, of which a device may have any number.
     private static let selectNext = """
-        WITH waiting AS (
+        WITH untried AS (
+            SELECT min(first.id) AS id
+            FROM (VALUES (\(PushTrust.proven.rawValue)), (\(PushTrust.unproven.rawValue)), (\(PushTrust.unknownBundleID.rawValue))) AS each (trust),
+                LATERAL (
+                    SELECT id FROM push
+                    WHERE \(OpenPushes.waiting) AND server = $1 AND route = $3 AND push.trust = each.trust AND device = $2
+                        AND next_attempt_at <= $4 AND attempts = 0 AND accepted_at >= $6 AND id <> ALL($5)
+                    ORDER BY server, route, push.trust, device, id LIMIT 1
+                ) AS first
+        ), waiting AS (
             SELECT id, next_attempt_at, attempts, attempted_at FROM push
-            WHERE device = $2 AND \(OpenPushes.ofDevice) AND server = $1 AND route = $3 AND trust <> \(PushTrust.call.rawValue)
+            WHERE (SELECT id FROM untried) IS NULL AND device = $2 AND \(OpenPushes.ofDevice) AND server = $1 AND route = $3 AND trust <> \(PushTrust.call.rawValue)
                 AND next_attempt_at < \(NextAttempt.held) AND accepted_at >= $6 AND id <> ALL($5)
         ), tried AS (
             SELECT id FROM waiting WHERE next_attempt_at <= $4 AND attempts > 0 ORDER BY attempted_at, id LIMIT 1
         )
-        SELECT (SELECT id FROM waiting WHERE next_attempt_at <= $4 AND attempts = 0 ORDER BY id LIMIT 1), (SELECT id FROM tried),
+        SELECT (SELECT id FROM untried), (SELECT id FROM tried),
             (SELECT min(next_attempt_at) FROM waiting WHERE next_attempt_at > $4),
             (SELECT min(next_attempt_at) FROM waiting WHERE id <> (SELECT id FROM tried))
         """

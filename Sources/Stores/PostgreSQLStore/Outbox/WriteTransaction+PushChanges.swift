@@ -26,7 +26,8 @@ extension WriteTransaction {
             WHERE push.id = change.id AND \(Self.isOpen(of: "$6")) RETURNING push.state
             """,
             now, SQLArray(pushes.map(\.push.id)), SQLArray(pushes.map(\.outcome)), SQLArray(pushes.map(\.push.reason?.rawValue)),
-            SQLArray(pushes.map(\.push.words)), server, SQLArray(pushes.map(\.push.attempt?.count)), SQLArray(pushes.map(\.push.attempt?.at))
+            SQLArray(pushes.map(\.push.words)), server, SQLArray(pushes.map(\.push.attempt?.count)),
+            SQLArray(pushes.map(\.push.attempt?.at))
         ) { try $0.next(PushOutcome.self) }
         for outcome in outcomes { count(outcome.milestone) }
         return outcomes.count

@@ -81,7 +81,8 @@ extension SQLiteStore {
                         (try $0.next(Int64.self), try $0.next(Timestamp.self))
                     }.first { $0.0 != id && !rows.contains($0.0) }?.1
                 }
-                return .push(try database.withHistory(try database.addressed(push, sealing), sealing, hasSuspects: hasSuspects), others: others)
+                return .push(
+                    try database.withHistory(try database.addressed(push, sealing), sealing, hasSuspects: hasSuspects), others: others)
             }
             return (found, damaged)
         }

@@ -12,6 +12,10 @@ package enum PushReason: String, Sendable, CaseIterable {
     case configuration
     case platformDisabled = "platform disabled"
     case overLimit = "over limit"
+    /// A proxy's 429, 502 or 503.
+    case proxyAnswered = "a proxy answers instead of gorush"
+    /// A proxy's 408 or 504: gorush may have sent the push.
+    case proxyTimedOut = "a proxy did not wait for gorush"
     case bodyTooLarge = "status 413"
     case rejectedByGorush = "rejected by gorush"
     case leaseEnded = "lease ended"

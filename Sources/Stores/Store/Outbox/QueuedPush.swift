@@ -122,7 +122,8 @@ package struct QueuedPush: Sendable, Equatable {
     package init(
         id: Int64, request: Int64, push: AcceptedPush, acceptedAt: Timestamp, state: OpenPushState = .queued, attempts: Int = 0,
         trust: PushTrust = .proven, device: DeviceCode = DeviceCode(), wasDeferred: Bool = false, isCallToWorkingDevice: Bool = true,
-        uncertain: UncertainAttempts = UncertainAttempts(), notification: GatewayNotification? = nil, registration: TargetRegistration? = nil, orphanReason: PushReason? = nil,
+        uncertain: UncertainAttempts = UncertainAttempts(), notification: GatewayNotification? = nil,
+        registration: TargetRegistration? = nil, orphanReason: PushReason? = nil,
         tokenDeliveries: Deliveries? = nil, suspicion: Suspicion? = nil, refusals: PushRefusals = PushRefusals()
     ) {
         self.id = id

@@ -47,7 +47,8 @@ extension SQLRow {
                 target: target, deduplicationKey: key, tokenType: tokenType, deviceToken: registered?.token ?? secrets.deviceToken,
                 apnTopic: apnTopic, type: type, chatID: secrets.chatID, message: secrets.message),
             acceptedAt: acceptedAt, state: state, attempts: attempts, trust: trust, device: device,
-            wasDeferred: attempts == 0 && nextAttempt.time != nil, isCallToWorkingDevice: hasWorked, uncertain: uncertain, notification: try secrets.gatewayNotification(), refusals: refusals)
+            wasDeferred: attempts == 0 && nextAttempt.time != nil, isCallToWorkingDevice: hasWorked, uncertain: uncertain,
+            notification: try secrets.gatewayNotification(), refusals: refusals)
         if let row, let registered {
             queued.registration = TargetRegistration(row: row, version: registered.version, deliveries: registered.deliveries)
         }

@@ -29,14 +29,15 @@ extension SharedStore {
             let database = transaction.database
             let ids = try ids ?? database.all("SELECT id FROM dead_registration") { try $0.next() }
             return try ids.compactMap { id in
-                let dead = try database.first(
-                    """
-                    DELETE FROM dead_registration WHERE id = $1
-                    RETURNING key_hash, plaintext_digest, secrets, plain_topic, prefixed_topic
-                    """,
-                    id
-                ) { (registration: try $0.deadRegistration(transaction.sealing), topics: try $0.nextTopics()) }
+                // A copy that cannot be read stays in the list, and the others are restored.
+                let dead =
+                    try database.first(
+                        "SELECT key_hash, plaintext_digest, secrets, plain_topic, prefixed_topic FROM dead_registration WHERE id = $1", id
+                    ) { row in
+                        try row.readable { (registration: try $0.deadRegistration(transaction.sealing), topics: try $0.nextTopics()) }
+                    } ?? nil
                 guard let (registration, topics) = dead else { return nil }
+                try database.add("DELETE FROM dead_registration WHERE id = $1", id)
                 let installation = registration.installation
                 try transaction.lockOwner(installation.keyHash)
                 let stored = try database.installations(of: installation.keyHash).first { $0.installation == installation }?.stored
