@@ -129,7 +129,7 @@ struct Server {
     mutating func catchUp(from network: inout Network, at now: Timestamp) async -> HistorySync.Event {
         do {
             switch history.action.work {
-            case .load: return .loaded(try await store.checkpoint(of: Network.pubsubTopic))
+            case .load: return .loaded(try await store.checkpoints(of: Network.pubsubTopic)[Network.pubsubTopic])
             case .wait: return .waited
             case .loadHoles: return .holes(try await store.holes(of: Network.pubsubTopic).holes.map(\.period))
             case .ask(let query): return .page(try network.page(query))

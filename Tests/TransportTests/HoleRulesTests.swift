@@ -27,8 +27,8 @@ import WakuREST
         #expect(progress.holes(after: [], newestCheckpoint: Self.time(200)) == [Self.hole(200, 300, foundAt: 300)])
         #expect(progress.holes(after: [], newestCheckpoint: Self.time(281)) == [])
         #expect(progress.holes(after: [], newestCheckpoint: Self.time(400)) == [])
-        #expect(["", " at one:8645", " at two:8645"].allSatisfy { progress.isOfTopic(Self.topic + $0) })
-        #expect(!progress.isOfTopic("/waku/2/rs/16/320"))
+        #expect(["", " at one:8645", " at two:8645"].allSatisfy { HistoryProgress.isCheckpoint(Self.topic + $0, of: Self.topic) })
+        #expect(!HistoryProgress.isCheckpoint("/waku/2/rs/16/320", of: Self.topic))
     }
 
     @Test func `a recorded message cuts a hole, and what is left under twenty seconds is closed`() {
@@ -69,6 +69,7 @@ import WakuREST
 
     @Test func `a pause of more than twenty seconds in which no node delivers is a hole, whatever the wall clock does`() {
         var reception = Reception()
+        reception.loaded(hasCheckpoint: true)
         var progress = progress()
         func receive(_ time: Int64, step: Int64 = 0) { reception.received(at: .seconds(time), Self.time(time + step)) }
         receive(0)
@@ -85,6 +86,16 @@ import WakuREST
         progress = self.progress()
         reception.report(in: &progress)
         #expect(progress.start == nil && progress.missed == [Self.time(90)...Self.time(120)])
+    }
+
+    @Test(arguments: [[true, false], [false, true]])
+    func `a start is told if the topic had a checkpoint before, whatever another node has saved since`(words: [Bool]) {
+        var reception = Reception()
+        var progress = progress()
+        for hasCheckpoint in words { reception.loaded(hasCheckpoint: hasCheckpoint) }
+        reception.received(at: .zero, Self.time(0))
+        reception.report(in: &progress)
+        #expect(progress.start == (words[0] ? Self.time(0) : nil))
     }
 
     // MARK: Verdicts

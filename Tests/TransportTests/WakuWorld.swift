@@ -81,10 +81,14 @@ final class MemoryCheckpoints: CheckpointKeeper {
         condition.change { $0[topic] = checkpoint.map { [$0] } }
     }
 
-    func checkpoint(of pubsubTopic: String) -> Timestamp? { condition.value[pubsubTopic]?.last }
+    func checkpoint(of name: String) -> Timestamp? { condition.value[name]?.last }
+
+    func checkpoints(of pubsubTopic: String) -> [String: Timestamp] {
+        condition.value.compactMapValues(\.last).filter { HistoryProgress.isCheckpoint($0.key, of: pubsubTopic) }
+    }
 
     func save(_ progress: HistoryProgress) {
-        let newest = condition.value.filter { progress.isOfTopic($0.key) }.compactMap(\.value.last).max()
+        let newest = checkpoints(of: progress.pubsubTopic).values.max()
         open.withLock { open in
             let earlier = open[progress.pubsubTopic] ?? OpenHoles([], listedUntil: Timestamp(nanoseconds: 0))
             open[progress.pubsubTopic] = OpenHoles(

@@ -40,8 +40,8 @@ package struct HistoryProgress: Sendable {
     package var checkpoint: Timestamp
     /// The server's time.
     package var now: Timestamp
-    /// When the server received for the first time since its start, or nil if that is stored. Before, nothing was received since the newest
-    /// checkpoint.
+    /// When the server received for the first time since its start, or nil if that is stored or it started without checkpoints. Before,
+    /// nothing was received since the newest checkpoint.
     package var start: Timestamp?
     /// Periods in which it received nothing.
     package var missed: [ClosedRange<Timestamp>] = []
@@ -66,9 +66,9 @@ package struct HistoryProgress: Sendable {
         pubsubTopic + (node.map { separator + $0 } ?? "")
     }
 
-    /// Whether a checkpoint is one of this topic, of whatever node.
-    package func isOfTopic(_ checkpointName: String) -> Bool {
-        checkpointName == pubsubTopic || checkpointName.hasPrefix(pubsubTopic + Self.separator)
+    /// Whether a checkpoint is one of a topic, of whatever node.
+    package static func isCheckpoint(_ name: String, of pubsubTopic: String) -> Bool {
+        name == pubsubTopic || name.hasPrefix(pubsubTopic + separator)
     }
 
     private static let separator = " at "

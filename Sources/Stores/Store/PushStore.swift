@@ -77,8 +77,8 @@ package protocol MessageJournal: Sendable {
     /// Returns the replies to these messages that were not marked as published, oldest first.
     func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, receivedAt: Timestamp, reply: Reply)]
 
-    /// Returns a history checkpoint, before which all messages are recorded. Nil means that none was saved.
-    func checkpoint(of name: String) async throws -> Timestamp?
+    /// Returns a topic's history checkpoints by name, before which all messages are recorded.
+    func checkpoints(of pubsubTopic: String) async throws -> [String: Timestamp]
 
     /// Saves a history checkpoint, and what became of the topic's holes. The checkpoint may be earlier than the previous one, because
     /// clocks can be set back.
@@ -154,8 +154,8 @@ package protocol PushOutbox: Sendable {
 
     /// Recovers the previous process's outbox. Call this once, before the first read.
     ///
-    /// Pushes that a server of 0.3 has leased are uncertain, and due at once. So is a push with a time after `latest`, because a wrong clock
-    /// set that time. If `routes` differ from the previous process's, open pushes move to the queues of their new routes.
+    /// Pushes that a server of 0.3 has leased are uncertain, and due at once. So is a push with a time after `latest`, because a wrong
+    /// clock set that time. If `routes` differ from the previous process's, open pushes move to the queues of their new routes.
     ///
     /// - Returns: The number of leased pushes.
     func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int

@@ -44,7 +44,7 @@ import Testing
         let store = try last.open()
         #expect(try await store.unfinishedRows().undecided.count == 2)
         #expect(try await store.record([(hash(1), envelope(1)), (hash(1_001), envelope(1_001))], at: start) == [nil, nil])
-        #expect(try await store.checkpoint(of: "/waku/2/rs/16/1") == start)
+        #expect(try await store.checkpoints(of: "/waku/2/rs/16/1")["/waku/2/rs/16/1"] == start)
         let facts = try await store.auditFacts()
         #expect(Audit(facts).balances && facts.openCount == 82, "\(Audit(facts).lines.filter { !$0.balances })")
         _ = try await store.record(1_002)

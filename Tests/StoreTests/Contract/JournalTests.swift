@@ -175,11 +175,11 @@ struct JournalTests {
     @Test(arguments: StoreUnderTest.all)
     func `a history checkpoint survives a restart, for its pubsub topic only`(kind: StoreUnderTest) async throws {
         try await kind.withCrash { store async throws in
-            #expect(try await store.checkpoint(of: "/waku/2/rs/16/32") == nil)
+            #expect(try await store.checkpoints(of: "/waku/2/rs/16/32")["/waku/2/rs/16/32"] == nil)
             try await store.save(HistoryProgress(of: "/waku/2/rs/16/32", checkpoint: start))
         } after: { store async throws in
-            #expect(try await store.checkpoint(of: "/waku/2/rs/16/32") == start)
-            #expect(try await store.checkpoint(of: "/waku/2/rs/16/64") == nil)
+            #expect(try await store.checkpoints(of: "/waku/2/rs/16/32")["/waku/2/rs/16/32"] == start)
+            #expect(try await store.checkpoints(of: "/waku/2/rs/16/64")["/waku/2/rs/16/64"] == nil)
         }
     }
 
@@ -188,7 +188,7 @@ struct JournalTests {
         try await kind.withStore { store in
             try await store.save(HistoryProgress(of: "/waku/2/rs/16/32", checkpoint: start))
             try await store.save(HistoryProgress(of: "/waku/2/rs/16/32", checkpoint: start.advanced(by: step)))
-            #expect(try await store.checkpoint(of: "/waku/2/rs/16/32") == start.advanced(by: step))
+            #expect(try await store.checkpoints(of: "/waku/2/rs/16/32")["/waku/2/rs/16/32"] == start.advanced(by: step))
         }
     }
 

@@ -26,7 +26,7 @@ import Testing
             progress.start = Self.time(1_000)
             try await store.save(progress)
         } after: { store async throws in
-            #expect(try await store.checkpoint(of: Self.topic) == Self.time(1_000))
+            #expect(try await store.checkpoints(of: Self.topic)[Self.topic] == Self.time(1_000))
             let hole = Hole(Self.time(100)...Self.time(1_000), foundAt: Self.time(1_000))
             let open = try await store.holes(of: Self.topic)
             #expect(open.holes == [hole] && open.listed == [])

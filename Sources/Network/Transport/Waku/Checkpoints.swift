@@ -2,9 +2,9 @@ package import Envelope
 
 /// Durable storage of history checkpoints and holes, implemented by the server's store.
 package protocol CheckpointKeeper: Sendable {
-    /// - Parameter name: The checkpoint's name (``HistoryProgress/checkpointName(of:at:)``).
-    /// - Returns: The time up to which the node's history is recorded, or nil if there is no checkpoint yet.
-    func checkpoint(of name: String) async throws -> Timestamp?
+    /// - Returns: The times up to which the nodes' histories of a topic are recorded, by the checkpoints' names
+    ///   (``HistoryProgress/checkpointName(of:at:)``).
+    func checkpoints(of pubsubTopic: String) async throws -> [String: Timestamp]
 
     /// Saves a checkpoint, and what became of the topic's holes. Returns when both are durable.
     func save(_ progress: HistoryProgress) async throws

@@ -8,6 +8,9 @@ struct Reception {
     /// The start of the newest period without a pause.
     private var since: Timestamp?
     private var start: Timestamp?
+    /// Whether the topic had a checkpoint when the server started. Without one nothing was missed before: what a first start's catching up
+    /// saves is older than the server.
+    private var hasEarlierCheckpoint: Bool?
     private var missed: [ClosedRange<Timestamp>] = []
 
     /// Notes that a node with peers has delivered messages, or none.
@@ -23,9 +26,12 @@ struct Reception {
         since = now
     }
 
+    /// Notes whether a node found a checkpoint of the topic. The first word counts.
+    mutating func loaded(hasCheckpoint: Bool) { hasEarlierCheckpoint = hasEarlierCheckpoint ?? hasCheckpoint }
+
     /// Adds to what is to be stored with the next checkpoint.
     func report(in progress: inout HistoryProgress) {
-        progress.start = start
+        progress.start = hasEarlierCheckpoint == true ? start : nil
         progress.missed = missed
         if let since, let last, since <= last.wallTime { progress.received = since...last.wallTime }
     }

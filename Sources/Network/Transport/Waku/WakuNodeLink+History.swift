@@ -60,10 +60,10 @@ extension WakuNodeLink {
         do {
             switch work {
             case .load:
-                let name = HistoryProgress.checkpointName(of: topic, at: checkpointNode)
-                if let own = try await base.checkpoints.checkpoint(of: name) { return .loaded(own) }
+                let checkpoints = try await base.checkpoints.checkpoints(of: topic)
+                base.receptions.withLock { $0[topic]?.loaded(hasCheckpoint: !checkpoints.isEmpty) }
                 // A new node starts from the checkpoint that a transport with a single node saved.
-                return .loaded(try await base.checkpoints.checkpoint(of: topic))
+                return .loaded(checkpoints[HistoryProgress.checkpointName(of: topic, at: checkpointNode)] ?? checkpoints[topic])
             case .loadHoles:
                 return .holes(try await base.checkpoints.holes(of: topic).holes.map(\.period))
             case .wait:

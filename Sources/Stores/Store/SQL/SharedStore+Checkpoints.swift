@@ -1,10 +1,8 @@
 package import Envelope
 
 extension SharedStore {
-    package func checkpoint(of name: String) async throws -> Timestamp? {
-        try await reading { database in
-            try database.first("SELECT received_until FROM checkpoint WHERE pubsub_topic = $1", name) { try $0.next() }
-        }
+    package func checkpoints(of pubsubTopic: String) async throws -> [String: Timestamp] {
+        try await reading { try $0.checkpoints(of: pubsubTopic) }
     }
 
     package func save(_ progress: HistoryProgress) async throws {
@@ -27,7 +25,7 @@ extension SharedStore {
 
 extension SharedWriteTransaction {
     fileprivate func save(_ progress: HistoryProgress, of server: String) throws {
-        let newest = progress.start == nil ? nil : try database.newestCheckpoint(progress)
+        let newest = progress.start == nil ? nil : try database.checkpoints(of: progress.pubsubTopic).values.max()
         try database.add(
             """
             INSERT INTO checkpoint (pubsub_topic, received_until) VALUES ($1, $2)
@@ -58,11 +56,11 @@ extension SharedWriteTransaction {
 }
 
 extension SQLDatabase {
-    fileprivate func newestCheckpoint(_ progress: HistoryProgress) throws -> Timestamp? {
-        try all("SELECT pubsub_topic, received_until FROM checkpoint") { row in
-            (name: try row.next(String.self), time: try row.next(Timestamp.self))
+    fileprivate func checkpoints(of pubsubTopic: String) throws -> [String: Timestamp] {
+        let all = try all("SELECT pubsub_topic, received_until FROM checkpoint") { row in
+            (try row.next(String.self), try row.next(Timestamp.self))
         }
-        .filter { progress.isOfTopic($0.name) }.map(\.time).max()
+        return Dictionary(uniqueKeysWithValues: all).filter { HistoryProgress.isCheckpoint($0.key, of: pubsubTopic) }
     }
 
     fileprivate func holes(of pubsubTopic: String, forUpdate: Bool = false) throws -> [Hole] {
