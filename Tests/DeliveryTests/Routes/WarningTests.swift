@@ -53,14 +53,14 @@ import Testing
 
     @Test mutating func `device tokens that are refused and accepted in turn show two gorush with different projects`() {
         for device in 1...40 { attempt(device, .sent, at: 0) }
-        for round in 0..<2 { attempt(round + 1, Self.token, .sent, at: 100 + Double(round) * 100) }
-        #expect(warnings(at: 210) == [])
-        attempt(3, Self.token, .sent, at: 300)
+        for round in 0..<2 { attempt(round + 1, Self.token, .sent, at: 100 + Double(round) * 600) }
+        #expect(warnings(at: 710) == [])
+        attempt(3, Self.token, .sent, at: 1_300)
         #expect(
-            text(of: .twoProjects, at: 303)
+            text(of: .twoProjects, at: 1_303)
                 == "Google refuses device tokens and accepts them in turn: two gorush behind one address, with different projects or "
                 + "environments?")
-        #expect(warnings(at: 702) == [], "ten minutes after the first of them")
+        #expect(warnings(at: 3_702) == [], "an hour after the first of them")
     }
 
     @Test mutating func `a project that is wrong for a moment is no pair, however many devices it refuses`() {
