@@ -188,7 +188,7 @@ let package = Package(
             "Store", in: "Sources/Stores",
             [
                 "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "JSON", "MetricDeclarations", "Platform", "Bytes",
-                heap, metrics,
+                heap, logging, metrics,
             ]),
 
         // Network: Waku nodes, from both sides.

@@ -20,8 +20,7 @@ package final class PostgreSQLStore: PushStore {
     let membership: Mutex<Membership>
     /// The work that this server has taken over and that no caller knows of yet.
     let taken = Mutex(TakenWork())
-    /// The number of rows that were set aside.
-    let damagedRows = Atomic<Int>(0)
+    package let damagedRows: DamagedRows
     let logger: Logger
     /// The clock of this server's lease.
     let time: SteadyTime
@@ -96,6 +95,7 @@ package final class PostgreSQLStore: PushStore {
         outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
         size = DatabaseSize()
         self.logger = logger
+        damagedRows = DamagedRows(logger: logger)
         (self.member, self.time) = (member, time)
         self.maximumStoredByteCount = maximumStoredByteCount
         pool = ConnectionPool(
@@ -122,6 +122,7 @@ package final class PostgreSQLStore: PushStore {
         outbox = OutboxMemory(maximumQueueCount: ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: [])
         size = DatabaseSize()
         self.logger = logger
+        damagedRows = DamagedRows(logger: logger)
         (member, time) = (Member(name: "", part: "", version: ""), SteadyTime(clock: ContinuousClock(), start: Timestamp(nanoseconds: 0)))
         maximumStoredByteCount = nil
         pool = ConnectionPool(parameters, connectionCount: 1)
@@ -145,6 +146,7 @@ package final class PostgreSQLStore: PushStore {
         outbox = OutboxMemory(maximumQueueCount: ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: [])
         size = DatabaseSize()
         self.logger = logger
+        damagedRows = DamagedRows(logger: logger)
         (self.member, time) = (member, SteadyTime(clock: ContinuousClock(), start: Timestamp(nanoseconds: 0)))
         maximumStoredByteCount = nil
         pool = ConnectionPool(parameters, connectionCount: 1)
@@ -216,9 +218,10 @@ package final class PostgreSQLStore: PushStore {
     /// Writes in one transaction, with its changes of the ledger and of the outbox's memory.
     func write<Result: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> Result) async throws -> Result {
         let number = number
-        return try await pool.perform(.writing) { [outbox, secrets, member, metrics] database in
+        return try await pool.perform(.writing) { [outbox, secrets, damagedRows, member, metrics] database in
             let start = ContinuousClock.now
-            let transaction = WriteTransaction(database: database, server: number, secrets: secrets, outbox: OutboxChanges(outbox))
+            let transaction = WriteTransaction(
+                database: database, server: number, secrets: secrets, damagedRows: damagedRows, outbox: OutboxChanges(outbox))
             database.atEnd { isDurable in
                 guard isDurable else { return transaction.outbox.abandon() }
                 metrics.committed(rowCount: database.writtenRowCount, after: ContinuousClock.now - start)
@@ -236,6 +239,7 @@ package struct WriteTransaction {
     /// The number of this server, which owns what the transaction adds and changes only what it owns.
     let server: Int64
     let secrets: DatabaseSecrets
+    package let damagedRows: DamagedRows
     package let outbox: OutboxChanges
     package let ledger = LedgerChanges()
     let loadedRoutes = LoadedRoutes()

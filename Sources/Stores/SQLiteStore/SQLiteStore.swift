@@ -23,8 +23,7 @@ package final class SQLiteStore: PushStore {
     let maximumStoredByteCount: Int?
     /// The checkpointer, or nil when the store is read-only.
     private let checkpointer: WALCheckpointer?
-    /// The number of rows that were set aside.
-    let damagedRows = Atomic<Int>(0)
+    package let damagedRows: DamagedRows
     let logger: Logger
 
     /// Opens the database, creates it if it does not exist, and migrates its tables.
@@ -92,8 +91,10 @@ package final class SQLiteStore: PushStore {
                 ? .locked
                 : pool.writeWithoutTransaction { try $0.secrets(identity: identity, keys: sealingKeys, isReadOnly: readOnly) }
             sealing = secrets.sealing
+            damagedRows = DamagedRows(logger: logger)
             outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
-            queue = WriteQueue(pool: pool, file: file, secrets: secrets, outbox: outbox, checkpointer: checkpointer)
+            queue = WriteQueue(
+                pool: pool, file: file, secrets: secrets, damagedRows: damagedRows, outbox: outbox, checkpointer: checkpointer)
         } catch {
             throw StoreError(error)
         }

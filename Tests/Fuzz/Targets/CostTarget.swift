@@ -239,7 +239,7 @@
                 unsafe sqlite3_progress_handler(database.sqliteConnection, instructionStep, { _ in countInstructions() }, nil)
                 try database.inTransaction(.immediate) {
                     let transaction = WriteTransaction(
-                        database: database, secrets: Self.secrets,
+                        database: database, secrets: Self.secrets, damagedRows: DamagedRows(logger: quietLogger),
                         outbox: OutboxChanges(OutboxMemory(maximumQueueCount: ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: [])))
                     let pageCount = try database.count("PRAGMA page_count")
                     var batch: [OpenedEnvelope] = []

@@ -75,8 +75,10 @@ import Wire
             #expect(removed.count == count)
         }
         #expect(try await store.deadRegistrations(limit: 9).map(\.installation) == [installation(2)])
+        #expect(store.damagedRowCount == 1)
         try kind.execute("UPDATE dead_registration SET secrets = \(kind.blob("01ff"))", folder)
         #expect(try await store.deadRegistrations(limit: 9).isEmpty)
+        #expect(store.damagedRowCount == 2)
         #expect(try await store.version(of: installation(3))?.isRegistered == true)
         await store.close()
     }
@@ -92,6 +94,8 @@ import Wire
         }
         try kind.execute("UPDATE dead_registration SET secrets = \(kind.blob("01ff")) WHERE id = 2", folder)
         #expect(try await store.restoreDeadRegistrations(nil, at: attemptedAt).count == 2)
+        #expect(try await store.restoreDeadRegistrations([2, 9], at: attemptedAt).isEmpty)
+        #expect(store.damagedRowCount == 1)
         #expect(try await store.version(of: installation(3))?.isRegistered == true)
         await store.close()
     }

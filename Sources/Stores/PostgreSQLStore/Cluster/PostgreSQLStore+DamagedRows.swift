@@ -1,18 +1,3 @@
-import Logging
-import Store
-import Synchronization
-
-extension PostgreSQLStore {
-    package var damagedRowCount: Int { damagedRows.load(ordering: .relaxed) }
-
-    func setAside(_ rows: [Int64], _ kind: DamagedRowKind) async throws {
-        guard !rows.isEmpty else { return }
-        try await write { try $0.setAside(rows, kind) }
-        damagedRows.add(rows.count, ordering: .relaxed)
-        logger.error("rows are damaged and set aside", metadata: ["table": "\(kind.rawValue)", "rows": "\(rows)"])
-    }
-}
-
 extension Query<Int> {
     static var countDamagedRows: Query {
         .count(

@@ -7,11 +7,6 @@ extension PostgreSQLStore: OriginStore {
             return try transaction.database.waitingProxies(of: transaction.server)
         }
     }
-
-    package func waitingOriginPushes(to proxy: String, limit: Int) async throws -> [WaitingOriginPush] {
-        let server = number
-        return try await read { [sealing] in try $0.waitingOriginPushes(to: proxy, of: server, limit: limit, sealing) }
-    }
 }
 
 extension WriteTransaction {

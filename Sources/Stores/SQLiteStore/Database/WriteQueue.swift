@@ -26,16 +26,21 @@ final class WriteQueue: Sendable {
     private let pool: DatabasePool
     private let file: OpenedFile
     private let secrets: DatabaseSecrets
+    private let damagedRows: DamagedRows
     private let outbox: OutboxMemory
     private let checkpointer: WALCheckpointer?
     private let state = Mutex(State())
     private let commits = Atomic<Int>(0)
     private let metrics = StoreMetrics()
 
-    init(pool: DatabasePool, file: OpenedFile, secrets: DatabaseSecrets, outbox: OutboxMemory, checkpointer: WALCheckpointer?) {
+    init(
+        pool: DatabasePool, file: OpenedFile, secrets: DatabaseSecrets, damagedRows: DamagedRows, outbox: OutboxMemory,
+        checkpointer: WALCheckpointer?
+    ) {
         self.pool = pool
         self.file = file
         self.secrets = secrets
+        self.damagedRows = damagedRows
         self.outbox = outbox
         self.checkpointer = checkpointer
     }
@@ -143,7 +148,7 @@ final class WriteQueue: Sendable {
         try file.check()
         do {
             try database.inTransaction(.immediate) {
-                let transaction = WriteTransaction(database: database, secrets: secrets, outbox: changes)
+                let transaction = WriteTransaction(database: database, secrets: secrets, damagedRows: damagedRows, outbox: changes)
                 for (job, positions) in parts { completions.append(try job.run(positions, transaction)) }
                 try transaction.ledger.write(to: database)
                 return .commit

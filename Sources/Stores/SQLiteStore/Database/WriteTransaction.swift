@@ -6,6 +6,7 @@ package import Store
 package struct WriteTransaction {
     package let database: Database
     let secrets: DatabaseSecrets
+    package let damagedRows: DamagedRows
     package let outbox: OutboxChanges
     package let ledger = LedgerChanges()
     let routes = RouteNames()

@@ -1,3 +1,27 @@
+package import Logging
+import Synchronization
+
+/// The rows that a running store could not read, each counted and told once.
+package final class DamagedRows: Sendable {
+    /// The number of rows that are remembered: so many are a wrong key or a bad disk, which is told long before.
+    private static let maximumCount = 10_000
+
+    private let logger: Logger
+    private let noted = Mutex<Set<String>>([])
+
+    package init(logger: Logger) { self.logger = logger }
+
+    package var count: Int { noted.withLock(\.count) }
+
+    package func note(_ rows: [Int64], of table: String) {
+        let new = noted.withLock { noted in
+            rows.filter { noted.count < Self.maximumCount && noted.insert("\(table) \($0)").inserted }
+        }
+        guard !new.isEmpty else { return }
+        logger.error("rows are damaged and set aside", metadata: ["table": "\(table)", "rows": "\(new)"])
+    }
+}
+
 /// A kind of row that a store sets aside when it cannot be read: its values have another shape, or do not open with the sealing keys.
 ///
 /// Such a row must not stop its page's others. It stays undecided or open in the audit's sum, is never deleted, and is read again after the
@@ -6,6 +30,16 @@ package enum DamagedRowKind: String, Sendable {
     /// An undecided message, or a reply that is not published.
     case message
     case push
+}
+
+extension SharedStore {
+    package var damagedRowCount: Int { damagedRows.count }
+
+    package func setAside(_ rows: [Int64], _ kind: DamagedRowKind) async throws {
+        guard !rows.isEmpty else { return }
+        try await writing { try $0.setAside(rows, kind) }
+        damagedRows.note(rows, of: kind.rawValue)
+    }
 }
 
 /// Observes which rows a running store sets aside.

@@ -5,22 +5,26 @@ import Wire
 
 extension SharedStore {
     package func deadRegistrations(limit: Int) async throws -> [DeadRegistration] {
-        try await reading { database in
-            try database.all(
+        try await reading { [damagedRows] database in
+            var damaged: [Int64] = []
+            let found = try database.all(
                 """
                 SELECT id, died_at, reason, route, key_hash, plaintext_digest, secrets FROM dead_registration
                 ORDER BY id DESC LIMIT $1
                 """,
                 limit
             ) { row in
-                try row.readable { row in
-                    let (id, diedAt, reason): (Int64, Timestamp, String) = (try row.next(), try row.next(), try row.next())
+                let id: Int64 = try row.next()
+                return try row.readable(id, or: &damaged) { row in
+                    let (diedAt, reason): (Timestamp, String) = (try row.next(), try row.next())
                     let (route, registration): (String, Registration) = (try row.next(), try row.deadRegistration(sealing))
                     return DeadRegistration(
                         id: id, diedAt: diedAt, reason: reason, route: route, installation: registration.installation,
                         version: registration.content.version)
                 }
-            }.compactMap(\.self)
+            }
+            damagedRows.note(damaged, of: "dead_registration")
+            return found.compactMap(\.self)
         }
     }
 
@@ -28,13 +32,17 @@ extension SharedStore {
         try await writing { transaction in
             let database = transaction.database
             let ids = try ids ?? database.all("SELECT id FROM dead_registration") { try $0.next() }
+            var damaged: [Int64] = []
+            defer { transaction.damagedRows.note(damaged, of: "dead_registration") }
             return try ids.compactMap { id in
                 // A copy that cannot be read stays in the list, and the others are restored.
                 let dead =
                     try database.first(
                         "SELECT key_hash, plaintext_digest, secrets, plain_topic, prefixed_topic FROM dead_registration WHERE id = $1", id
                     ) { row in
-                        try row.readable { (registration: try $0.deadRegistration(transaction.sealing), topics: try $0.nextTopics()) }
+                        try row.readable(id, or: &damaged) {
+                            (registration: try $0.deadRegistration(transaction.sealing), topics: try $0.nextTopics())
+                        }
                     } ?? nil
                 guard let (registration, topics) = dead else { return nil }
                 try database.add("DELETE FROM dead_registration WHERE id = $1", id)

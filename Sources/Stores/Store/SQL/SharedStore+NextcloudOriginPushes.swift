@@ -1,4 +1,11 @@
 extension SharedStore {
+    package func waitingOriginPushes(to proxy: String, limit: Int) async throws -> [WaitingOriginPush] {
+        let owner = owner
+        return try await reading { [sealing, damagedRows] in
+            try $0.waitingOriginPushes(to: proxy, of: owner, limit: limit, sealing, damagedRows)
+        }
+    }
+
     package func acceptOriginPushes(_ pushes: [OriginPush], of user: String) async throws {
         try await writing { transaction in
             let (database, dialect) = (transaction.database, Reading.dialect)
@@ -35,9 +42,11 @@ extension SQLDatabase {
     }
 
     /// Returns pushes of a server that wait for a proxy: calls first, then the oldest.
-    package func waitingOriginPushes(
-        to proxy: String, of owner: Int64?, limit: Int, _ sealing: RowSealing
+    fileprivate func waitingOriginPushes(
+        to proxy: String, of owner: Int64?, limit: Int, _ sealing: RowSealing, _ damagedRows: DamagedRows
     ) throws -> [WaitingOriginPush] {
+        var damaged: [Int64] = []
+        defer { damagedRows.note(damaged, of: "nextcloud_origin_push") }
         // Each of the two queries reads its rows in order from an index.
         func waiting(_ condition: String, limit: Int) throws -> [WaitingOriginPush] {
             try all(
@@ -49,9 +58,10 @@ extension SQLDatabase {
                 """,
                 proxy, limit, owner
             ) { row in
-                try row.readable { row in
+                let id: Int64 = try row.next()
+                return try row.readable(id, or: &damaged) { row in
                     try WaitingOriginPush(
-                        id: row.next(), device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(),
+                        id: id, device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(),
                         push: row.originPush(sealing))
                 }
             }.compactMap(\.self)

@@ -12,6 +12,7 @@ package protocol SharedStore: Sendable {
     /// The number of this server, which owns the rows that it adds, or nil in the database of one server.
     var owner: Int64? { get }
     var userKeys: UserKeyCache { get }
+    var damagedRows: DamagedRows { get }
     /// The name under which this server's own rows are kept. It is empty in the database of one server.
     var serverName: String { get }
 
@@ -33,6 +34,7 @@ package protocol SharedWriteTransaction {
     var sealing: RowSealing { get }
     /// The number of this server, which owns the rows that it adds, or nil in the database of one server.
     var owner: Int64? { get }
+    var damagedRows: DamagedRows { get }
     var outbox: OutboxChanges { get }
     var ledger: LedgerChanges { get }
 

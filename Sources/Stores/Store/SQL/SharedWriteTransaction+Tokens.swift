@@ -51,17 +51,14 @@ extension SharedWriteTransaction {
     }
 
     private func unregister(_ token: DeadToken, at now: Timestamp) throws -> [ChangedRegistration] {
-        let dialect = Database.dialect
-        let dead = try database.all(
+        let dead = try liveRegistrations(
             """
-            \(selectLiveRegistration(dialect))
-            WHERE is_live AND token_code = $1 AND token_type = $2 AND (apn_topic = $3 OR token_type <> \(TokenType.apn.rawValue))
+            token_code = $1 AND token_type = $2 AND (apn_topic = $3 OR token_type <> \(TokenType.apn.rawValue))
                 AND CASE WHEN registration.id = $4 THEN version = $5 ELSE updated_at < $6 END
-            \(dialect.forUpdate)
+            \(Database.dialect.forUpdate)
             """,
             try sealing.code(of: token.token), token.type, token.apnTopic, token.tried?.row, token.tried?.version,
-            token.attemptedAt
-        ) { try $0.readable { try $0.liveRegistration(sealing) } }.compactMap(\.self)
+            token.attemptedAt)
         for registration in dead { try unregister(registration, reason: token.reason, route: token.route, at: now) }
         return dead.map(\.changed)
     }
@@ -75,14 +72,12 @@ extension SharedWriteTransaction {
     func unregister(
         unusedSince oldest: Timestamp, among rows: ClosedRange<Int64>, within budget: inout Int, at now: Timestamp
     ) throws -> [ChangedRegistration] {
-        let unused = try database.all(
+        let unused = try liveRegistrations(
             """
-            \(selectLiveRegistration(Database.dialect))
-            WHERE registration.id BETWEEN $1 AND $2 AND is_live AND updated_at < $3 AND coalesce(delivered_at, 0) < $3
+            registration.id BETWEEN $1 AND $2 AND updated_at < $3 AND coalesce(delivered_at, 0) < $3
             ORDER BY registration.id \(Database.dialect.skippingLocked)
             """,
-            rows.lowerBound, rows.upperBound, oldest
-        ) { try $0.readable { try $0.liveRegistration(sealing) } }.compactMap(\.self)
+            rows.lowerBound, rows.upperBound, oldest)
         let gone = unused.filter { registration in
             guard registration.hasWorked else { return true }
             budget -= 1
@@ -91,6 +86,27 @@ extension SharedWriteTransaction {
         budget = max(0, budget)
         for registration in gone { try unregister(registration, reason: .unused, route: "", at: now) }
         return gone.map(\.changed)
+    }
+
+    /// Reads live registrations as their clients sent them, except for those that cannot be read.
+    ///
+    /// - Parameter condition: What follows `WHERE` and `AND`.
+    private func liveRegistrations<each Value: SQLValue>(_ condition: String, _ values: repeat each Value) throws -> [LiveRegistration] {
+        var damaged: [Int64] = []
+        let found = try database.all(
+            """
+            SELECT registration.id, \(Database.dialect.topics), key_hash, plaintext_digest, installation_id, version, secrets,
+                sealed_chat_lists, sealed_allowed_keys, token_type, enabled, allow_from_contacts_only, block_mentions, apn_topic,
+                grant_signature, delivered_at IS NOT NULL
+            FROM \(Database.dialect.liveRegistrations) WHERE is_live AND \(condition)
+            """,
+            repeat each values
+        ) { row in
+            let id: Int64 = try row.next()
+            return try row.readable(id, or: &damaged) { try $0.liveRegistration(id, sealing) }
+        }
+        damagedRows.note(damaged, of: "registration")
+        return found.compactMap(\.self)
     }
 
     /// Unregisters an installation and stores a copy of its registration, from which the operator can restore it.
@@ -116,19 +132,10 @@ extension SharedWriteTransaction {
 /// A registration with its row and topics, and whether it was ever delivered to.
 private typealias LiveRegistration = (changed: ChangedRegistration, registration: Registration, hasWorked: Bool)
 
-private func selectLiveRegistration(_ dialect: SQLDialect) -> String {
-    """
-    SELECT registration.id, \(dialect.topics), key_hash, plaintext_digest, installation_id, version, secrets, sealed_chat_lists,
-        sealed_allowed_keys, token_type, enabled, allow_from_contacts_only, block_mentions, apn_topic, grant_signature,
-        delivered_at IS NOT NULL
-    FROM \(dialect.liveRegistrations)
-    """
-}
-
 extension SQLRow {
-    /// Reads a registration as its client sent it, from the columns of `selectLiveRegistration`.
-    fileprivate mutating func liveRegistration(_ sealing: RowSealing) throws -> LiveRegistration {
-        let changed = ChangedRegistration(registration: try next(), topics: try nextTopics())
+    /// Reads a registration as its client sent it, from the columns of `liveRegistrations`.
+    fileprivate mutating func liveRegistration(_ row: Int64, _ sealing: RowSealing) throws -> LiveRegistration {
+        let changed = ChangedRegistration(registration: row, topics: try nextTopics())
         let (keyHash, digest): (Digest64, Digest32) = (try next(), try next())
         let installation = Installation(keyHash: keyHash, installationID: try next())
         let tokens = try nextTokens(of: installation, sealing)
