@@ -8,9 +8,9 @@ import Tasks
 
 /// Posts the accepted pushes in the outbox to gorush and records their outcomes (RELIABILITY.md I1, I2).
 ///
-/// Routes are independent of each other. A push is posted from its row, and its outcome is the only write. After a crash, what was in flight
-/// is posted again under the same collapse identifier: a second notification is better than none. What may be posted once at most is marked
-/// before.
+/// Routes are independent of each other. A push is posted from its row, and its outcome is the only write. After a crash, what was in
+/// flight is posted again under the same collapse identifier: a second notification is better than none. What may be posted once at most is
+/// marked before.
 package final class DeliveryLoop: Service {
     private let outbox: any PushOutbox
     private let configuration: DeliveryConfiguration

@@ -474,10 +474,10 @@ final class Route: Sendable {
     private func context(judging attempts: [PushAttempt]) -> OutcomeContext {
         let steadyNow = dependencies.time.now
         let judgesRefusals = attempts.contains(where: \.outcome.isRefusal)
-        let (rules, savedTopics) = state.withLock { state in (state.rules(judgingRefusals: judgesRefusals), state.belief.savedTopics) }
-        return OutcomeContext(
-            route: name, rules: rules, now: dependencies.wallClock.read().stamp, isHeld: dependencies.wallClock.read().isHeld,
-            savedTopics: savedTopics, steadyNow: steadyNow)
+        let reading = dependencies.wallClock.read()
+        var (rules, savedTopics) = state.withLock { state in (state.rules(judgingRefusals: judgesRefusals), state.belief.savedTopics) }
+        rules.mayGiveUp = !reading.isHeld
+        return OutcomeContext(route: name, rules: rules, now: reading.stamp, savedTopics: savedTopics, steadyNow: steadyNow)
     }
 
     private func jitter() -> Double {

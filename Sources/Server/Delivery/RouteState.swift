@@ -65,8 +65,7 @@ struct RouteState: Sendable {
     /// The devices with pushes whose attempts got no answer.
     private var uncertain: Set<DeviceCode> = []
     private var posted: [Int: Posted] = [:]
-    /// The rows with an attempt in flight or an outcome that is not recorded.
-    private var attempted: Set<Int64> = []
+    private var attempted = AttemptedRows()
     /// This server's number among the database's servers.
     private var memberNumber: Int64?
     private var memberCount = 1
@@ -158,7 +157,7 @@ struct RouteState: Sendable {
 
     /// What to look up for a choice.
     func lookUp(_ choice: AttemptChoice) -> PushChoice {
-        choice.row.map(PushChoice.row) ?? .next(of: choice.device, besides: outcomes.rows(of: choice.device))
+        choice.row.map(PushChoice.row) ?? .next(of: choice.device, besides: attempted.of(choice.device))
     }
 
     /// Whether a push that was found may be attempted now.
@@ -314,7 +313,7 @@ struct RouteState: Sendable {
         turns.posted(choices.map(\.choice), at: now)
         for (choice, row, isMarked) in choices {
             posted[choice.number] = Posted(row: row, at: now, isMarked: isMarked)
-            attempted.insert(row)
+            attempted.insert(row, of: choice.device)
         }
         schedule.posted(isFull: turns.bulkhead.room(at: now).isFull, at: now)
     }

@@ -1,4 +1,3 @@
-import Bytes
 import Store
 
 /// The attempts that have ended and whose outcomes the database does not have yet. A crash repeats them.
@@ -15,7 +14,7 @@ struct UnrecordedOutcomes: Sendable {
     private(set) var waiting: [PushAttempt] = []
     private(set) var recording: [PushAttempt] = []
     /// Decided changes of rows that another session holds.
-    private(set) var locked: [Int64: (change: OutboxUpdate.Push, device: DeviceCode)] = [:]
+    private(set) var locked: [Int64: OutboxUpdate.Push] = [:]
     /// When the waiting ones are recorded; nil if there are none.
     private(set) var due: Duration?
     private var lockedDue: Duration?
@@ -43,21 +42,14 @@ struct UnrecordedOutcomes: Sendable {
     /// Takes what is to be recorded. One transaction records at a time, so that the outcomes of a device are recorded in their order.
     mutating func take() -> (attempts: [PushAttempt], locked: [OutboxUpdate.Push]) {
         (recording, waiting, due, lockedDue) = (waiting, [], nil, nil)
-        return (recording, locked.values.map(\.change))
+        return (recording, Array(locked.values))
     }
 
     /// Records that the taken ones are recorded.
     ///
     /// - Parameter changes: What was written, of which the database has left `rows` out.
     mutating func recorded(_ changes: [OutboxUpdate.Push], exceptLocked rows: Set<Int64>, at now: Duration) {
-        let devices = Dictionary(recording.map { ($0.push.id, $0.choice.device) }) { first, _ in first }
-        for change in changes {
-            guard rows.contains(change.id) else {
-                locked[change.id] = nil
-                continue
-            }
-            if let device = devices[change.id] ?? locked[change.id]?.device { locked[change.id] = (change, device) }
-        }
+        for change in changes { locked[change.id] = rows.contains(change.id) ? change : nil }
         (recording, hasFailed) = ([], false)
         lockedDue = locked.isEmpty ? nil : now + Schedule.storeRetryInterval
     }
@@ -67,12 +59,5 @@ struct UnrecordedOutcomes: Sendable {
         waiting = recording + waiting
         (recording, hasFailed, due) = ([], true, now)
         if !locked.isEmpty { lockedDue = now }
-    }
-
-    /// The rows of a device that must not be attempted.
-    func rows(of device: DeviceCode) -> [Int64] {
-        guard !isEmpty else { return [] }
-        return (waiting + recording).filter { $0.choice.device == device }.map(\.push.id)
-            + locked.filter { $0.value.device == device }.map(\.key)
     }
 }

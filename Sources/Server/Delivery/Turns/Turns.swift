@@ -90,8 +90,6 @@ struct Turns: Sendable {
         case line(Line)
         /// Nobody's before that time, or before an event.
         case none(until: Duration?)
-
-        var isSomebodys: Bool { if case .none = self { false } else { true } }
     }
 
     func next(at now: Duration) -> Turn { next(bulkhead.room(at: now), at: now) }

@@ -79,7 +79,8 @@ extension Belief {
             let count = recent.count(at: now) + goneCount
             if Self.doubtfulShare * goneCount >= count {
                 let text =
-                    "\(provider) has called \(goneCount) of \(count) devices that got a push in the last two days gone, within ten minutes, "
+                    "\(provider) has called \(goneCount) of \(count) devices that got a push in the last two days gone, "
+                    + "within ten minutes, "
                     + "and they are unregistered: look at them with pushctl dead-tokens list; if they are not gone, pushctl dead-tokens "
                     + "restore brings them back"
                 warnings.append(RouteCondition(kind: .gone, text: text))

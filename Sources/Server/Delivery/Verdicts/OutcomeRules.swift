@@ -55,12 +55,22 @@ extension QueuedPush {
 /// delay.
 struct OutcomeRules: Sendable {
     var refusals = RefusalRules()
+    /// Whether a device may be given up: not while the clock is in doubt.
+    var mayGiveUp = true
 
     /// - Parameter suspicion: The refusals of the device in a row before this attempt.
     func decide(_ attempt: PushAttempt, suspicion: Suspicion?) -> PushDecision {
         var decision = judge(attempt, suspicion: suspicion)
-        // Nobody waits for a second attempt.
-        if attempt.choice.kind == .call, case .retry = decision.disposition { decision.disposition = .finish(.expired) }
+        if !mayGiveUp, decision.token.isGivingUp {
+            decision = PushDecision(disposition: .retry(after: ProportionalBackOff.longest, isUnknown: false), reason: decision.reason)
+        }
+        switch decision.disposition {
+        // Nobody waits for a second attempt of a call, and who sends a push that is tried once gets the result of that attempt.
+        case .retry where attempt.choice.kind == .call: decision.disposition = .finish(.expired)
+        case .retry, .release, .finish(.expired):
+            if attempt.push.notification?.isTriedOnce ?? false { decision.disposition = .finish(.withdrawn) }
+        case .finish: break
+        }
         return decision
     }
 

@@ -10,8 +10,6 @@ struct OutcomeContext: Sendable {
     var rules: OutcomeRules
     /// The time of the wall clock.
     var now: Timestamp
-    /// Whether no device may be given up, because the clock is in doubt.
-    var isHeld = false
     /// The bundle ids that are known to be stored.
     var savedTopics: Set<String>
     /// The monotonic time, by which delays are kept.
@@ -51,7 +49,7 @@ extension PushOutbox {
         update.pushes = locked
         for attempt in attempts {
             let earlier = attempt.outcome.isDeviceRefusal ? suspicions[attempt.push.targetDigest] : nil
-            let decision = context.decide(attempt, suspicion: earlier)
+            let decision = context.rules.decide(attempt, suspicion: earlier)
             switch decision.token {
             case .suspect(let suspicion), .giveUp(let suspicion): suspicions[attempt.push.targetDigest] = suspicion
             case .works, .unregister: if !suspicions.isEmpty { suspicions[attempt.push.targetDigest] = nil }
@@ -105,25 +103,5 @@ extension PushOutbox {
         }
         return try await all { try await expireCalls(route: route, acceptedBefore: oldestCall, limit: limit, at: now) }
             + all { try await expirePushes(route: route, acceptedBefore: oldest, limit: limit, at: now) }
-    }
-}
-
-extension OutcomeContext {
-    fileprivate func decide(_ attempt: PushAttempt, suspicion: Suspicion?) -> PushDecision {
-        var decision = rules.decide(attempt, suspicion: suspicion)
-        if isHeld, decision.token.isGivingUp {
-            decision = PushDecision(disposition: .retry(after: ProportionalBackOff.longest, isUnknown: false), reason: decision.reason)
-        }
-        return attempt.push.notification?.isTriedOnce ?? false ? decision.ofOnlyAttempt : decision
-    }
-}
-
-extension PushDecision {
-    /// The decision for a push with a single attempt: its sender gets the result of that attempt, so the push finishes in any case.
-    fileprivate var ofOnlyAttempt: PushDecision {
-        if case .finish(let outcome) = disposition, outcome != .expired { return self }
-        var decision = self
-        decision.disposition = .finish(.withdrawn)
-        return decision
     }
 }

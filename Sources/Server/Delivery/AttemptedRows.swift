@@ -1,0 +1,23 @@
+import Store
+
+/// The rows that must not be attempted: they are in flight, or their outcomes are not recorded.
+struct AttemptedRows: Sendable {
+    private var devices: [Int64: DeviceCode] = [:]
+    private var rows: [DeviceCode: [Int64]] = [:]
+
+    mutating func insert(_ row: Int64, of device: DeviceCode) {
+        guard devices.updateValue(device, forKey: row) == nil else { return }
+        rows[device, default: []].append(row)
+    }
+
+    mutating func remove(_ row: Int64) {
+        guard let device = devices.removeValue(forKey: row), let all = rows[device] else { return }
+        let others = all.filter { $0 != row }
+        rows[device] = others.isEmpty ? nil : others
+    }
+
+    func contains(_ row: Int64) -> Bool { devices[row] != nil }
+
+    /// The rows with which the device was chosen.
+    func of(_ device: DeviceCode) -> [Int64] { rows[device] ?? [] }
+}
