@@ -113,7 +113,8 @@ public final class RESTTransport: NodeTransport {
         }.value
     }
 
-    /// Compares this machine's clock with the newest message in the store, because a node may say no time, or a proxy before it a wrong one.
+    /// Compares this machine's clock with the newest message in the store, because a node may say no time, or a proxy before it a wrong
+    /// one.
     func compareClocks(on pubsubTopic: String) async {
         guard reception == .store else { return }
         var query = StoreQuery()

@@ -5,8 +5,8 @@ enum RowNumbers {
     /// The tables with numbered rows, and the columns of the numbers.
     private static let tables = [("server", "number")] + CopiedTable.all.filter(\.isNumbered).map { ($0.name, "id") }
 
-    /// Raises each sequence that is behind its table. A logical copy of a database brings the rows without the sequences' positions, and then
-    /// each new row would get the number of an old one.
+    /// Raises each sequence that is behind its table. A logical copy of a database brings the rows without the sequences' positions, and
+    /// then each new row would get the number of an old one.
     ///
     /// - Returns: The tables whose sequences were behind.
     static func raise(_ database: Transaction) throws -> [String] {

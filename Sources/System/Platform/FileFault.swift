@@ -10,8 +10,8 @@
 
 /// The system's error numbers for files.
 package enum FileFault {
-    /// Whether the fault is the disk's and may pass, so that another try is worth it: the disk is full, read-only for the moment or broken, or
-    /// too many files are open.
+    /// Whether the fault is the disk's and may pass, so that another try is worth it: the disk is full, read-only for the moment or broken,
+    /// or too many files are open.
     package static func isTemporary(_ errno: Int32) -> Bool {
         [ENOSPC, EDQUOT, EROFS, EIO, EMFILE, ENFILE].contains(errno)
     }

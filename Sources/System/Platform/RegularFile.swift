@@ -8,8 +8,8 @@
     import Glibc
 #endif
 
-/// A file that somebody names: a person, a setting or another file. Opening a pipe would wait for its other end without a word, and a device
-/// may never end, so each must be a regular file.
+/// A file that somebody names: a person, a setting or another file. Opening a pipe would wait for its other end without a word, and a
+/// device may never end, so each must be a regular file.
 package enum RegularFile {
     /// Opens a file that exists.
     ///

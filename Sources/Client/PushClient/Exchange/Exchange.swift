@@ -26,8 +26,8 @@ package struct Exchange: Sendable {
     /// then delays the caller only once.
     static let maximumOverhead = Duration.seconds(30)
 
-    /// The time to wait for further replies after the first useful one: servers reply to the same query at nearly the same time, and publish
-    /// both responses of a long answer together.
+    /// The time to wait for further replies after the first useful one: servers reply to the same query at nearly the same time, and
+    /// publish both responses of a long answer together.
     static let graceForOthers = Duration.seconds(1)
 
     package let pubsubTopic: String

@@ -10,7 +10,8 @@ public struct PublicKey: Hashable, Sendable {
         self.publicKey = publicKey
     }
 
-    /// Reads a key in hex, with or without `0x` and a final line break: 65 bytes uncompressed (`04…`) or 33 bytes compressed (`02…`, `03…`).
+    /// Reads a key in hex, with or without `0x` and a final line break: 65 bytes uncompressed (`04…`) or 33 bytes compressed (`02…`,
+    /// `03…`).
     ///
     /// - Throws: ``InvalidKey`` for any other text, and for a point that is not on the curve.
     public init(hex text: String) throws(InvalidKey) {

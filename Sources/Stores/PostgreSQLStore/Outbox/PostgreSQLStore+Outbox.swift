@@ -119,17 +119,18 @@ extension PostgreSQLStore {
     private static let selectNext = """
         WITH untried AS (
             SELECT min(first.id) AS id
-            FROM (VALUES (\(PushTrust.proven.rawValue)), (\(PushTrust.unproven.rawValue)), (\(PushTrust.unknownBundleID.rawValue))) AS each (trust),
-                LATERAL (
-                    SELECT id FROM push
-                    WHERE \(OpenPushes.waiting) AND server = $1 AND route = $3 AND push.trust = each.trust AND device = $2
-                        AND next_attempt_at <= $4 AND attempts = 0 AND accepted_at >= $6 AND id <> ALL($5)
-                    ORDER BY server, route, push.trust, device, id LIMIT 1
-                ) AS first
+            FROM (
+                VALUES (\(PushTrust.proven.rawValue)), (\(PushTrust.unproven.rawValue)), (\(PushTrust.unknownBundleID.rawValue))
+            ) AS each (trust), LATERAL (
+                SELECT id FROM push
+                WHERE \(OpenPushes.waiting) AND server = $1 AND route = $3 AND push.trust = each.trust AND device = $2
+                    AND next_attempt_at <= $4 AND attempts = 0 AND accepted_at >= $6 AND id <> ALL($5)
+                ORDER BY server, route, push.trust, device, id LIMIT 1
+            ) AS first
         ), waiting AS (
             SELECT id, next_attempt_at, attempts, attempted_at FROM push
-            WHERE (SELECT id FROM untried) IS NULL AND device = $2 AND \(OpenPushes.ofDevice) AND server = $1 AND route = $3 AND trust <> \(PushTrust.call.rawValue)
-                AND next_attempt_at < \(NextAttempt.held) AND accepted_at >= $6 AND id <> ALL($5)
+            WHERE (SELECT id FROM untried) IS NULL AND device = $2 AND \(OpenPushes.ofDevice) AND server = $1 AND route = $3
+                AND trust <> \(PushTrust.call.rawValue) AND next_attempt_at < \(NextAttempt.held) AND accepted_at >= $6 AND id <> ALL($5)
         ), tried AS (
             SELECT id FROM waiting WHERE next_attempt_at <= $4 AND attempts > 0 ORDER BY attempted_at, id LIMIT 1
         )

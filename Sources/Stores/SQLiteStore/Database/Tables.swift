@@ -148,8 +148,8 @@ enum Tables {
             has_worked INTEGER NOT NULL DEFAULT 1   -- of a call: whether its device ever got a push
         ) STRICT;
         CREATE INDEX push_by_deduplication_key ON push (deduplication_prefix);
-        -- Open pushes: by route, trust and device, in the order of acceptance, which is that of the rows, and by installation. SQLite counts
-        -- from a partial index alone only if the column of the condition is in it.
+        -- Open pushes: by route, trust and device, in the order of acceptance, which is that of the rows, and by installation. SQLite
+        -- counts from a partial index alone only if the column of the condition is in it.
         CREATE INDEX push_open ON push (finished_at) WHERE finished_at IS NULL;
         CREATE INDEX push_by_target ON push (substr(key_hash, 1, 8), installation_id) WHERE finished_at IS NULL;
         CREATE INDEX push_by_device ON push (device) WHERE finished_at IS NULL;

@@ -153,7 +153,10 @@ extension WriteTransaction {
             now, target.row, target.version)
         guard let installation else { return }
         try database.run(
-            "UPDATE push SET trust = \(PushTrust.proven.rawValue) WHERE \(Self.isOpenPushOfTarget) AND registration = ?3 AND trust <> \(PushTrust.call.rawValue)",
+            """
+            UPDATE push SET trust = \(PushTrust.proven.rawValue)
+            WHERE \(Self.isOpenPushOfTarget) AND registration = ?3 AND trust <> \(PushTrust.call.rawValue)
+            """,
             installation.keyHash, installation.installationID, target.row)
     }
 }

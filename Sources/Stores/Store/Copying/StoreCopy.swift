@@ -37,8 +37,8 @@ package enum StoreCopy {
     ///
     /// - Parameters:
     ///   - destination: A store without rows.
-    ///   - beforeCompleting: Marks the source as moved. A server starts on the source before that, and on the destination after it, and at no
-    ///     time on both.
+    ///   - beforeCompleting: Marks the source as moved. A server starts on the source before that, and on the destination after it, and at
+    ///     no time on both.
     ///   - report: Receives the rows of a table that are copied, and their total. If it throws, the destination stays incomplete.
     /// - Returns: The row count per table.
     /// - Throws: `StoreError`. ``CopyDifference`` if the databases differ. The destination is incomplete then.

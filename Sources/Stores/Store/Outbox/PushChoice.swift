@@ -26,8 +26,8 @@ extension RowSealing {
 package enum PushChoice: Sendable, Hashable {
     /// A call.
     case row(Int64)
-    /// The device's next push, calls apart: untried ones first, in the order of acceptance, then the one that was tried longest ago. The
-    /// named rows are in flight, or their outcomes are not recorded.
+    /// The device's next push, calls and the named rows apart: untried ones first, in the order of acceptance, then the one that was tried
+    /// longest ago.
     case next(of: DeviceCode, besides: [Int64] = [])
 
     package var isOfDevice: Bool { if case .next = self { true } else { false } }

@@ -1,5 +1,5 @@
-/// The part of a route's queue in which a push waits: how certain it is that its target exists, because untrusted clients can register any number
-/// of targets, or that it is a call. The push's slots depend on it, too. The raw value is stored.
+/// The part of a route's queue in which a push waits: how certain it is that its target exists, because untrusted clients can register any
+/// number of targets, or that it is a call. The push's slots depend on it, too. The raw value is stored.
 package enum PushTrust: Int64, Sendable, CaseIterable {
     /// Apple or Google has accepted a push for the target before.
     case proven = 0

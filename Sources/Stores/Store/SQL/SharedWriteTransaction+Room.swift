@@ -2,8 +2,8 @@ package import Envelope
 
 extension SharedWriteTransaction {
     /// Finds a slot for a push. In a full queue, a waiting push of the device with the most gives way, if that has at least two more than
-    /// this one: of many pushes to one phone the first stay, and nobody who has few is rejected while somebody has many. Of calls the oldest
-    /// gives way, because its caller has waited longest. A device that never worked displaces only such devices.
+    /// this one: of many pushes to one phone the first stay, and nobody who has few is rejected while somebody has many. Of calls the
+    /// oldest gives way, because its caller has waited longest. A device that never worked displaces only such devices.
     ///
     /// - Returns: Whether there is a slot. The caller rejects the push otherwise.
     package func takeSlot(_ slot: OutboxSlot, for device: DeviceCode, at now: Timestamp) throws -> Bool {
