@@ -1,5 +1,6 @@
 package import Envelope
 import WakuREST
+import Wire
 
 /// Reads what clients send at a node, and judges it. It publishes nothing.
 package struct ClientWatch: Sendable {
@@ -30,7 +31,8 @@ package struct ClientWatch: Sendable {
         do {
             var remaining = time
             while true {
-                for envelope in try await take() {
+                // A node may list the newest one first, and versions rise with the time.
+                for envelope in try await take().sorted(by: { $0.message.timestamp ?? 0 < $1.message.timestamp ?? 0 }) {
                     guard let message = judge.judge(envelope, now: wallClock.now()) else { continue }
                     messages.append(message)
                     report(message)
