@@ -50,6 +50,36 @@ import Transport
         }
     }
 
+    @Test func `the canaries of three servers stay green, also while one of the servers leaves and returns`() async throws {
+        let names = ["one", "two", "three"]
+        try await withClusterWorld(names) { world in
+            let canary = ["canary.interval": "10s"]
+            func succeed(_ server: ServerProcess) async throws {
+                let admin = AdminClient(server)
+                let before = try await admin.metric("pushserver_canary_checks_total{result=\"succeeded\"}")
+                try await admin.body(of: "/metrics") { body in
+                    body.split(separator: "\n").contains { line in
+                        guard line.hasPrefix("pushserver_canary_checks_total{result=\"succeeded\"} ") else { return false }
+                        return line.split(separator: " ").last.flatMap { Double($0) } ?? 0 > before
+                    }
+                }
+            }
+            var servers: [ServerProcess] = []
+            for name in names { servers.append(try await world.start(name, database: canary)) }
+            for server in servers { try await succeed(server) }
+            #expect(await servers[0].terminate() == 0)
+            for server in servers.dropFirst() { try await succeed(server) }
+            servers[0] = try await world.start("one", database: canary)
+            for server in servers { try await succeed(server) }
+            for server in servers {
+                #expect(!server.log.all.contains { $0.contains("the canary fails") }, "\(server.log.all)")
+                #expect(await server.terminate() == 0)
+            }
+            #expect(world.gorush.notifications.all.isEmpty)
+            try await world.audit()
+        }
+    }
+
     private static func withCanaries(
         _ names: [String], clocks: [WallClock] = [.system, .system], storedVersion: UInt64? = nil, in world: ClusterWorld,
         _ body: ([Canary]) async -> Void
