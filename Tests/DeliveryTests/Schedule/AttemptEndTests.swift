@@ -58,6 +58,25 @@ import Testing
         #expect(!route.choose(at: 5).isEmpty)
     }
 
+    @Test(arguments: [
+        (End.delivered, true), (.deviceFails, true), (.notTaken, true), (.connectionBroke, true), (.unanswered, true), (.busy, true),
+        (.overLimit, true), (.leaseEnded, true), (.pushRefused, false),
+    ])
+    func `an attempt with an invented bundle id gives its part of the budget back, unless it is refused`(end: End, isFull: Bool) throws {
+        var route = TestRoute(workers: 1)
+        // No time passes for the budget.
+        for number in 1...UnprovenBundleIDBudget.burst {
+            route.accept(1, at: Double(number) * 1_000)
+            let choice = try #require(route.choose(at: Double(number) * 1_000).first)
+            var push = queued([iosPush(1, topic: "invented")])[0]
+            push.id = Int64(choice.number)
+            #expect(route.state.admitted([push], at: .zero) == [push.id])
+            route.end(choice, end, at: Double(number) * 1_000 + 1)
+        }
+        let others = queued((1...100).map { iosPush($0, topic: "invented") })
+        #expect(route.state.admitted(others, at: .zero).count == (isFull ? UnprovenBundleIDBudget.burst : 0))
+    }
+
     @Test(arguments: End.allCases) func `a device has room for two calls again after any end of two`(end: End) {
         var route = TestRoute(workers: 1)
         for _ in 1...2 { route.accept(1, trust: .call, at: 0) }
