@@ -63,6 +63,27 @@ import Testing
         }
     }
 
+    @Test(arguments: [1, 40, 250, 20_000], StoreUnderTest.all)
+    func `what a clock that was behind has dated lives as long as anything new once it is right`(
+        behind: Int, kind: StoreUnderTest
+    ) async throws {
+        try await kind.withStore { store in
+            let lifetime = 30
+            // The days from which the server has run for years.
+            for number in -300...0 { #expect(try await remove(from: store, after: lifetime, on: number) == 0) }
+            for number in 1...2 { try await store.register(registration(installation(number)), at: Self.day(0)) }
+            try await deliver([2], in: store, at: Self.day(0))
+            // The clock is behind, and believed: all times are set back to its own, and one more phone registers.
+            _ = try await store.setBackFutureTimes(at: Self.day(-behind))
+            if behind != 40 { #expect(try await remove(from: store, after: lifetime, on: -behind) == 0) }
+            try await store.register(registration(installation(3)), at: Self.day(-behind))
+            // It is right again.
+            _ = try await store.setBackFutureTimes(at: Self.day(1))
+            for number in 1..<lifetime { #expect(try await remove(from: store, after: lifetime, on: number) == 0, "day \(number)") }
+            #expect(try await remove(from: store, after: lifetime, on: lifetime + 1) == 3)
+        }
+    }
+
     @Test(arguments: StoreUnderTest.all)
     func `the clock of a server is kept, and a new server gets the newest one`(kind: StoreUnderTest) async throws {
         let folder = try TemporaryFolder()

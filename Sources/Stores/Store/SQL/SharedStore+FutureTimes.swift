@@ -57,6 +57,7 @@ extension SharedStore {
 
     // The rows are searched beside the writer, because almost always there are none.
     package func setBackFutureTimes(at now: Timestamp) async throws -> Int {
+        try await forgetFutureDays(at: now)
         var count = 0
         for table in TableOfTimes.all(Reading.dialect) {
             guard table.isNumbered else {
@@ -75,6 +76,14 @@ extension SharedStore {
             }
         }
         return count
+    }
+
+    /// Forgets the delivering days of the future. If the clock is behind, all rows are set back to its time, and would be unused once it is
+    /// right again: their lifetime is counted in days that come then, and in those before this one.
+    private func forgetFutureDays(at now: Timestamp) async throws {
+        let today = DeliveringDays.day(of: now.latestPast)
+        guard try await reading({ try $0.count("SELECT count(*) FROM delivering_day WHERE day > $1", today) > 0 }) else { return }
+        try await writing { try $0.database.add("DELETE FROM delivering_day WHERE day > $1", today) }
     }
 }
 
