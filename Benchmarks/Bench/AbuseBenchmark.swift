@@ -101,7 +101,7 @@ package enum AbuseBenchmark {
     private static func measure(_ workload: Workload, _ attack: Attack?, _ seed: SeededStore, _ options: Options) async throws -> [Result] {
         let gorush = try await GorushProcess(
             directory: options.directory,
-            arguments: ["--sync", "--quiet"] + (attack?.invalidTokens ?? []).flatMap { ["--invalid-token", $0] })
+            arguments: ["--quiet"] + (attack?.invalidTokens ?? []).flatMap { ["--invalid-token", $0] })
         var results: [Result] = []
         for run in 0..<options.runCount {
             options.progress.say("abuse: \(attack?.name ?? "alone"), run \(run + 1) of \(options.runCount)")

@@ -16,9 +16,6 @@ struct StubGorushCommand: AsyncParsableCommand {
     @Option(help: "Port on 127.0.0.1; 0 means any free port.")
     var port = 0
 
-    @Flag(help: "Respond like a gorush with core.sync. This is the default; the flag remains for existing scripts.")
-    var sync = false
-
     @Flag(help: "Respond like a gorush without core.sync, to which the server posts nothing.")
     var async = false
 
