@@ -3,7 +3,7 @@ import TestServers
 import TestSupport
 import Testing
 
-/// The steps by hand of README.md, run verbatim except for free addresses. `Scripts/check commands` checks the commands of all pages.
+/// The steps by hand of CONTRIBUTING.md, run verbatim except for free addresses. `Scripts/check commands` checks the commands of all pages.
 @Suite(.fewAtATime, .safetyNet)
 struct DocumentedStepsTests {
     private struct ReadyFile: Decodable {
@@ -13,7 +13,7 @@ struct DocumentedStepsTests {
     @Test func `the steps by hand wake the phone three times`() async throws {
         let folder = try TemporaryFolder()
         // The four blocks are: build, the stub of gorush, the server, the clients.
-        let blocks = try Self.blocks(of: "Step by step", in: "README.md")
+        let blocks = try Self.blocks(of: "Step by step", in: "CONTRIBUTING.md")
         try #require(blocks.count == 4)
         let programs = URL(filePath: ChildProcess.path(of: "pushctl")).deletingLastPathComponent().path()
         var environment = [
