@@ -6,8 +6,6 @@
   of a list that begins with it.
 - A quotation names words of that section, or of the page: `DELIVERY.md "Time"`.
 - In Markdown, `[text](path#heading)` names a file or folder, and a heading of it.
-- In the source index of docs/ARCHITECTURE.md, `Server/Engine/Decider.swift` is a file or folder of Sources/ or of the repository, and a name
-  without a slash behind it one of the same folder, or of a folder above or below it.
 - In SECURITY.md each promise, an item that begins with `S12`, has a test in Tests/Golden/Promises.txt: functions, suites, or targets.
 
 A citation may go on in the next line of a comment. Files that git ignores are not looked at.
@@ -146,23 +144,6 @@ def faults_of_promises(text):
         yield 0, f"Tests/Golden/Promises.txt has no test of {promise}"
 
 
-def faults_of_index(text, files, folders):
-    start = text.index("## Source index")
-    index = text[start : text.index("\n## ", start + 1)]
-    for row in re.finditer(r"^\|.*\|$", index, re.M):
-        folder = None
-        for name in re.findall(r"`([\w+/-]+(?:\.swift|/)|Tests/[\w/]+)`", row[0]):
-            if "/" in name:
-                path = next((path for path in (f"Sources/{name}".rstrip("/"), name.rstrip("/")) if path in files | folders), None)
-                folder = path if path in folders else path and str(Path(path).parent)
-                is_there = path is not None
-            else:
-                above = folder and str(Path(folder).parent)
-                is_there = any(file.endswith(f"/{name}") and file.startswith(f"{above}/") for file in files)
-            if not is_there:
-                yield start + row.start(), f"there is no {name}"
-
-
 def faults():
     names = set(tracked())
     folders = {parent.as_posix() for name in names for parent in Path(name).parents}
@@ -181,6 +162,4 @@ def faults():
             found += faults_of_links(text, name, names, folders)
         if name == "SECURITY.md":
             found += faults_of_promises(text)
-        if name == "docs/ARCHITECTURE.md":
-            found += faults_of_index(text, names, folders)
         yield from (f"{place(name, start)}: {fault}" for start, fault in sorted(found))
