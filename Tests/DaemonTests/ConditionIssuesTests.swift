@@ -28,7 +28,7 @@ import Testing
             let state = RouteState(
                 route: .init(name: name, pushes: .platform(.ios)), configuration: DeliveryConfiguration(endpoint: .init(url: url)),
                 routesOfEndpoint: 1)
-            return RouteReport(state, name: name, platform: .ios, gorushURL: url, at: .zero)
+            return RouteReport(state, gorushURL: url, at: .zero)
         }
         let issues = Condition.issues(of: [report("a", "http://one"), report("b", "http://two"), report("c", "http://one")])
         #expect(

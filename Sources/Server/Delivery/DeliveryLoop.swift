@@ -78,7 +78,7 @@ package final class DeliveryLoop: Service {
     }
 
     /// Whether every route has asked its gorush and may post to it, so that a target without a delivery is unused.
-    package var confirmsDelivery: Bool { routes.allSatisfy { $0.status.mayPost } }
+    package var confirmsDelivery: Bool { routes.allSatisfy { $0.report.mayPost } }
 
     /// Sets all routes' gauges.
     package func refreshMetrics() {

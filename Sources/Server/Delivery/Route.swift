@@ -31,11 +31,10 @@ final class Route: Sendable {
     }
 
     let name: String
-    private let platform: GorushPlatform
     /// The URL of the route's gorush, for operators.
     let gorushURL: String
     private let state: Mutex<RouteState>
-    private let log: Mutex<(status: RouteStatus, lines: RouteLog)>
+    private let log = Mutex(RouteLog())
     private let changed = Notify()
     /// The number of pushes that found the queue full, when it was last read.
     private let refused = Atomic<Int>(0)
@@ -49,7 +48,6 @@ final class Route: Sendable {
     /// - Parameter routesOfEndpoint: How many routes share its gorush, itself included.
     init(_ route: DeliveryConfiguration.Route, routesOfEndpoint: Int, dependencies: Dependencies) {
         name = route.name
-        platform = route.platform
         self.dependencies = dependencies
         let configuration = dependencies.configuration
         let endpoint = configuration.endpoint(of: route)
@@ -73,7 +71,6 @@ final class Route: Sendable {
         let state = RouteState(
             route: route, configuration: configuration, routesOfEndpoint: routesOfEndpoint,
             key: UInt64.random(in: 0...(.max), using: &random))
-        log = Mutex((RouteStatus(state, at: .zero), RouteLog()))
         self.state = Mutex(state)
     }
 
@@ -243,7 +240,7 @@ final class Route: Sendable {
                 })
             metrics.unregistered(recorded.unregistered.count)
             if !recorded.unregistered.isEmpty {
-                log.withLock { $0.lines.unregistered(recorded.unregistered.count, at: dependencies.time.elapsed()) }
+                log.withLock { $0.unregistered(recorded.unregistered.count, at: dependencies.time.elapsed()) }
                 await dependencies.onUnregistered(recorded.unregistered)
             }
             return true
@@ -487,16 +484,9 @@ final class Route: Sendable {
 
     // MARK: Status
 
-    var status: RouteStatus {
-        let now = dependencies.time.elapsed()
-        return state.withLock { RouteStatus($0, at: now) }
-    }
+    var report: RouteReport { report(at: dependencies.time.elapsed()) }
 
-    /// The route's state for operators.
-    var report: RouteReport {
-        let now = dependencies.time.elapsed()
-        return state.withLock { RouteReport($0, name: name, platform: platform, gorushURL: gorushURL, at: now) }
-    }
+    private func report(at now: Duration) -> RouteReport { state.withLock { RouteReport($0, gorushURL: gorushURL, at: now) } }
 
     /// Returns the time until which nothing happens without an event, or nil while work is in progress. Times count from when the delivery
     /// was created.
@@ -506,24 +496,15 @@ final class Route: Sendable {
     ///
     /// - Parameter refusedCount: The number of these since the store was opened.
     func refreshMetrics(refusedCount: Int) {
-        metrics.set(status)
+        metrics.set(report)
         let newCount = refusedCount - refused.exchange(refusedCount, ordering: .relaxed)
         metrics.finished(.refused, .queueFull, by: newCount)
         if newCount > 0 { logger.warning("route queue is full; refusing new pushes", metadata: ["pushes": "\(newCount)"]) }
     }
 
-    /// Logs what has changed in the status.
     private func log(at now: Duration) {
-        let status = state.withLock { RouteStatus($0, at: now) }
-        let lines = log.withLock { log in
-            // A condition that has returned is told again after a while, without a change.
-            guard status != log.status || !status.conditions.isEmpty || !status.warningConditions.isEmpty || log.lines.hasMore else {
-                return [RouteLog.Line]()
-            }
-            log.status = status
-            return log.lines.lines(for: status, at: now)
-        }
-        for line in lines {
+        let report = report(at: now)
+        for line in log.withLock({ $0.lines(for: report, at: now) }) {
             switch line {
             case .notDelivered(let reason): logger.warning("pushes are not delivered", metadata: ["reason": "\(reason)"])
             case .deliveredAgain: logger.warning("pushes are delivered again")

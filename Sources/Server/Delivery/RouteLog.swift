@@ -29,25 +29,22 @@ struct RouteLog: Sendable {
     /// The registrations that ended with their tokens and are not told, with the time of the first.
     private var unregistered: (count: Int, since: Duration)?
 
-    /// Whether there may be a line although the status stays as it is.
-    var hasMore: Bool { unregistered != nil }
-
     /// Records that registrations have ended with their tokens.
     mutating func unregistered(_ count: Int, at now: Duration) {
         unregistered = (count + (unregistered?.count ?? 0), unregistered?.since ?? now)
     }
 
-    /// Returns the lines after a status change.
-    mutating func lines(for status: RouteStatus, at now: Duration) -> [Line] {
+    /// Returns the lines to write now.
+    mutating func lines(for report: RouteReport, at now: Duration) -> [Line] {
         var lines: [Line] = []
-        if status.conditions.isEmpty {
-            if !told.kinds.isEmpty, status.deliveryCount > told.deliveryCount {
+        if report.conditions.isEmpty {
+            if !told.kinds.isEmpty, report.deliveryCount > told.deliveryCount {
                 if returnedAt == nil { lines.append(.deliveredAgain) }
                 ended = (told.kinds, now)
                 (told, returnedAt) = (([], 0), nil)
             }
         } else {
-            for condition in status.conditions where !told.kinds.contains(condition.kind) {
+            for condition in report.conditions where !told.kinds.contains(condition.kind) {
                 if let ended, ended.kinds.contains(condition.kind), now - ended.time < Self.sameIssueInterval {
                     returnedAt = returnedAt ?? now
                 } else {
@@ -55,15 +52,15 @@ struct RouteLog: Sendable {
                 }
             }
             if let time = returnedAt, now - time >= Self.sameIssueInterval {
-                lines += status.conditions.map { .notDelivered(reason: $0.text) }
+                lines += report.conditions.map { .notDelivered(reason: $0.text) }
                 (ended, returnedAt) = (nil, nil)
             }
-            told = (told.kinds.union(status.conditions.map(\.kind)), status.deliveryCount)
+            told = (told.kinds.union(report.conditions.map(\.kind)), report.deliveryCount)
         }
-        if let error = status.storeIssue, error != outboxError { lines.append(.outboxUnusable(error)) }
-        outboxError = status.storeIssue
+        if let error = report.storeIssue, error != outboxError { lines.append(.outboxUnusable(error)) }
+        outboxError = report.storeIssue
         warnings = warnings.filter { now - $0.value < Self.sameIssueInterval }
-        for warning in status.warningConditions where warnings.updateValue(now, forKey: warning.kind) == nil {
+        for warning in report.warningConditions where warnings.updateValue(now, forKey: warning.kind) == nil {
             lines.append(.attention(reason: warning.text))
         }
         if let (count, since) = unregistered, now - since >= Self.countInterval {

@@ -75,12 +75,12 @@ package struct RouteMetrics: Sendable {
     /// Counts registrations that ended with their device tokens.
     func unregistered(_ count: Int) { deadRegistrations?.increment(by: count) }
 
-    func set(_ view: RouteStatus) {
-        breaker.set(view.isBreakerOpen ? 1 : 0)
-        inFlight.set(view.notificationsInFlight)
-        workers.set(view.workerCount)
-        failing.set(view.isFailing ? 1 : 0)
-        credentials.set(view.refusesCredentials ? 1 : 0)
+    func set(_ report: RouteReport) {
+        breaker.set(report.isBreakerOpen ? 1 : 0)
+        inFlight.set(report.notificationsInFlight)
+        workers.set(report.workerCount)
+        failing.set(report.isFailing ? 1 : 0)
+        credentials.set(report.refusesCredentials ? 1 : 0)
     }
 }
 

@@ -1,4 +1,4 @@
-/// A route's state for the status page.
+/// What a route tells operators: in its log and metrics, in readiness and on the status page.
 package struct RouteReport: Sendable, Equatable {
     /// A reason why pushes are not delivered, by the part that causes it.
     package enum Issue: Sendable, Equatable {
@@ -23,9 +23,21 @@ package struct RouteReport: Sendable, Equatable {
     package let gorushURL: String
     /// The reasons why pushes are not delivered, or empty when they are.
     package let issues: [Issue]
+    /// The reasons why gorush, Apple or Google accepts no pushes.
+    let conditions: [RouteCondition]
     /// The conditions that may lose or delay pushes.
-    package let warnings: [String]
+    let warningConditions: [RouteCondition]
+    let storeIssue: String?
+    /// Whether a probe has ended, and gorush's configuration allows posting.
+    let mayPost: Bool
     package let isBreakerOpen: Bool
+    /// Whether Apple or Google delivers nothing.
+    let isFailing: Bool
+    /// Whether Apple or Google rejects gorush itself.
+    let refusesCredentials: Bool
+    let notificationsInFlight: Int
+    /// The number of gorush's workers that the route may use.
+    let workerCount: Int
     /// The number of delivered pushes since the start.
     package let deliveryCount: Int
     /// The number of failed attempts since the start.
@@ -33,21 +45,31 @@ package struct RouteReport: Sendable, Equatable {
     /// The time since the newest delivery, or nil if the route has not delivered since the start.
     package let lastDeliveryAge: Duration?
 
-    init(_ state: RouteState, name: String, platform: GorushPlatform, gorushURL: String, at now: Duration) {
-        let status = RouteStatus(state, at: now)
-        self.name = name
-        self.platform = platform == .ios ? "ios" : "android"
+    init(_ state: RouteState, gorushURL: String, at now: Duration) {
+        name = state.route.name
+        platform = state.route.platform == .ios ? "ios" : "android"
         self.gorushURL = gorushURL
+        let (gorush, provider) = (state.gorushIssues(at: now), state.providerIssues(at: now))
+        conditions = gorush + provider
+        warningConditions = state.warnings(at: now)
+        storeIssue = state.storeIssue
         let issues =
-            state.gorushIssues(at: now).map { Issue.gorush($0.text) } + state.providerIssues(at: now).map { Issue.provider($0.text) }
-            + [status.storeIssue].compactMap { $0.map { .outbox("the outbox cannot be used: \($0)") } }
-        self.issues = issues.isEmpty ? status.healthIssues.map(Issue.gorush) : issues
-        warnings = status.warnings
-        isBreakerOpen = status.isBreakerOpen
+            gorush.map { Issue.gorush($0.text) } + provider.map { .provider($0.text) }
+            + [storeIssue].compactMap { $0.map { .outbox("the outbox cannot be used: \($0)") } }
+        // Before the first probe has ended, the state of gorush is unknown.
+        self.issues = issues.isEmpty && !state.profile.wasProbed ? [.gorush("gorush has not responded yet")] : issues
+        mayPost = state.profile.wasProbed && state.profile.isUsable
+        isBreakerOpen = state.turns.breaker.pausedSince != nil
+        isFailing = state.belief.fails(at: now)
+        refusesCredentials = state.belief.rejectsCredentials(at: now)
+        notificationsInFlight = state.turns.inFlight.count
+        workerCount = state.turns.bulkhead.workerCount
         deliveryCount = state.belief.deliveryCount
         failureCount = state.belief.failureCount
         lastDeliveryAge = state.belief.lastDeliveryTime.map { now - $0 }
     }
+
+    package var warnings: [String] { warningConditions.map(\.text) }
 
     /// Whether gorush, Apple and Google take pushes, although the outbox may not be readable.
     package var isDelivering: Bool {

@@ -15,7 +15,7 @@ import Testing
         var lines: [RouteLog.Line] = []
 
         mutating func look(at seconds: Double) {
-            lines += log.lines(for: RouteStatus(route.state, at: .seconds(seconds)), at: .seconds(seconds))
+            lines += log.lines(for: RouteReport(route.state, gorushURL: "", at: .seconds(seconds)), at: .seconds(seconds))
         }
         mutating func fail(at seconds: Double) {
             // Others than before: a device counts only if its trouble began after the newest delivery.

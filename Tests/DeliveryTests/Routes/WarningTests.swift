@@ -123,10 +123,11 @@ import Testing
 
     @Test func `registrations that end with their tokens are one line a minute`() {
         var log = RouteLog()
-        let status = RouteStatus(TestRoute().state, at: .zero)
+        let report = RouteReport(TestRoute().state, gorushURL: "", at: .zero)
         log.unregistered(1, at: .seconds(10))
         log.unregistered(30, at: .seconds(60))
-        #expect(log.hasMore && log.lines(for: status, at: .seconds(69)) == [])
-        #expect(log.lines(for: status, at: .seconds(70)) == [.unregistered(count: 31)] && !log.hasMore)
+        #expect(log.lines(for: report, at: .seconds(69)) == [])
+        #expect(log.lines(for: report, at: .seconds(70)) == [.unregistered(count: 31)])
+        #expect(log.lines(for: report, at: .seconds(200)) == [])
     }
 }
