@@ -130,6 +130,7 @@ struct Running: Sendable {
     func pass(until isSo: () async throws -> Bool) async throws -> Duration {
         let start = world.clock.now
         while true {
+            try Task.checkCancellation()
             let idle = try await settle()
             let passed = start.duration(to: world.clock.now)
             if try await isSo() { return passed }
