@@ -6,7 +6,7 @@
   of a list that begins with it.
 - A quotation names words of that section, or of the page: `DELIVERY.md "Time"`.
 - In Markdown, `[text](path#heading)` names a file or folder, and a heading of it.
-- In SECURITY.md each promise, an item that begins with `S12`, has a test in Tests/Golden/Promises.txt: functions, suites, or targets.
+- In Tests/SECURITY.md each promise, an item that begins with `S12`, has a test in Tests/Golden/Promises.txt: functions, suites, or targets.
 
 A citation may go on in the next line of a comment. Files that git ignores are not looked at.
 """
@@ -160,6 +160,6 @@ def faults():
         found = list(faults_of_citations(text, name, cited_pages))
         if name.endswith(".md"):
             found += faults_of_links(text, name, names, folders)
-        if name == "SECURITY.md":
+        if name == "Tests/SECURITY.md":
             found += faults_of_promises(text)
         yield from (f"{place(name, start)}: {fault}" for start, fault in sorted(found))
