@@ -5,7 +5,8 @@
 struct Alternation: Sendable {
     /// So many refusals, each of them followed by an acceptance before the next.
     static let requiredCount = 3
-    /// They happen within that time: where a phone gets a push each few minutes, each second of them opens a connection to the other gorush.
+    /// They happen within that time: where a phone gets a push each few minutes, each second push opens a connection to the other
+    /// gorush.
     static let interval = Duration.seconds(3_600)
     /// An attempt that is repeated over new connections meets the other gorush within that time.
     static let turnInterval = Duration.seconds(60)
