@@ -6,8 +6,11 @@ import Store
 struct UnrecordedOutcomes: Sendable {
     /// Outcomes are recorded together in this time.
     static let delay = Duration.milliseconds(25)
-    /// So many are recorded at once, and while so many are not recorded, no attempt starts.
-    static let maximumCount = 128
+    /// So many are not left waiting for that time.
+    static let batchCount = 128
+    /// While so many are not recorded, no attempt starts. As many as one transaction records may gather during it: beside a busy writer
+    /// it takes longer than gorush does for as many.
+    static let maximumCount = 2 * batchCount
     /// While so many wait for rows that another session of the database holds, no attempt starts.
     static let maximumLockedCount = 1_000
 
@@ -30,7 +33,7 @@ struct UnrecordedOutcomes: Sendable {
 
     mutating func add(_ attempt: PushAttempt, at now: Duration) {
         waiting.append(attempt)
-        due = waiting.count >= Self.maximumCount ? now : min(due ?? now + Self.delay, now + Self.delay)
+        due = waiting.count >= Self.batchCount ? now : min(due ?? now + Self.delay, now + Self.delay)
     }
 
     /// Records the waiting ones at once: somebody waits for an outcome.

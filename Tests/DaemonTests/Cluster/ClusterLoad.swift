@@ -95,7 +95,7 @@ final class ClusterLoad: BusListener {
     }
 
     /// The attempts in flight of both routes, and the outcomes that are not recorded.
-    private static let maximumRepeatedCount = 2 * (32 + 128)
+    private static let maximumRepeatedCount = 2 * (32 + 256)
 
     private enum Reply {
         case accepted

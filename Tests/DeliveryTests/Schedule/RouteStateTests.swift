@@ -304,13 +304,23 @@ import Testing
     }
 
     @Test func `attempts wait while too many outcomes are not recorded, or none can be`() {
-        var route = TestRoute(workers: 256)
+        var route = TestRoute(workers: 512)
         route.attempt(1...1, TestRoute.failure, at: 0)
-        for device in 1...130 { route.accept(device, at: 1) }
+        for device in 1...260 { route.accept(device, at: 1) }
         let choices = route.choose(at: 1)
-        for (number, choice) in choices.enumerated() { route.answer(choice, to: number + 1, .sent, records: false, at: 1) }
-        #expect(route.state.outcomes.areTooMany && route.state.outcomes.nextTime == .seconds(1))
+        func answer(_ numbers: Range<Int>) {
+            for number in numbers { route.answer(choices[number], to: number + 1, .sent, records: false, at: 1) }
+        }
+        answer(0..<127)
+        #expect(route.state.outcomes.nextTime == .seconds(1) + UnrecordedOutcomes.delay)
+        answer(127..<128)
+        #expect(route.state.outcomes.nextTime == .seconds(1))
+        // Others gather while these are recorded.
         _ = route.state.takeOutcomes()
+        answer(128..<255)
+        #expect(!route.state.outcomes.areTooMany)
+        answer(255..<256)
+        #expect(route.state.outcomes.areTooMany)
         route.state.recordingFailed("disk full", at: .seconds(1))
         #expect(route.state.outcomes.areTooMany)
         route.record(at: 2)
