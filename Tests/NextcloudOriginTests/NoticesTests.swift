@@ -96,6 +96,20 @@ struct NoticesTests {
         }
     }
 
+    @Test func `a 429 that came while the clock was a year ahead is not shown once the clock is right`() async throws {
+        try await withOrigin { world async throws in
+            _ = try await world.register("alice_talk_ios")
+            world.proxy.answer.change { $0 = .text(429, "Too Many Requests") }
+            let year = Duration.seconds(365 * 86_400)
+            world.wallClock.advance(by: year)
+            _ = try await world.notify(1)
+            try await world.waitUntilNothingWaits()
+            #expect(world.delivery.warning != nil)
+            world.wallClock.advance(by: .zero - year)
+            #expect(world.delivery.warning == nil)
+        }
+    }
+
     @Test func `a user with many proxies that answer 429 causes one warning with three examples, and one line in the log`() async throws {
         let log = LogLines()
         try await withOrigin(logger: log.logger) { world async throws in

@@ -393,6 +393,22 @@ struct OperatorToolTests {
         }
     }
 
+    @Test(arguments: [(50, "ahead of"), (-50, "behind"), (0, nil)] as [(Int, String?)])
+    func `the doctor names a clock of its machine that is wrong`(seconds: Int, side: String?) async throws {
+        let folder = try TemporaryFolder()
+        let server = try await ServerProcess.start(in: folder)
+        let clock = try await PreloadedClock(in: folder)
+        try clock.step(seconds: seconds)
+        let arguments = [
+            "doctor", "--server", server.addresses.publicKey, "--node", "http://\(server.addresses.relays[0])", "--timeout", "5m",
+        ]
+        let ended = try await ChildProcess.run("pushctl", arguments, environment: clock.environment)
+        #expect(ended.exitCode == 0, "\(ended.output)\(ended.error)")
+        let warning = ended.output.firstMatch(of: /\nwarning             This machine's clock is \d+ s (.+) the node's: set it\./)
+        #expect(warning?.output.1 == side.map { $0[...] }, "\(ended.output)")
+        #expect(await server.terminate() == 0)
+    }
+
     @Test func `the doctor waits for the outcome of its push and prints Apple's reason and a remedy`() async throws {
         try await withServerWorld { world async throws in
             let token = String(repeating: "ab", count: 32)

@@ -1,6 +1,9 @@
+import Daemon
 import Foundation
 import GRDB
 import Observation
+import ServerFiles
+import Store
 import TestServers
 import TestSupport
 import Testing
@@ -47,6 +50,14 @@ struct StartTests {
         let result = try await serve(in: folder)
         #expect(result.exitCode == 75)
         #expect(result.error.contains("the database \(folder.path("push.sqlite")) is gone"), "\(result.error)")
+    }
+
+    @Test(arguments: [(ENOSPC, 75), (EROFS, 75), (EACCES, 78)] as [(Int32, Int32)])
+    func `a disk that is full or read-only for the moment is tried again by the service manager`(errno: Int32, status: Int32) {
+        #expect(ExitStatus.code(for: StoreError.inaccessible(errno: errno)) == status)
+        /// What the disk refuses for the moment, such as a key file.
+        struct Refusal: FileError { let isTemporary = true }
+        #expect(ExitStatus.code(for: Refusal()) == 75)
     }
 
     @Test func `a umask that takes rights from the owner leaves files that the next start can read`() async throws {
