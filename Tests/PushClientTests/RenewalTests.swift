@@ -200,7 +200,7 @@ struct RenewalTests {
         let start = network.clock.now
         // The server does not know the owner, and is silent.
         let asking = Task { try await PushServer(server.identity, node: node).query(.key(alice.publicKey)) }
-        await server.waitForRegistrations(count: 1)
+        await OpenWaits.during("a registration") { await server.waitForRegistrations(count: 1) }
         asking.cancel()
         running.cancel()
         await running.value
@@ -240,7 +240,8 @@ struct RenewalTests {
         network.clock.hold()
         let later = try await self.client(state)
         let running = Task { await later.run() }
-        await network.clock.pass { await server.waitForRegistrations(count: 1) }
+        await network.clock.pass(for: .seconds(24 * 60 * 60))
+        #expect(server.registrationCount == 1)
         running.cancel()
         await running.value
     }
