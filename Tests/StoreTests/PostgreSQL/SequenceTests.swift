@@ -26,6 +26,7 @@ import Testing
         #expect(try await next.register(registration(installation(2))) == 2)
         let kept = try connection.run([Command("SELECT last_value FROM dead_registration_id_seq")])[0].map { try $0.next(Int64.self) }
         #expect(kept == [1_000])
+        #expect(Audit(try await next.auditFacts()).balances)
         await next.close()
     }
 }
