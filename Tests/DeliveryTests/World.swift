@@ -27,8 +27,10 @@ final class World: ManuallyClocked, Sendable {
 
     var database: String { folder.path("push.sqlite") }
 
-    func open() throws -> any PushStore {
-        try SQLiteStore(path: database, identity: FixedBytes(repeating: 2), sealingKeys: testSealingKeys, logger: quietLogger)
+    func open(maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount) throws -> any PushStore {
+        try SQLiteStore(
+            path: database, identity: FixedBytes(repeating: 2), sealingKeys: testSealingKeys, maximumQueueCount: maximumQueueCount,
+            logger: quietLogger)
     }
 
     func accept(_ pushes: [AcceptedPush], message: Int64 = 1, in store: any PushStore) async throws {
@@ -57,12 +59,12 @@ final class World: ManuallyClocked, Sendable {
 
     /// Runs a delivery, and shuts it down as SIGTERM would.
     func withDelivery(
-        to url: String, logger: Logger = quietLogger,
+        to url: String, logger: Logger = quietLogger, maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount,
         mayPost: @escaping @Sendable (_ memberNumber: Int64) -> Bool = { _ in true },
         _ configure: (inout DeliveryConfiguration) -> Void = { _ in },
         _ body: @escaping @Sendable (Running) async throws -> Void
     ) async throws {
-        let store = try open()
+        let store = try open(maximumQueueCount: maximumQueueCount)
         var configuration = DeliveryConfiguration(endpoint: .init(url: url))
         // A hanging request lasts longer than a test, and no request times out.
         configuration.timeout = .seconds(3_600)
@@ -137,6 +139,19 @@ struct Running: Sendable {
             // Nothing waits so long.
             guard passed < .seconds(30 * 86_400) else { throw NeverSo() }
             world.advance(by: idle)
+        }
+    }
+
+    /// Advances the clock by a time, from one event to the next.
+    ///
+    /// - Parameter check: A function that is called before each step.
+    func pass(_ duration: Duration, _ check: () async throws -> Void = {}) async throws {
+        let end = world.clock.now.advanced(by: duration)
+        while case let rest = world.clock.now.duration(to: end), rest > .zero {
+            try Task.checkCancellation()
+            let idle = try await settle()
+            try await check()
+            world.advance(by: min(idle, rest))
         }
     }
 

@@ -91,8 +91,12 @@ extension Server {
                 routes[index].broughtForward(isComplete: true, at: elapsed)
             case .mark(let rows):
                 defer { routes[index].ended(.marking) }
-                _ = try await store.mark(rows, until: time.advanced(by: UncertainAttempts.interval))
-                routes[index].marked(rows)
+                do {
+                    _ = try await store.mark(rows, until: time.advanced(by: UncertainAttempts.interval))
+                } catch {
+                    routes[index].notMarked(rows)
+                    throw error
+                }
             case .post:
                 let choices = routes[index].choose(at: elapsed)
                 guard !choices.isEmpty else { return .busy }
@@ -111,7 +115,7 @@ extension Server {
             case .wait(let until): return .idle(until: until + startedSteadily)
             }
         } catch {
-            routes[index].storeFailed("\(error)", at: elapsed)
+            routes[index].storeFailed("\(error)", in: .lookUp, at: elapsed)
         }
         return .busy
     }
@@ -125,6 +129,7 @@ extension Server {
         var state = routes[index]
         var choices: [Int64: AttemptChoice] = [:]
         var due: [QueuedPush] = []
+        state.storeWorked(in: .lookUp)
         for (var choice, found) in zip(look.choices, look.found) {
             switch found {
             case .push(let push, let others):
@@ -149,11 +154,11 @@ extension Server {
             let marked = pushes.filter(\.isMarkedFirst).map(\.id)
             if !marked.isEmpty { _ = try await store.mark(marked, until: time.advanced(by: UncertainAttempts.interval)) }
             var update = OutboxUpdate()
-            update.pushes = plan.changes(at: time) { 0.5 }
+            update.pushes = plan.changes(in: state.route.name, at: time) { 0.5 }
             if !update.pushes.isEmpty { _ = try await store.update(update, at: now) }
         } catch {
             state.drop(choices.values.map { ($0, .unchanged) }, at: elapsed)
-            state.storeFailed("\(error)", at: elapsed)
+            state.storeFailed("\(error)", in: .recording, at: elapsed)
             return .unwritten([])
         }
         state.drop(left.map { ($0, .unchanged) }, at: elapsed)
@@ -166,11 +171,11 @@ extension Server {
     /// Records the outcomes of responses. A later step retries failed writes.
     private mutating func recordOutcomes(_ index: Int, at now: Timestamp, _ steadily: Duration) async -> DeliveryStep {
         let elapsed = steadily - startedSteadily
-        let (attempts, locked) = routes[index].takeOutcomes()
+        let (attempts, locked) = routes[index].takeOutcomes(at: elapsed)
         let state = routes[index]
         let context = OutcomeContext(
             route: state.route.name, rules: state.rules(judgingRefusals: true), now: now,
-            savedTopics: state.belief.savedTopics, steadyNow: steadyNow(steadily))
+            savedTopics: state.belief.savedTopics)
         do {
             let recorded = try await store.recordOutcomes(attempts, withLocked: locked, in: context)
             for changed in recorded.unregistered { directory.remove(registration: changed.registration, topics: changed.topics) }

@@ -10,10 +10,13 @@ struct AttemptedRows: Sendable {
         rows[device, default: []].append(row)
     }
 
-    mutating func remove(_ row: Int64) {
-        guard let device = devices.removeValue(forKey: row), let all = rows[device] else { return }
-        let others = all.filter { $0 != row }
+    /// - Returns: The device of the row, or nil if the row was not attempted.
+    @discardableResult
+    mutating func remove(_ row: Int64) -> DeviceCode? {
+        guard let device = devices.removeValue(forKey: row) else { return nil }
+        let others = (rows[device] ?? []).filter { $0 != row }
         rows[device] = others.isEmpty ? nil : others
+        return device
     }
 
     func contains(_ row: Int64) -> Bool { devices[row] != nil }

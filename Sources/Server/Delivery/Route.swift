@@ -130,7 +130,7 @@ final class Route: Sendable {
             probes.cancelAll()
         }
         // Cancelled attempts have outcomes, too.
-        while !state.withLock({ $0.outcomes.isEmpty }) {
+        while !state.withLock({ $0.outcomes.waiting.isEmpty }) {
             if await !record() { guard await dependencies.time.sleep(for: Schedule.storeRetryInterval) else { break } }
         }
         http.shutdown()
@@ -161,7 +161,7 @@ final class Route: Sendable {
         } catch {
             change(wakes: true) { state, now in
                 state.ended(work)
-                state.storeFailed("\(error)", at: now)
+                state.storeFailed("\(error)", in: work, at: now)
             }
         }
     }
@@ -170,12 +170,14 @@ final class Route: Sendable {
         await perform(.expiry) {
             let outbox = dependencies.outbox
             let elapsed = dependencies.time.elapsed()
-            let calls = state.withLock { $0.endedCalls(at: elapsed) }
             let reading = dependencies.wallClock.read()
-            if !calls.isEmpty {
+            while true {
+                let calls = state.withLock { $0.endedCalls(at: elapsed) }
+                guard !calls.isEmpty else { break }
                 var update = OutboxUpdate()
                 update.pushes = calls.map { .init(id: $0, .finish(.expired), reason: .lifetime) }
                 _ = try await outbox.update(update, at: reading.stamp)
+                change { state, _ in state.finishedCalls(calls.count) }
                 metrics.finished(.expired, .expired, by: calls.count)
             }
             guard !reading.isHeld else { return }
@@ -216,8 +218,12 @@ final class Route: Sendable {
 
     private func mark(_ rows: [Int64]) async {
         await perform(.marking) {
-            _ = try await dependencies.outbox.mark(rows, until: dependencies.time.now.advanced(by: UncertainAttempts.interval))
-            change { state, _ in state.marked(rows) }
+            do {
+                _ = try await dependencies.outbox.mark(rows, until: dependencies.time.now.advanced(by: UncertainAttempts.interval))
+            } catch {
+                change { state, _ in state.notMarked(rows) }
+                throw error
+            }
         }
     }
 
@@ -226,7 +232,8 @@ final class Route: Sendable {
     /// - Returns: False if the database has not accepted them. They stay in memory then.
     @discardableResult
     private func record() async -> Bool {
-        let (attempts, locked) = state.withLock { $0.takeOutcomes() }
+        let start = dependencies.time.elapsed()
+        let (attempts, locked) = state.withLock { $0.takeOutcomes(at: start) }
         do {
             let recorded = try await dependencies.outbox.recordOutcomes(attempts, withLocked: locked, in: context(judging: attempts))
             change(wakes: true) { state, now in
@@ -278,7 +285,7 @@ final class Route: Sendable {
         } catch {
             return change { state, now in
                 state.drop(choices.map { ($0, .unchanged) }, at: now)
-                state.storeFailed("\(error)", at: now)
+                state.storeFailed("\(error)", in: .lookUp, at: now)
             }
         }
         let (chosen, locked) = admit(zip(choices, found))
@@ -296,6 +303,7 @@ final class Route: Sendable {
     private func admit(_ found: some Sequence<(AttemptChoice, FoundPush)>) -> (chosen: [Chosen], locked: [AttemptChoice]) {
         var (chosen, locked): ([Chosen], [AttemptChoice]) = ([], [])
         change { state, now in
+            state.storeWorked(in: .lookUp)
             for (var choice, found) in found {
                 switch found {
                 case .push(let push, let others):
@@ -366,6 +374,7 @@ final class Route: Sendable {
         let until = dependencies.time.now.advanced(by: UncertainAttempts.interval)
         do {
             let marked = try await dependencies.outbox.mark(chosen.map(\.push.id), until: until)
+            change { state, _ in state.storeWorked(in: .marking) }
             let (batches, left) = plan(
                 chosen.compactMap { choice, push in
                     marked[push.id].map { stored in
@@ -384,7 +393,7 @@ final class Route: Sendable {
         } catch {
             change(wakes: true) { state, now in
                 state.drop(chosen.map { ($0.choice, .unchanged) }, at: now)
-                state.storeFailed("\(error)", at: now)
+                state.storeFailed("\(error)", in: .marking, at: now)
             }
         }
     }
@@ -394,20 +403,21 @@ final class Route: Sendable {
         let plan = left.plan
         do {
             var update = OutboxUpdate()
-            update.pushes = plan.changes(at: dependencies.time.now, jitter: jitter)
+            update.pushes = plan.changes(in: name, at: dependencies.time.now, jitter: jitter)
             let locked = try await dependencies.outbox.update(update, at: dependencies.wallClock.read().stamp).locked
             dependencies.firstAttempts.note(
                 plan.expired.map { ($0, .expired) } + plan.unsendable.map { ($0.push, .refused) }
                     + plan.withdrawn.map { ($0.push, .withdrawn) })
             let changed = left.choices.filter { !locked.contains($0.key) }.values
             change(wakes: true) { state, now in
+                state.storeWorked(in: .recording)
                 state.drop(changed.map { ($0, $0.kind == .call ? .nothing(until: nil) : .unchanged) }, at: now)
             }
             if !locked.isEmpty { await dropLater(left.choices.filter { locked.contains($0.key) }.map(\.value)) }
         } catch {
             change(wakes: true) { state, now in
                 state.drop(left.choices.values.map { ($0, .unchanged) }, at: now)
-                state.storeFailed("\(error)", at: now)
+                state.storeFailed("\(error)", in: .recording, at: now)
             }
         }
     }
@@ -469,12 +479,11 @@ final class Route: Sendable {
     }
 
     private func context(judging attempts: [PushAttempt]) -> OutcomeContext {
-        let steadyNow = dependencies.time.now
         let judgesRefusals = attempts.contains(where: \.outcome.isRefusal)
         let reading = dependencies.wallClock.read()
         var (rules, savedTopics) = state.withLock { state in (state.rules(judgingRefusals: judgesRefusals), state.belief.savedTopics) }
         rules.mayGiveUp = !reading.isHeld
-        return OutcomeContext(route: name, rules: rules, now: reading.stamp, savedTopics: savedTopics, steadyNow: steadyNow)
+        return OutcomeContext(route: name, rules: rules, now: reading.stamp, savedTopics: savedTopics)
     }
 
     private func jitter() -> Double {

@@ -72,7 +72,8 @@ struct RouteState: Sendable {
     private var troubled: (count: Int, at: Duration) = (0, .zero)
     /// Why gorush didn't accept a request, or nil if it did.
     private(set) var issue: String?
-    private(set) var storeIssue: String?
+    /// The work at which the store failed, until the same work is done or outcomes are recorded.
+    private var storeFailure: (work: Schedule.Work, error: String)?
 
     /// - Parameter key: A random number, by which the recent devices are sampled.
     init(route: DeliveryConfiguration.Route, configuration: DeliveryConfiguration, routesOfEndpoint: Int, key: UInt64 = 0) {
@@ -92,7 +93,9 @@ struct RouteState: Sendable {
         case .expire: schedule.begin(.expiry)
         case .read: schedule.begin(.reading)
         case .bringForward: schedule.begin(.bringingForward)
-        case .mark: schedule.begin(.marking)
+        case .mark(let rows):
+            schedule.begin(.marking)
+            setMarked(true, rows)
         case .record: schedule.begin(.recording)
         case .probe, .post, .wait, .stop: break
         }
@@ -265,7 +268,6 @@ struct RouteState: Sendable {
     ///
     /// - Returns: How many of them nobody would have looked at, although they should have been told.
     mutating func read(_ page: Schedule.Page, _ devices: [DeviceCode], at now: Duration) -> Int {
-        storeIssue = nil
         if !devices.isEmpty { profile.used() }
         let missedCount = turns.found(devices, trust: page.trust, at: now)
         schedule.read(page, last: devices.count < Schedule.Page.count ? nil : devices.last, at: now)
@@ -309,7 +311,6 @@ struct RouteState: Sendable {
 
     /// Records that attempts are posted now.
     mutating func post(_ choices: [(choice: AttemptChoice, row: Int64, isMarked: Bool)], at now: Duration) {
-        storeIssue = nil
         turns.posted(choices.map(\.choice), at: now)
         for (choice, row, isMarked) in choices {
             posted[choice.number] = Posted(row: row, at: now, isMarked: isMarked)
@@ -479,7 +480,7 @@ struct RouteState: Sendable {
     // MARK: The store
 
     /// Takes the outcomes to record.
-    mutating func takeOutcomes() -> (attempts: [PushAttempt], locked: [OutboxUpdate.Push]) { outcomes.take() }
+    mutating func takeOutcomes(at now: Duration) -> (attempts: [PushAttempt], locked: [OutboxUpdate.Push]) { outcomes.take(at: now) }
 
     /// Somebody waits for the outcomes of attempts.
     mutating func hastenOutcomes(at now: Duration) { outcomes.hasten(at: now) }
@@ -490,9 +491,15 @@ struct RouteState: Sendable {
         at now: Duration
     ) {
         schedule.ended(.recording)
-        storeIssue = nil
+        storeFailure = nil
         outcomes.recorded(changes, exceptLocked: rows, at: now)
-        for change in changes where !rows.contains(change.id) { attempted.remove(change.id) }
+        let ended = Set(attempts.map(\.push.id))
+        for change in changes where !rows.contains(change.id) {
+            // While another session held the row, the device was looked up without it.
+            if let device = attempted.remove(change.id), !ended.contains(change.id) {
+                _ = turns.found([device], trust: .unproven, at: now)
+            }
+        }
         for (decision, attempt) in zip(decisions, attempts) { recorded(decision, attempt, at: now) }
     }
 
@@ -522,31 +529,47 @@ struct RouteState: Sendable {
     mutating func recordingFailed(_ error: String, at now: Duration) {
         schedule.ended(.recording)
         outcomes.failed(at: now)
-        storeFailed(error, at: now)
+        storeFailed(error, in: .recording, at: now)
     }
 
-    mutating func marked(_ rows: [Int64]) {
-        schedule.ended(.marking)
+    /// The mark of these pushes could not be written.
+    mutating func notMarked(_ rows: [Int64]) { setMarked(false, rows) }
+
+    /// An attempt that ends while its mark is written has to take the mark back.
+    private mutating func setMarked(_ isMarked: Bool, _ rows: [Int64]) {
         let rows = Set(rows)
-        for (number, attempt) in posted where rows.contains(attempt.row) { posted[number]?.isMarked = true }
+        for (number, attempt) in posted where rows.contains(attempt.row) { posted[number]?.isMarked = isMarked }
     }
 
     /// - Parameter isComplete: Whether no more are to be brought forward.
     mutating func broughtForward(isComplete: Bool, at now: Duration) {
-        if isComplete { uncertain = [] }
+        // The others' outcomes are not recorded yet.
+        if isComplete { uncertain = uncertain.filter { !attempted.of($0).isEmpty } }
         schedule.broughtForward(isComplete: isComplete, at: now)
     }
 
-    mutating func ended(_ work: Schedule.Work) { schedule.ended(work) }
+    mutating func ended(_ work: Schedule.Work) {
+        schedule.ended(work)
+        storeWorked(in: work)
+    }
 
-    /// Ends calls that have waited too long, and returns the rows of those that have ended without an attempt.
+    /// Ends calls that have waited too long, and returns rows of those that have ended without an attempt, a thousand at most.
     mutating func endedCalls(at now: Duration) -> [Int64] { turns.endedCalls(at: now) }
 
+    /// The database knows that the first of them have ended.
+    mutating func finishedCalls(_ count: Int) { turns.finishedCalls(count) }
+
     /// The outbox could not be read or written.
-    mutating func storeFailed(_ error: String, at now: Duration) {
-        storeIssue = error
+    mutating func storeFailed(_ error: String, in work: Schedule.Work, at now: Duration) {
+        storeFailure = (work, error)
         schedule.storeFailed(at: now)
     }
+
+    /// Work with the outbox is done. Other work may still fail: a full disk can be read.
+    mutating func storeWorked(in work: Schedule.Work) { if storeFailure?.work == work { storeFailure = nil } }
+
+    /// Why the outbox could not be read or written, or nil if it could.
+    var storeIssue: String? { storeFailure?.error }
 
     // MARK: What is known of earlier
 

@@ -43,8 +43,12 @@ struct UnrecordedOutcomes: Sendable {
     var nextTime: Duration? { [due, lockedDue].compactMap(\.self).min() }
 
     /// Takes what is to be recorded. One transaction records at a time, so that the outcomes of a device are recorded in their order.
-    mutating func take() -> (attempts: [PushAttempt], locked: [OutboxUpdate.Push]) {
-        (recording, waiting, due, lockedDue) = (waiting, [], nil, nil)
+    ///
+    /// - Returns: The attempts, and the changes whose rows another session held, once in ``Schedule/storeRetryInterval``.
+    mutating func take(at now: Duration) -> (attempts: [PushAttempt], locked: [OutboxUpdate.Push]) {
+        (recording, waiting, due) = (waiting, [], nil)
+        guard let time = lockedDue, time <= now else { return (recording, []) }
+        lockedDue = nil
         return (recording, Array(locked.values))
     }
 
@@ -54,7 +58,7 @@ struct UnrecordedOutcomes: Sendable {
     mutating func recorded(_ changes: [OutboxUpdate.Push], exceptLocked rows: Set<Int64>, at now: Duration) {
         for change in changes { locked[change.id] = rows.contains(change.id) ? change : nil }
         (recording, hasFailed) = ([], false)
-        lockedDue = locked.isEmpty ? nil : now + Schedule.storeRetryInterval
+        lockedDue = locked.isEmpty ? nil : lockedDue ?? now + Schedule.storeRetryInterval
     }
 
     /// Records that the taken ones could not be recorded.

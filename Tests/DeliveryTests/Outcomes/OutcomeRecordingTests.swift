@@ -1,4 +1,5 @@
 import Bytes
+import Envelope
 import PushProtocol
 import Store
 import Tasks
@@ -10,7 +11,7 @@ import Testing
 /// The writes between two attempts, in a real database.
 @Suite(.safetyNet) struct OutcomeRecordingTests {
     private let context = OutcomeContext(
-        route: "", rules: OutcomeRules(), now: World.start, savedTopics: [], steadyNow: World.start)
+        route: "", rules: OutcomeRules(), now: World.start.advanced(by: .seconds(600)), savedTopics: [])
 
     @Test func `outcomes are recorded with the attempts they count`() async throws {
         let world = try World()
@@ -30,7 +31,9 @@ import Testing
             }
             #expect(try await store.progress(ofPush: due[1].push.deduplicationKey)?.words == failure.words)
             #expect(try await store.auditFacts().rowCounts[.sent] == 1)
-            #expect(try await world.count("attempts = 1 AND state = \(OpenPushState.queued.rawValue)") == 1)
+            // The wait counts from the answer, however late it is recorded.
+            let next = World.start.advanced(by: .seconds(2)).nanoseconds
+            #expect(try await world.count("attempts = 1 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at = \(next)") == 1)
             #expect(try await world.count("attempts = 1 AND state = \(PushOutcome.sent.rawValue)") == 1)
         }
     }

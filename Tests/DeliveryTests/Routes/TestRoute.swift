@@ -62,7 +62,7 @@ struct TestRoute {
 
     /// Records the outcomes of attempts that have ended, each with that decision or that of the rules.
     mutating func record(_ decision: PushDecision? = nil, at seconds: Double) {
-        let (attempts, _) = state.takeOutcomes()
+        let (attempts, _) = state.takeOutcomes(at: .seconds(seconds))
         let rules = state.rules(judgingRefusals: true)
         state.recorded(
             attempts.map { decision ?? rules.decide($0, suspicion: nil) }, of: attempts, as: [], exceptLocked: [], at: .seconds(seconds))

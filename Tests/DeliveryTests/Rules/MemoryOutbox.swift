@@ -190,7 +190,6 @@ actor MemoryOutbox: PushOutbox {
                 }
             }
             switch push.change {
-            case .postpone(let time): change(push.id) { $0.next = .time(time) }
             case .finish(let outcome):
                 if outcome == .sent, let device = rows[push.id]?.device { lastDeliveries[device] = now }
                 finish(push.id, as: outcome, push.reason, at: now)
@@ -199,9 +198,9 @@ actor MemoryOutbox: PushOutbox {
                     $0.next = .time(time)
                     $0.push.state = isUnknown ? .unknown : .queued
                 }
-            case .release(let state):
+            case .release(let state, let time):
                 change(push.id) {
-                    $0.next = .now
+                    $0.next = time.map(NextAttempt.time) ?? .now
                     $0.push.state = state
                 }
             }

@@ -246,6 +246,7 @@ struct RouteSimulation {
                 var update = OutboxUpdate()
                 update.pushes = state.endedCalls(at: now).map { .init(id: $0, .finish(.expired), reason: .lifetime) }
                 _ = try await store.update(update, at: steadyNow)
+                state.finishedCalls(update.pushes.count)
                 _ = try await store.expireAllPushes(
                     route: "", acceptedBefore: steadyNow.advanced(by: .zero - configuration.lifetime),
                     callsBefore: steadyNow.advanced(by: .zero - WaitingCalls.lifetime * 2), at: steadyNow)
@@ -264,7 +265,7 @@ struct RouteSimulation {
                 state.broughtForward(isComplete: count < 1_000, at: now)
             case .mark(let rows):
                 _ = try await store.mark(rows, until: steadyNow.advanced(by: UncertainAttempts.interval))
-                state.marked(rows)
+                state.ended(.marking)
             case .post: try await post()
             case .record: try await record()
             case .wait(let end):
@@ -308,10 +309,9 @@ struct RouteSimulation {
     }
 
     private mutating func record() async throws {
-        let (attempts, locked) = state.takeOutcomes()
+        let (attempts, locked) = state.takeOutcomes(at: now)
         let context = OutcomeContext(
-            route: "", rules: state.rules(judgingRefusals: true), now: World.start.advanced(by: now), savedTopics: [""],
-            steadyNow: World.start.advanced(by: now))
+            route: "", rules: state.rules(judgingRefusals: true), now: World.start.advanced(by: now), savedTopics: [""])
         let recorded = try await store.recordOutcomes(attempts, withLocked: locked, in: context)
         state.recorded(recorded.decisions, of: attempts, as: recorded.changes, exceptLocked: recorded.locked, at: now)
         for (decision, attempt) in zip(recorded.decisions, attempts) where decision.token == .unregister {

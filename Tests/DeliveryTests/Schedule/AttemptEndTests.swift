@@ -114,7 +114,7 @@ extension TestRoute {
         case .unchanged: drop(.unchanged)
         case .storeFailed:
             drop(.unchanged)
-            state.storeFailed("full", at: .seconds(seconds))
+            state.storeFailed("full", in: .lookUp, at: .seconds(seconds))
         }
     }
 }

@@ -316,7 +316,7 @@ import Testing
         answer(127..<128)
         #expect(route.state.outcomes.nextTime == .seconds(1))
         // Others gather while these are recorded.
-        _ = route.state.takeOutcomes()
+        _ = route.state.takeOutcomes(at: .seconds(1))
         answer(128..<255)
         #expect(!route.state.outcomes.areTooMany)
         answer(255..<256)
@@ -325,6 +325,75 @@ import Testing
         #expect(route.state.outcomes.areTooMany)
         route.record(at: 2)
         #expect(!route.state.outcomes.areTooMany)
+    }
+
+    @Test func `a push whose row another session held is looked up again once its outcome is written`() throws {
+        var route = TestRoute()
+        route.accept(1, at: 0)
+        let choice = try #require(route.choose(at: 0).first)
+        route.answer(choice, to: 1, TestRoute.failure, records: false, at: 0)
+        let attempts = route.state.takeOutcomes(at: .zero).attempts
+        let change = OutboxUpdate.Push(id: Int64(choice.number), .retry(at: World.start, isUnknown: false))
+        let retry = PushDecision(disposition: .retry(after: .seconds(2), isUnknown: false), reason: .serviceUnavailable)
+        route.state.recorded([retry], of: attempts, as: [change], exceptLocked: [change.id], at: .zero)
+        // Meanwhile the row is left out of what is looked up.
+        let found = route.state.choose(at: .seconds(5))
+        #expect(found.map { route.state.lookUp($0) } == [.next(of: choice.device, besides: [change.id])])
+        route.state.drop(found.map { ($0, .nothing(until: nil)) }, at: .seconds(5))
+        #expect(route.state.choose(at: .seconds(600)).isEmpty)
+        let locked = route.state.takeOutcomes(at: .seconds(600)).locked
+        #expect(locked.map(\.id) == [change.id])
+        route.state.recorded([], of: [], as: locked, exceptLocked: [], at: .seconds(600))
+        #expect(route.state.choose(at: .seconds(600)).map { route.state.lookUp($0) } == [.next(of: choice.device, besides: [])])
+    }
+
+    @Test func `what another session holds is tried once a second, and the other outcomes do not wait for it`() throws {
+        var route = TestRoute()
+        route.accept(1, at: 0)
+        let choice = try #require(route.choose(at: 0).first)
+        route.answer(choice, to: 1, .sent, records: false, at: 0)
+        let attempts = route.state.takeOutcomes(at: .zero).attempts
+        let change = OutboxUpdate.Push(id: Int64(choice.number), .finish(.sent))
+        let sent = PushDecision(disposition: .finish(.sent))
+        route.state.recorded([sent], of: attempts, as: [change], exceptLocked: [change.id], at: .zero)
+        for milliseconds in stride(from: 100, to: 3_000, by: 100) {
+            let now = Duration.milliseconds(milliseconds)
+            let locked = route.state.takeOutcomes(at: now).locked
+            #expect(locked.count == (milliseconds % 1_000 == 0 ? 1 : 0))
+            route.state.recorded([], of: [], as: locked, exceptLocked: Set(locked.map(\.id)), at: now)
+        }
+    }
+
+    @Test(arguments: [Schedule.Work.expiry, .reading, .bringingForward, .marking, .recording, .lookUp])
+    func `a failure of the store is told until the same work is done`(work: Schedule.Work) {
+        var route = TestRoute()
+        route.state.storeFailed("gone", in: work, at: .zero)
+        for other in [Schedule.Work.expiry, .reading, .bringingForward, .marking, .recording, .lookUp] where other != work {
+            route.state.ended(other)
+            #expect(route.state.storeIssue == "gone")
+        }
+        route.state.ended(work)
+        #expect(route.state.storeIssue == nil)
+    }
+
+    @Test func `a device with an outcome that is not recorded is still brought forward after others were`() throws {
+        var route = TestRoute()
+        for device in 1...2 { route.accept(device, at: 0) }
+        let choices = route.choose(at: 0)
+        for (index, choice) in choices.enumerated() {
+            route.answer(choice, to: index + 1, .unknown(reason: .noResponse), records: false, at: 0)
+        }
+        let attempts = route.state.takeOutcomes(at: .zero).attempts
+        let changes = attempts.map { OutboxUpdate.Push(id: $0.push.id, .retry(at: World.start, isUnknown: true)) }
+        let retry = PushDecision(disposition: .retry(after: .seconds(150), isUnknown: true), reason: .noResponse)
+        route.state.recorded([retry, retry], of: attempts, as: changes, exceptLocked: [changes[1].id], at: .zero)
+        route.state.broughtForward(isComplete: true, at: .seconds(1))
+        func isBroughtForward(_ device: Int, at seconds: Double) -> Bool {
+            route.attempt(device...device, .sent, at: seconds)
+            return (0..<20).contains { _ in route.state.next(at: .seconds(seconds + 1)) == .bringForward }
+        }
+        #expect(!isBroughtForward(1, at: 10))
+        #expect(isBroughtForward(2, at: 20))
     }
 
     @Test(arguments: [(2, 30, false), (3, 30, true), (15, 30, true), (3, 90, false)])

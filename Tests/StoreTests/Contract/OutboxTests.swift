@@ -197,9 +197,9 @@ struct OutboxTests {
                 return progress
             }
             for id: Int64 in 1...4 { try await change(id, .retry(at: start, isUnknown: false), .quotaExceeded, words: "Quota of x \(id)") }
-            // Another one replaces them; a postponement and an expiry keep them.
+            // Another one replaces them; a release and an expiry keep them.
             try await change(1, .retry(at: start, isUnknown: true), .noResponse, words: nil)
-            try await change(2, .postpone(until: start), .suspectedToken, words: nil)
+            try await change(2, .release(.queued, until: start), .suspectedToken, words: nil)
             #expect(try await store.progress(ofPush: push(2).deduplicationKey)?.reason == PushReason.suspectedToken.rawValue)
             try await change(3, .finish(.sent), nil, words: nil)
             #expect(try await [words(1), words(2), words(3), words(4)] == [nil, "Quota of x 2", nil, "Quota of x 4"])
@@ -297,13 +297,13 @@ struct OutboxTests {
     func `one update makes different changes of many pushes`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue((1...8).map { push($0) })
-            _ = try await store.mark([3], until: start.advanced(by: .seconds(150)))
+            _ = try await store.mark([3, 5], until: start.advanced(by: .seconds(150)))
             try await store.change([7], to: .finish(.refused))
             let later = start.advanced(by: .seconds(9))
             var update = OutboxUpdate()
             update.pushes = [
                 .init(id: 1, .finish(.sent)), .init(id: 2, .retry(at: later, isUnknown: true)), .init(id: 3, .release(.queued)),
-                .init(id: 4, .finish(.deadToken), reason: .apnsUnregistered), .init(id: 5, .postpone(until: later)),
+                .init(id: 4, .finish(.deadToken), reason: .apnsUnregistered), .init(id: 5, .release(.queued, until: later)),
                 .init(id: 7, .finish(.sent)), .init(id: 8, .retry(at: later, isUnknown: false)),
             ]
             _ = try await store.update(update, at: start)

@@ -144,9 +144,11 @@ import Testing
         }
     }
 
-    @Test func `a push whose row is locked is named, and the others are recorded`() async throws {
+    @Test(arguments: [false, true])
+    func `a push whose row is locked is named, and the others are recorded`(skipsLockedRows: Bool) async throws {
         try await withPushes { store, folder, pushes in
             var update = OutboxUpdate()
+            update.skipsLockedRows = skipsLockedRows
             update.pushes = pushes.map { .init(id: $0.id, .finish(.sent)) }
             let all = update
             try await withLock(on: "push WHERE id = \(pushes[2].id)", in: folder) {

@@ -83,7 +83,7 @@ import Wire
         _ = try await store.mark(Array(pushes.prefix(9)), until: start)
         var update = OutboxUpdate()
         let changes: [OutboxUpdate.PushChange] = [
-            .finish(.sent), .retry(at: start, isUnknown: true), .release(.queued), .postpone(until: start),
+            .finish(.sent), .retry(at: start, isUnknown: true), .release(.queued), .release(.queued, until: start),
         ]
         update.pushes = pushes.enumerated().map { .init(id: $1, changes[$0 % changes.count]) }
         update.tokens = numbers.flatMap { number -> [OutboxUpdate.TokenChange] in

@@ -55,11 +55,13 @@ struct ChangeOrderTests {
         var update = OutboxUpdate()
         update.pushes = [
             .init(id: 2, .retry(at: Self.now, isUnknown: true)), .init(id: 3, .finish(.sent)),
-            .init(id: 4, .retry(at: Self.now, isUnknown: false)), .init(id: 5, .release(.queued)), .init(id: 6, .postpone(until: Self.now)),
+            .init(id: 4, .retry(at: Self.now, isUnknown: false)), .init(id: 5, .release(.queued)),
+            .init(id: 6, .release(.unknown, until: Self.now)),
         ]
         let changes = ChangeOrder(update)
-        #expect(changes.outcomes.map(\.push.id) == [3] && changes.releases.map(\.push) == [5])
+        #expect(changes.outcomes.map(\.push.id) == [3] && changes.releases.map(\.push) == [5, 6])
         #expect(changes.retries.map(\.push.id) == [2, 4] && changes.retries.map(\.state) == [.unknown, .queued])
-        #expect(changes.postponements.map(\.push) == [6] && changes.refusals.isEmpty)
+        #expect(changes.releases.map(\.state) == [.queued, .unknown] && changes.releases.map(\.next) == [.now, .time(Self.now)])
+        #expect(changes.refusals.isEmpty)
     }
 }

@@ -33,16 +33,18 @@ struct DeliveryPlan: Sendable {
     /// - Parameters:
     ///   - now: The monotonic time.
     ///   - jitter: Returns a number from 0 to 1, which should differ between pushes.
-    func changes(at now: Timestamp, jitter: () -> Double) -> [OutboxUpdate.Push] {
-        withdrawn.map { .init(id: $0.push.id, .finish(.withdrawn), reason: $0.reason) }
-            + deferred.map {
-                .init(
-                    id: $0.id, .postpone(until: now.advanced(by: UnprovenBundleIDBudget.retryInterval * jitter())),
-                    reason: .unprovenBundleID)
-            }
-            + doubtful.map { .init(id: $0.id, .postpone(until: now.advanced(by: Self.doubtInterval)), reason: .doubtfulAge) }
-            + expired.map { .init(id: $0.id, .finish(.expired), reason: .lifetime) }
-            + unsendable.map { push, obstacle in .init(id: push.id, .finish(.refused), reason: obstacle.reason) }
+    func changes(in route: String, at now: Timestamp, jitter: () -> Double) -> [OutboxUpdate.Push] {
+        func finish(_ push: QueuedPush, _ outcome: PushOutcome, _ reason: PushReason) -> OutboxUpdate.Push {
+            .init(id: push.id, .finish(outcome), reason: reason, slot: push.slot(in: route))
+        }
+        func wait(_ push: QueuedPush, _ delay: Duration, _ reason: PushReason) -> OutboxUpdate.Push {
+            .init(id: push.id, .release(push.state, until: now.advanced(by: delay)), reason: reason)
+        }
+        return withdrawn.map { finish($0.push, .withdrawn, $0.reason) }
+            + deferred.map { wait($0, UnprovenBundleIDBudget.retryInterval * jitter(), .unprovenBundleID) }
+            + doubtful.map { wait($0, Self.doubtInterval, .doubtfulAge) }
+            + expired.map { finish($0, .expired, .lifetime) }
+            + unsendable.map { push, obstacle in finish(push, .refused, obstacle.reason) }
     }
 }
 

@@ -77,11 +77,13 @@ struct Turns: Sendable {
         devices.update(device, at: now, change)
     }
 
-    /// Ends calls that have waited too long, and returns the rows of those that have ended without an attempt.
+    /// Ends calls that have waited too long, and returns rows of those that have ended without an attempt.
     mutating func endedCalls(at now: Duration) -> [Int64] {
         calls.sweep(at: now)
-        return calls.takeEnded()
+        return Array(calls.ended.prefix(WaitingCalls.endedCount))
     }
+
+    mutating func finishedCalls(_ count: Int) { calls.finished(count) }
 
     // MARK: Whose turn it is
 

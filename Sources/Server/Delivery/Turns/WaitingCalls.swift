@@ -17,6 +17,8 @@ struct WaitingCalls: Sendable {
     static let maximumWaitingPerDevice = 16
     /// With more devices, those without calls are forgotten whose last call was slow.
     private static let maximumDeviceCount = 10_000
+    /// So many calls that have ended without an attempt are told the database in one transaction.
+    static let endedCount = 1_000
 
     private enum CallClass: Int, Sendable, CaseIterable {
         case regular, new, slow
@@ -30,7 +32,9 @@ struct WaitingCalls: Sendable {
     private struct Posted: Sendable {
         var row: Int64
         var callClass: CallClass
+        /// When it was posted, or before that when it was chosen.
         var at: Duration
+        var isPosted = false
         /// When its caller no longer waits.
         var end: Duration
     }
@@ -45,6 +49,8 @@ struct WaitingCalls: Sendable {
         var isQueued = false
 
         var callClass: CallClass { isSlow ? .slow : hasWorked ? .regular : .new }
+        /// Whether nothing would be lost if it were forgotten.
+        var isIdle: Bool { waiting.isEmpty && inFlight.isEmpty && !isSlow }
     }
 
     private var devices: [DeviceCode: Device] = [:]
@@ -91,7 +97,7 @@ struct WaitingCalls: Sendable {
             while let code = turns[callClass.rawValue].popFirst() {
                 guard var device = devices.removeValue(forKey: code) else { continue }
                 device.isQueued = false
-                defer { if !device.waiting.isEmpty || !device.inFlight.isEmpty { devices[code] = device } }
+                defer { if !device.isIdle { devices[code] = device } }
                 dropOld(&device, at: now)
                 // One that hangs gets no other beside it.
                 if device.inFlight.values.contains(where: { now - $0.at >= Bulkhead.slowDuration }) { continue }
@@ -113,7 +119,10 @@ struct WaitingCalls: Sendable {
         while let first = device.waiting.first, first.end <= now { ended.append(device.waiting.removeFirst().row) }
     }
 
-    mutating func posted(_ number: Int, to code: DeviceCode, at now: Duration) { devices[code]?.inFlight[number]?.at = now }
+    mutating func posted(_ number: Int, to code: DeviceCode, at now: Duration) {
+        devices[code]?.inFlight[number]?.at = now
+        devices[code]?.inFlight[number]?.isPosted = true
+    }
 
     /// Records the end of an attempt.
     ///
@@ -125,12 +134,12 @@ struct WaitingCalls: Sendable {
             counts[posted.callClass.rawValue] -= 1
             if putsBack {
                 device.waiting.prepend(Waiting(row: posted.row, end: posted.end))
-            } else {
+            } else if posted.isPosted {
                 device.isSlow = now - posted.at >= Bulkhead.slowDuration
             }
         }
         queue(&device, code)
-        if !device.waiting.isEmpty || !device.inFlight.isEmpty || device.isSlow { devices[code] = device }
+        if !device.isIdle { devices[code] = device }
     }
 
     /// Ends the calls that have waited too long.
@@ -139,16 +148,13 @@ struct WaitingCalls: Sendable {
         for (code, known) in devices {
             var device = known
             dropOld(&device, at: now)
-            let isIdle = device.waiting.isEmpty && device.inFlight.isEmpty && (!device.isSlow || mustForget)
-            devices[code] = isIdle ? nil : device
+            if mustForget, device.waiting.isEmpty, device.inFlight.isEmpty { device.isSlow = false }
+            devices[code] = device.isIdle ? nil : device
         }
     }
 
-    /// Takes the rows of calls that have ended without an attempt.
-    mutating func takeEnded() -> [Int64] {
-        defer { ended = [] }
-        return ended
-    }
+    /// The database knows that the first of ``ended`` have ended.
+    mutating func finished(_ count: Int) { ended.removeFirst(count) }
 
     /// Forgets the calls that wait.
     mutating func removeWaiting() {

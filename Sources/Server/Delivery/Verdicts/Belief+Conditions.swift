@@ -49,8 +49,7 @@ extension Belief {
         }
         warnings += warningsAboutTokens(at: now)
         let hasRecovered = recoveredAt.map { now - $0 >= Self.interval } ?? true
-        // Counting the recent devices takes longer than everything else here.
-        if hasRecovered, troubledCount >= Self.minimumDeviceCount, troubledCount >= recent.count(at: now) / Self.troubledShare {
+        if hasRecovered, troubledCount >= Self.minimumDeviceCount, troubledCount >= recent.count / Self.troubledShare {
             warn(
                 .manyInTrouble, "\(troubledCount) devices that worked before have got nothing for a minute or more, although others have")
         }
@@ -76,7 +75,7 @@ extension Belief {
         }
         let goneCount = gone.count(at: now)
         if goneCount >= Self.minimumDeviceCount {
-            let count = recent.count(at: now) + goneCount
+            let count = recent.count + goneCount
             if Self.doubtfulShare * goneCount >= count {
                 let text =
                     "\(provider) has called \(goneCount) of \(count) devices that got a push in the last two days gone, "

@@ -12,8 +12,6 @@ struct OutcomeContext: Sendable {
     var now: Timestamp
     /// The bundle ids that are known to be stored.
     var savedTopics: Set<String>
-    /// The monotonic time, by which delays are kept.
-    var steadyNow: Timestamp
 }
 
 /// The result of recording attempts.
@@ -46,7 +44,7 @@ extension PushOutbox {
         }
         var recorded = RecordedOutcomes()
         var update = OutboxUpdate()
-        update.pushes = locked
+        (update.pushes, update.skipsLockedRows) = (locked, !locked.isEmpty)
         for attempt in attempts {
             let earlier = attempt.outcome.isDeviceRefusal ? suspicions[attempt.push.targetDigest] : nil
             let decision = context.rules.decide(attempt, suspicion: earlier)
@@ -58,7 +56,7 @@ extension PushOutbox {
             let change: OutboxUpdate.PushChange =
                 switch decision.disposition {
                 case .finish(let outcome): .finish(outcome)
-                case .retry(let delay, let isUnknown): .retry(at: context.steadyNow.advanced(by: delay), isUnknown: isUnknown)
+                case .retry(let delay, let isUnknown): .retry(at: attempt.answeredAt.advanced(by: delay), isUnknown: isUnknown)
                 case .release: .release(attempt.push.state)
                 }
             update.pushes.append(

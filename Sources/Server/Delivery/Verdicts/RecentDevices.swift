@@ -22,6 +22,8 @@ struct RecentDevices: Sendable {
     private var bound = UInt64.max
     /// The current sample and its time.
     private(set) var sample: Set<DeviceCode> = []
+    /// An estimate of how many devices got a push lately: exact while they are few. As old as the sample.
+    private(set) var count = 0
     private var sampledAt: Duration?
 
     init(key: UInt64) { self.key = key }
@@ -34,6 +36,7 @@ struct RecentDevices: Sendable {
         let hash = hash(device)
         guard hash <= bound else { return }
         devices[device] = (hash, time)
+        count += 1
         guard devices.count > Self.maximumCount else { return }
         let current = devices.filter { time - $0.value.time < Self.interval }
         let kept = current.sorted { $0.value.hash < $1.value.hash }.prefix(Self.maximumCount - Self.maximumCount / 10)
@@ -42,23 +45,20 @@ struct RecentDevices: Sendable {
     }
 
     mutating func forget(_ device: DeviceCode) {
-        devices[device] = nil
+        if devices.removeValue(forKey: device) != nil { count -= 1 }
         sample.remove(device)
     }
 
     /// Draws the sample again, if it is not from the last seconds.
     mutating func refresh(at now: Duration) {
         if let sampledAt, now - sampledAt < Self.validity { return }
-        let current = devices.filter { now - $0.value.time < Self.interval }
-        sample = Set(current.sorted { $0.value.hash < $1.value.hash }.prefix(Self.sampleCount).map(\.key))
+        let current = devices.filter { now - $0.value.time < Self.interval }.sorted { $0.value.hash < $1.value.hash }
+        sample = Set(current.prefix(Self.sampleCount).map(\.key))
         sampledAt = now
-    }
-
-    /// An estimate of how many devices got a push lately: exact while they are few.
-    func count(at now: Duration) -> Int {
-        let current = devices.values.filter { now - $0.time < Self.interval }
-        guard bound < .max, let greatest = current.map(\.hash).max(), greatest > 0 else { return current.count }
-        return Int(Double(current.count) * (Double(UInt64.max) / Double(greatest)))
+        count = current.count
+        if bound < .max, let greatest = current.last?.value.hash, greatest > 0 {
+            count = Int(Double(current.count) * (Double(UInt64.max) / Double(greatest)))
+        }
     }
 
     /// SplitMix64's mixing of the device's code and the key, which is enough for a choice that nobody sees.

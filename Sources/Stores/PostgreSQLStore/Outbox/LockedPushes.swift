@@ -2,7 +2,7 @@ import Envelope
 import Store
 
 extension PostgreSQLStore {
-    /// Applies an update that found a row locked, without the pushes whose rows another session holds.
+    /// Applies an update without the pushes whose rows another session holds.
     ///
     /// A change of a device token whose rows are locked is dropped. The next push to the device makes up for it, because Apple or Google
     /// then reports the same again.

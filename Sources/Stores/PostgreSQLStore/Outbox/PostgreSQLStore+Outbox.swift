@@ -166,6 +166,7 @@ extension PostgreSQLStore {
     }
 
     package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> UpdatedOutbox {
+        guard !update.skipsLockedRows else { return try await updateUnlocked(update, at: now) }
         do {
             var updated = UpdatedOutbox()
             updated.unregistered = try await write { try $0.apply(update, at: now) }

@@ -8,7 +8,6 @@ extension WriteTransaction {
         try finish(changes.outcomes, at: now)
         try retry(changes.retries)
         release(changes.releases)
-        postpone(changes.postponements)
     }
 
     /// Finishes open pushes of this server and erases their secrets. A finished push keeps its outcome.
@@ -68,26 +67,17 @@ extension WriteTransaction {
         count(.uncertain, by: states.count { $0 == .unknown })
     }
 
-    private func release(_ pushes: [(push: Int64, state: OpenPushState)]) {
+    private func release(_ pushes: [(push: Int64, state: OpenPushState, next: NextAttempt, reason: PushReason?)]) {
         guard !pushes.isEmpty else { return }
         database.add(
             """
-            UPDATE push SET state = change.state, next_attempt_at = \(NextAttempt.now)
-            FROM unnest($1::int8[], $2::int8[]) AS change (id, state)
-            WHERE push.id = change.id AND \(Self.isOpen(of: "$3"))
+            UPDATE push SET
+                state = change.state, next_attempt_at = change.next_attempt_at, reason = coalesce(change.reason, push.reason)
+            FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::bytea[]) AS change (id, state, next_attempt_at, reason)
+            WHERE push.id = change.id AND \(Self.isOpen(of: "$5"))
             """,
-            SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.state)), server)
-    }
-
-    private func postpone(_ pushes: [(push: Int64, until: Timestamp, reason: PushReason?)]) {
-        guard !pushes.isEmpty else { return }
-        database.add(
-            """
-            UPDATE push SET next_attempt_at = change.next_attempt_at, reason = change.reason
-            FROM unnest($1::int8[], $2::int8[], $3::bytea[]) AS change (id, next_attempt_at, reason)
-            WHERE push.id = change.id AND \(Self.isOpen(of: "$4"))
-            """,
-            SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.until)), SQLArray(pushes.map(\.reason?.rawValue)), server)
+            SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.state)), SQLArray(pushes.map(\.next)),
+            SQLArray(pushes.map(\.reason?.rawValue)), server)
     }
 
     /// The SQL condition that a push is open and belongs to the server of a parameter, for statements that name pushes by their rows.

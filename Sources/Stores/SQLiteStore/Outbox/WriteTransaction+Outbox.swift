@@ -52,13 +52,10 @@ extension WriteTransaction {
                 attempt?.uncertain.unansweredCount, attempt?.uncertain.broughtForwardCount, attempt?.uncertain.brokenCount)
             if state == .unknown { count(.uncertain, by: changedCount) }
         }
-        for (push, state) in changes.releases {
+        for (push, state, next, reason) in changes.releases {
             try database.run(
-                "UPDATE push SET state = ?, next_attempt_at = \(NextAttempt.now) WHERE id = ? AND finished_at IS NULL", state, push)
-        }
-        for (push, time, reason) in changes.postponements {
-            try database.run(
-                "UPDATE push SET next_attempt_at = ?, reason = ? WHERE id = ? AND finished_at IS NULL", time, reason?.rawValue, push)
+                "UPDATE push SET state = ?, next_attempt_at = ?, reason = coalesce(?, reason) WHERE id = ? AND finished_at IS NULL", state,
+                next, reason?.rawValue, push)
         }
     }
 

@@ -8,23 +8,21 @@ package import Wire
 package struct OutboxUpdate: Sendable {
     /// A change to an open push. A finished push keeps its outcome.
     package enum PushChange: Sendable {
-        /// The next attempt is due at that time.
-        case postpone(until: Timestamp)
         /// The push finishes. The store erases its secrets.
         case finish(PushOutcome)
         /// The attempt failed, or is uncertain (`isUnknown`). A retry is due at that time.
         case retry(at: Timestamp, isUnknown: Bool)
-        /// The attempt that the push was marked for was not made. It returns to its state before, and is due.
-        case release(OpenPushState)
+        /// No attempt was made. The push returns to its state before a mark, and is due at that time, or at once.
+        case release(OpenPushState, until: Timestamp? = nil)
     }
 
     package struct Push: Sendable {
         package var id: Int64
         package var change: PushChange
-        /// Why the push finishes, is retried or is postponed, for operators. Nil if there is no reason.
+        /// Why the push finishes, is retried or waits, for operators. Nil if there is no reason; a push that is released keeps its own then.
         package var reason: PushReason?
-        /// What Apple or Google said to the attempt that has ended, on a short line without tokens, or nil if neither did. A postponed push
-        /// keeps the words about its newest attempt.
+        /// What Apple or Google said to the attempt that has ended, on a short line without tokens, or nil if neither did. A push that
+        /// is released keeps the words about its newest attempt.
         package var words: String?
         /// The push's refusals, or nil if they don't change.
         package var refusals: PushRefusals?
@@ -81,6 +79,8 @@ package struct OutboxUpdate: Sendable {
     package var tokens: [TokenChange] = []
     /// The bundle ids for which Apple accepted a push, with the push's route.
     package var deliveredBundleIDs: [(route: String, apnTopic: String)] = []
+    /// Whether another session is known to have held some of the rows, so that the update does not wait for any.
+    package var skipsLockedRows = false
 
     package init() {}
 }

@@ -21,8 +21,7 @@ package struct ChangeOrder: Sendable {
     package private(set) var refusals: [(push: Int64, new: PushRefusals)] = []
     package private(set) var outcomes: [(push: OutboxUpdate.Push, outcome: PushOutcome)] = []
     package private(set) var retries: [(push: OutboxUpdate.Push, at: Timestamp, state: OpenPushState)] = []
-    package private(set) var releases: [(push: Int64, state: OpenPushState)] = []
-    package private(set) var postponements: [(push: Int64, until: Timestamp, reason: PushReason?)] = []
+    package private(set) var releases: [(push: Int64, state: OpenPushState, next: NextAttempt, reason: PushReason?)] = []
     package private(set) var tokens: [TokenStep] = []
 
     package init(_ update: OutboxUpdate) {
@@ -35,8 +34,7 @@ package struct ChangeOrder: Sendable {
         switch push.change {
         case .finish(let outcome): outcomes.append((push, outcome))
         case .retry(let time, let isUnknown): retries.append((push, time, isUnknown ? .unknown : .queued))
-        case .release(let state): releases.append((push.id, state))
-        case .postpone(let time): postponements.append((push.id, time, push.reason))
+        case .release(let state, let time): releases.append((push.id, state, time.map(NextAttempt.time) ?? .now, push.reason))
         }
     }
 

@@ -1,0 +1,58 @@
+import Bytes
+import Store
+import TestSupport
+import Testing
+
+@testable import Delivery
+
+/// Calls beside a route's workers.
+@Suite(.safetyNet) struct WaitingCallsTests {
+    private func device(_ number: Int) -> DeviceCode { TestRoute.device(number) }
+
+    /// Makes a call to a device that has worked, which takes so long.
+    private func call(_ device: Int, row: Int64, for seconds: Double, at time: Double, in calls: inout WaitingCalls) throws {
+        calls.add(row, to: self.device(device), hasWorked: true, until: .seconds(time + 60))
+        let next = calls.takeNext(as: Int(row), at: .seconds(time))
+        let taken = try #require(next)
+        calls.posted(Int(row), to: taken.device, at: .seconds(time))
+        calls.end(Int(row), to: taken.device, hasWorked: false, at: .seconds(time + seconds))
+    }
+
+    @Test(arguments: ["expired", "withdrawn"])
+    func `a device whose last call was slow stays one of those after a call that was not posted`(end: String) throws {
+        var calls = WaitingCalls()
+        for number in 1...20 { try call(number, row: Int64(number), for: 6, at: 0, in: &calls) }
+        for number in 1...20 { calls.add(Int64(100 + number), to: device(number), hasWorked: true, until: .seconds(70)) }
+        if end == "withdrawn" {
+            for number in 1...16 {
+                let next = calls.takeNext(as: 100 + number, at: .seconds(10))
+                let taken = try #require(next)
+                calls.end(100 + number, to: taken.device, hasWorked: false, at: .seconds(11))
+            }
+        }
+        _ = calls.takeNext(as: 200, at: .seconds(71))
+        for number in 1...20 { calls.add(Int64(300 + number), to: device(number), hasWorked: true, until: .seconds(140)) }
+        // Sixteen places are theirs.
+        let taken = (1...20).compactMap { calls.takeNext(as: 300 + $0, at: .seconds(80)) }
+        #expect(taken.count == 16)
+        calls.add(400, to: device(400), hasWorked: true, until: .seconds(140))
+        let honest = calls.takeNext(as: 400, at: .seconds(80))
+        #expect(honest?.row == 400)
+    }
+
+    @Test func `calls that end without an attempt are told the database a thousand at a time`() {
+        var turns = Turns(workerCount: 8)
+        let call = { (row: Int64) in Arrivals.Call(row: row, device: device(1), hasWorked: true, acceptedAt: World.start) }
+        turns.told(Arrivals(calls: (1...2_516).map(call)), elapsed: { _ in .zero }, callsUntil: { _ in .seconds(60) }, at: .zero)
+        var ended: [Int64] = []
+        while case let rows = turns.endedCalls(at: .zero), !rows.isEmpty {
+            #expect(rows.count <= 1_000)
+            // What could not be written is told again.
+            let again = turns.endedCalls(at: .zero)
+            #expect(again == rows)
+            ended += rows
+            turns.finishedCalls(rows.count)
+        }
+        #expect(ended == Array(1...2_500))
+    }
+}
