@@ -21,6 +21,9 @@ struct AttemptedRows: Sendable {
 
     func contains(_ row: Int64) -> Bool { devices[row] != nil }
 
+    /// The device of a row, or nil if the row was not attempted.
+    func device(of row: Int64) -> DeviceCode? { devices[row] }
+
     /// The rows with which the device was chosen.
     func of(_ device: DeviceCode) -> [Int64] { rows[device] ?? [] }
 }

@@ -306,6 +306,8 @@ final class Route: Sendable {
             state.storeWorked(in: .lookUp)
             for (var choice, found) in found {
                 switch found {
+                // A call that was not sent, while another session of the database holds its row.
+                case .push(let push, _) where choice.kind == .call && state.isAttempted(push): locked.append(choice)
                 case .push(let push, let others):
                     let others = others.map { max(now, dependencies.time.elapsed(at: $0)) }
                     if state.admit(&choice, push, others: others, at: now) { chosen.append((choice, push)) }

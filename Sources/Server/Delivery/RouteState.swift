@@ -163,10 +163,13 @@ struct RouteState: Sendable {
         choice.row.map(PushChoice.row) ?? .next(of: choice.device, besides: attempted.of(choice.device))
     }
 
+    /// Whether a push is in flight, or its outcome is not recorded.
+    func isAttempted(_ push: QueuedPush) -> Bool { attempted.contains(push.id) }
+
     /// Whether a push that was found may be attempted now.
     mutating func admit(_ choice: inout AttemptChoice, _ push: QueuedPush, others: Duration?, at now: Duration) -> Bool {
         // Its device has changed, or this server has a new number.
-        guard !attempted.contains(push.id) else {
+        guard !isAttempted(push) else {
             drop([(choice, .nothing(until: now + Schedule.storeRetryInterval))], at: now)
             return false
         }
@@ -543,9 +546,14 @@ struct RouteState: Sendable {
 
     /// - Parameter isComplete: Whether no more are to be brought forward.
     mutating func broughtForward(isComplete: Bool, at now: Duration) {
-        // The others' outcomes are not recorded yet.
-        if isComplete { uncertain = uncertain.filter { !attempted.of($0).isEmpty } }
+        if isComplete { uncertain.formIntersection(devicesOfUnrecordedFailures) }
         schedule.broughtForward(isComplete: isComplete, at: now)
+    }
+
+    /// The devices whose failed attempts the database does not know yet, so that it could not bring their pushes forward.
+    private var devicesOfUnrecordedFailures: Set<DeviceCode> {
+        let attempts = (outcomes.waiting + outcomes.recording).filter { $0.outcome != .sent }
+        return Set(attempts.map(\.choice.device) + outcomes.locked.keys.compactMap { attempted.device(of: $0) })
     }
 
     mutating func ended(_ work: Schedule.Work) {

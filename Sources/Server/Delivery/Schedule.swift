@@ -20,7 +20,7 @@ struct Schedule: Sendable {
     /// Pushes whose attempts got no answer are brought forward once in that time.
     static let bringingForwardInterval = Duration.seconds(1)
 
-    /// Work with the store. All but the look-ups goes on beside the attempts, one of each kind at a time.
+    /// Work with the store. What ``RouteState/next(at:)`` starts goes on beside the attempts, one of each kind at a time.
     enum Work: Sendable, Hashable {
         case expiry, reading, bringingForward, marking, recording, lookUp
     }

@@ -6,7 +6,7 @@ import Store
 struct UnrecordedOutcomes: Sendable {
     /// Outcomes are recorded together in this time.
     static let delay = Duration.milliseconds(25)
-    /// So many are not left waiting for that time.
+    /// So many are recorded at once, without that delay.
     static let batchCount = 128
     /// While so many are not recorded, no attempt starts. As many as one transaction records may gather during it: beside a busy writer
     /// it takes longer than gorush does for as many.
@@ -44,7 +44,8 @@ struct UnrecordedOutcomes: Sendable {
 
     /// Takes what is to be recorded. One transaction records at a time, so that the outcomes of a device are recorded in their order.
     ///
-    /// - Returns: The attempts, and the changes whose rows another session held, once in ``Schedule/storeRetryInterval``.
+    /// - Returns: The attempts, and the changes whose rows another session held. These are tried each
+    ///   ``Schedule/storeRetryInterval``, and left out in between.
     mutating func take(at now: Duration) -> (attempts: [PushAttempt], locked: [OutboxUpdate.Push]) {
         (recording, waiting, due) = (waiting, [], nil)
         guard let time = lockedDue, time <= now else { return (recording, []) }

@@ -347,6 +347,22 @@ import Testing
         #expect(route.state.choose(at: .seconds(600)).map { route.state.lookUp($0) } == [.next(of: choice.device, besides: [])])
     }
 
+    @Test func `a push that becomes free while its device is looked up without it is looked up again`() throws {
+        var route = TestRoute()
+        route.accept(1, at: 0)
+        let choice = try #require(route.choose(at: 0).first)
+        route.answer(choice, to: 1, TestRoute.failure, records: false, at: 0)
+        let attempts = route.state.takeOutcomes(at: .zero).attempts
+        let change = OutboxUpdate.Push(id: Int64(choice.number), .retry(at: World.start, isUnknown: false))
+        let retry = PushDecision(disposition: .retry(after: .seconds(2), isUnknown: false), reason: .serviceUnavailable)
+        route.state.recorded([retry], of: attempts, as: [change], exceptLocked: [change.id], at: .zero)
+        let found = route.state.choose(at: .seconds(5))
+        #expect(found.count == 1)
+        route.state.recorded([], of: [], as: route.state.takeOutcomes(at: .seconds(5)).locked, exceptLocked: [], at: .seconds(5))
+        route.state.drop(found.map { ($0, .nothing(until: nil)) }, at: .seconds(5))
+        #expect(route.state.choose(at: .seconds(5)).count == 1)
+    }
+
     @Test func `what another session holds is tried once a second, and the other outcomes do not wait for it`() throws {
         var route = TestRoute()
         route.accept(1, at: 0)

@@ -149,6 +149,8 @@ import Testing
         try await withPushes { store, folder, pushes in
             var update = OutboxUpdate()
             update.skipsLockedRows = skipsLockedRows
+            // Its first delivery frees the waiting pushes of the bundle id.
+            update.deliveredBundleIDs = [("", "im.status.ethereum")]
             update.pushes = pushes.map { .init(id: $0.id, .finish(.sent)) }
             let all = update
             try await withLock(on: "push WHERE id = \(pushes[2].id)", in: folder) {

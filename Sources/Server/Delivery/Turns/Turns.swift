@@ -80,7 +80,7 @@ struct Turns: Sendable {
     /// Ends calls that have waited too long, and returns rows of those that have ended without an attempt.
     mutating func endedCalls(at now: Duration) -> [Int64] {
         calls.sweep(at: now)
-        return Array(calls.ended.prefix(WaitingCalls.endedCount))
+        return Array(calls.ended.prefix(WaitingCalls.endedBatchCount))
     }
 
     mutating func finishedCalls(_ count: Int) { calls.finished(count) }

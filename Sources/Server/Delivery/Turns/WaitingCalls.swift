@@ -18,7 +18,7 @@ struct WaitingCalls: Sendable {
     /// With more devices, those without calls are forgotten whose last call was slow.
     private static let maximumDeviceCount = 10_000
     /// So many calls that have ended without an attempt are told the database in one transaction.
-    static let endedCount = 1_000
+    static let endedBatchCount = 1_000
 
     private enum CallClass: Int, Sendable, CaseIterable {
         case regular, new, slow

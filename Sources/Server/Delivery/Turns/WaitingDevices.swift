@@ -175,8 +175,8 @@ struct WaitingDevices: Sendable {
         let isKnown = devices[code].map { $0.hasPushes || $0.isBusy } ?? false
         change(code, trust: trust, at: now) { device in
             device.isCounted = false
-            // An attempt in flight, or one that waits for its time, may not be to what was found.
-            if device.untriedCount == 0 { device.add(1, due: nil) }
+            // A look-up or an attempt in progress, or one that waits for its time, may not be of what was found.
+            if device.untriedCount == 0 || device.isBusy { device.add(1, due: nil) }
         }
         return !isKnown
     }

@@ -22,7 +22,8 @@ struct RecentDevices: Sendable {
     private var bound = UInt64.max
     /// The current sample and its time.
     private(set) var sample: Set<DeviceCode> = []
-    /// An estimate of how many devices got a push lately: exact while they are few. As old as the sample.
+    /// An estimate of how many devices got a push lately: exact while they are few. Counted with the sample, and kept
+    /// up to date since.
     private(set) var count = 0
     private var sampledAt: Duration?
 
@@ -45,7 +46,7 @@ struct RecentDevices: Sendable {
     }
 
     mutating func forget(_ device: DeviceCode) {
-        if devices.removeValue(forKey: device) != nil { count -= 1 }
+        if devices.removeValue(forKey: device) != nil { count = max(0, count - 1) }
         sample.remove(device)
     }
 

@@ -106,8 +106,11 @@ extension WriteTransaction {
             UPDATE push SET trust = \(PushTrust.unproven.rawValue), next_attempt_at = CASE
                 WHEN reason = '\(PushReason.unprovenBundleID.rawValue)' AND next_attempt_at < \(NextAttempt.held) THEN \(NextAttempt.now)
                 ELSE next_attempt_at END
-            WHERE server = $1 AND route = $2 AND trust = \(PushTrust.unknownBundleID.rawValue) AND \(OpenPushes.waiting)
-                AND apn_topic = $3
+            WHERE id = ANY(ARRAY(
+                SELECT id FROM push
+                WHERE server = $1 AND route = $2 AND trust = \(PushTrust.unknownBundleID.rawValue) AND \(OpenPushes.waiting)
+                    AND apn_topic = $3
+                FOR UPDATE SKIP LOCKED))
             RETURNING device
             """,
             server, route, apnTopic

@@ -79,7 +79,7 @@ package struct OutboxUpdate: Sendable {
     package var tokens: [TokenChange] = []
     /// The bundle ids for which Apple accepted a push, with the push's route.
     package var deliveredBundleIDs: [(route: String, apnTopic: String)] = []
-    /// Whether another session is known to have held some of the rows, so that the update does not wait for any.
+    /// Whether another session is known to have held rows of these pushes. The update does not wait for such rows then.
     package var skipsLockedRows = false
 
     package init() {}
