@@ -69,7 +69,7 @@ struct RouteState: Sendable {
     /// This server's number among the database's servers.
     private var memberNumber: Int64?
     private var memberCount = 1
-    private var troubled: (count: Int, at: Duration) = (0, .zero)
+    private(set) var troubled: (count: Int, at: Duration) = (0, .zero)
     /// Why gorush didn't accept a request, or nil if it did.
     private(set) var issue: String?
     /// The work at which the store failed, until the same work is done or outcomes are recorded.
@@ -214,28 +214,7 @@ struct RouteState: Sendable {
                 believesVerdicts: !belief.isInDoubt && !profile.contradictsEnvironment))
     }
 
-    // MARK: Conclusions
-
-    /// Returns the reasons why gorush itself doesn't take pushes.
-    func gorushIssues(at now: Duration) -> [RouteCondition] {
-        // A probe, Apple and Google give more exact reasons than a request.
-        let pausedSince = turns.breaker.pausedSince
-        let isAway = pausedSince.map { now - $0 >= Self.awayInterval } ?? false
-        let reason =
-            profile.issue(hasProvenDevices: hasWaitingProvenDevices, isPaused: pausedSince != nil, at: now) ?? (isAway ? issue : nil)
-        return [reason].compactMap { $0.map { RouteCondition(kind: .gorush($0), text: $0) } }
-    }
-
-    private var hasWaitingProvenDevices: Bool { turns.devices.lines.count(of: .proven) + turns.devices.lines.count(of: .again) > 0 }
-
-    /// Returns the reasons why Apple or Google delivers nothing, or nothing for a bundle id.
-    func providerIssues(at now: Duration) -> [RouteCondition] { profile.isUsable ? belief.issues(at: now) : [] }
-
-    /// Returns the conditions that may lose or delay pushes, in words for an operator.
-    func warnings(at now: Duration) -> [RouteCondition] {
-        profile.warnings(isPaused: turns.breaker.pausedSince != nil, at: now).map { RouteCondition(kind: .setting($0), text: $0) }
-            + belief.warnings(at: now, troubledCount: troubled.count)
-    }
+    // MARK: Waiting
 
     /// Returns the time until which nothing happens without an event, or nil while work is in progress.
     func idleUntil(at now: Duration) -> Duration? {

@@ -327,7 +327,8 @@ import Testing
         #expect(!route.state.outcomes.areTooMany)
     }
 
-    @Test func `a push whose row another session held is looked up again once its outcome is written`() throws {
+    /// Returns a route with a push whose attempt has failed, while another session holds its row.
+    private func failedAndHeld() throws -> (route: TestRoute, choice: AttemptChoice, row: Int64) {
         var route = TestRoute()
         route.accept(1, at: 0)
         let choice = try #require(route.choose(at: 0).first)
@@ -336,26 +337,24 @@ import Testing
         let change = OutboxUpdate.Push(id: Int64(choice.number), .retry(at: World.start, isUnknown: false))
         let retry = PushDecision(disposition: .retry(after: .seconds(2), isUnknown: false), reason: .serviceUnavailable)
         route.state.recorded([retry], of: attempts, as: [change], exceptLocked: [change.id], at: .zero)
+        return (route, choice, change.id)
+    }
+
+    @Test func `a push whose row another session held is looked up again once its outcome is written`() throws {
+        var (route, choice, row) = try failedAndHeld()
         // Meanwhile the row is left out of what is looked up.
         let found = route.state.choose(at: .seconds(5))
-        #expect(found.map { route.state.lookUp($0) } == [.next(of: choice.device, besides: [change.id])])
+        #expect(found.map { route.state.lookUp($0) } == [.next(of: choice.device, besides: [row])])
         route.state.drop(found.map { ($0, .nothing(until: nil)) }, at: .seconds(5))
         #expect(route.state.choose(at: .seconds(600)).isEmpty)
         let locked = route.state.takeOutcomes(at: .seconds(600)).locked
-        #expect(locked.map(\.id) == [change.id])
+        #expect(locked.map(\.id) == [row])
         route.state.recorded([], of: [], as: locked, exceptLocked: [], at: .seconds(600))
         #expect(route.state.choose(at: .seconds(600)).map { route.state.lookUp($0) } == [.next(of: choice.device, besides: [])])
     }
 
     @Test func `a push that becomes free while its device is looked up without it is looked up again`() throws {
-        var route = TestRoute()
-        route.accept(1, at: 0)
-        let choice = try #require(route.choose(at: 0).first)
-        route.answer(choice, to: 1, TestRoute.failure, records: false, at: 0)
-        let attempts = route.state.takeOutcomes(at: .zero).attempts
-        let change = OutboxUpdate.Push(id: Int64(choice.number), .retry(at: World.start, isUnknown: false))
-        let retry = PushDecision(disposition: .retry(after: .seconds(2), isUnknown: false), reason: .serviceUnavailable)
-        route.state.recorded([retry], of: attempts, as: [change], exceptLocked: [change.id], at: .zero)
+        var (route, _, _) = try failedAndHeld()
         let found = route.state.choose(at: .seconds(5))
         #expect(found.count == 1)
         route.state.recorded([], of: [], as: route.state.takeOutcomes(at: .seconds(5)).locked, exceptLocked: [], at: .seconds(5))

@@ -22,8 +22,8 @@ struct RecentDevices: Sendable {
     private var bound = UInt64.max
     /// The current sample and its time.
     private(set) var sample: Set<DeviceCode> = []
-    /// An estimate of how many devices got a push lately: exact while they are few. Counted with the sample, and kept
-    /// up to date since.
+    /// An estimate of how many devices got a push lately: exact while they are few. Counted with the sample, and kept up
+    /// to date since.
     private(set) var count = 0
     private var sampledAt: Duration?
 

@@ -19,7 +19,8 @@ package struct OutboxUpdate: Sendable {
     package struct Push: Sendable {
         package var id: Int64
         package var change: PushChange
-        /// Why the push finishes, is retried or waits, for operators. Nil if there is no reason; a push that is released keeps its own then.
+        /// Why the push finishes, is retried or waits, for operators. Nil if there is no reason. A push that is released keeps its own
+        /// then.
         package var reason: PushReason?
         /// What Apple or Google said to the attempt that has ended, on a short line without tokens, or nil if neither did. A push that
         /// is released keeps the words about its newest attempt.
