@@ -67,7 +67,7 @@ import Testing
 
         let gate = try SocketGate(to: postgres.socket)
         gate.hold(at: "GROUP BY 1, 2, 3", passes: true)
-        let environment = ProcessInfo.processInfo.environment.merging([
+        let environment = ChildProcess.environment.merging([
             "PUSHSERVER_STORAGE_SEALING_KEY_FILE": server.folder.path("sealing.key")
         ]) { $1 }
         let arguments = ["audit", "--database", url.replacing(postgres.socket, with: gate.socket)]

@@ -200,6 +200,6 @@ struct CommandTests {
     }
 
     private func environment(with settings: [String: String]) -> [String: String] {
-        ProcessInfo.processInfo.environment.merging(settings) { $1 }
+        ChildProcess.environment.merging(settings) { $1 }
     }
 }

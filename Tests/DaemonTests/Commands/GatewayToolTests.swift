@@ -9,7 +9,7 @@ struct GatewayToolTests {
     private let folder = try? TemporaryFolder()
 
     private func run(_ arguments: String..., gateway: String) async throws -> ChildProcess.Ended {
-        var environment = ProcessInfo.processInfo.environment
+        var environment = ChildProcess.environment
         environment["PUSHCTL_GATEWAY"] = gateway
         return try await ChildProcess.run("pushctl", arguments, environment: environment)
     }

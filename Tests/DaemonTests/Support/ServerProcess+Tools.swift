@@ -9,7 +9,7 @@ extension ServerProcess {
         let paths = [
             "PUSHSERVER_STORAGE_PATH": folder.path("push.sqlite"), "PUSHSERVER_STORAGE_SEALING_KEY_FILE": folder.path("sealing.key"),
         ]
-        let environment = ProcessInfo.processInfo.environment.merging(database.hasPrefix("postgresql:") ? paths : [:]) { $1 }
+        let environment = ChildProcess.environment.merging(database.hasPrefix("postgresql:") ? paths : [:]) { $1 }
         return try await ChildProcess.run("pushctl", arguments + ["--database", database], environment: environment)
     }
 

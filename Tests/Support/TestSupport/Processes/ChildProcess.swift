@@ -37,6 +37,12 @@ package final class ChildProcess: Sendable {
         let state = Mutex(Life.running(waiting: []))
     }
 
+    /// The environment of this process without what belongs to the person who runs the tests: the home folder, in which a server may have
+    /// its files, and settings of a server.
+    package static let environment = ProcessInfo.processInfo.environment
+        .filter { !$0.key.hasPrefix("PUSHSERVER_") }
+        .merging(["HOME": "/nonexistent"]) { $1 }
+
     /// Returns the path of a program in the folder of this program. An absolute path stays unchanged.
     package static func path(of program: String) -> String {
         guard !program.hasPrefix("/") else { return program }
@@ -47,9 +53,9 @@ package final class ChildProcess: Sendable {
     ///
     /// - Parameters:
     ///   - program: The name of a program in the folder of this program, or an absolute path.
-    ///   - environment: The complete environment. The default is that of this process.
+    ///   - environment: The complete environment.
     package init(
-        _ program: String, _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment
+        _ program: String, _ arguments: [String], environment: [String: String] = ChildProcess.environment
     ) throws(SpawnFailure) {
         // Scripts/mutants turns a fault on by this variable, in all processes of a test.
         let environment = environment.merging(ProcessInfo.processInfo.environment.filter { $0.key == "FAULT" }) { $1 }
@@ -124,7 +130,7 @@ package final class ChildProcess: Sendable {
 
     /// Runs a program until it exits.
     package static func run(
-        _ program: String, _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment
+        _ program: String, _ arguments: [String], environment: [String: String] = ChildProcess.environment
     ) async throws -> Ended {
         let process = try ChildProcess(program, arguments, environment: environment)
         let exitCode = await process.exitCode

@@ -120,7 +120,7 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
         process = try ChildProcess(
             shell == nil ? program : "/bin/sh",
             shell.map { ["-c", "\($0); exec \"$0\" \"$@\"", ChildProcess.path(of: program)] + all } ?? all,
-            environment: ProcessInfo.processInfo.environment.merging(environment) { $1 })
+            environment: ChildProcess.environment.merging(environment) { $1 })
         self.folder = folder
     }
 
