@@ -330,7 +330,8 @@ let package = Package(
             "Delivery",
             [
                 "TestServers", "Settings", "PushClient", "HTTPGateways", "Delivery", "Tasks", "JSON", "Engine", "Transport", "SQLiteStore",
-                "Store", "PushProtocol", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
+                "PostgreSQLStore", "Store", "PushProtocol", "HTTPClient", "Envelope", "Bytes", "StatusCrypto", "Wire", grdb, logging,
+                serviceLifecycle, yams,
             ]),
         tests(
             "Engine",

@@ -10,9 +10,11 @@ import StatusCrypto
 import Store
 import Synchronization
 import TestSupport
+import Testing
 import Wire
 
 @testable import Delivery
+@testable import PostgreSQLStore
 
 /// A database and two clocks that tests advance.
 final class World: ManuallyClocked, Sendable {
@@ -22,13 +24,29 @@ final class World: ManuallyClocked, Sendable {
     let wallClock = ManualWallClock(World.start)
     let unregistered = Recorder<ChangedRegistration>()
     private let folder: TemporaryFolder
+    /// The parameters of connections to the database, if it is PostgreSQL's.
+    private let parameters: [String: String]?
 
-    init() throws { folder = try TemporaryFolder() }
+    /// A world with an SQLite database.
+    init() throws {
+        folder = try TemporaryFolder()
+        parameters = nil
+    }
+
+    init(_ kind: TestDatabase) async throws {
+        folder = try TemporaryFolder()
+        parameters = kind == .postgresql ? try await TestDatabase.newPostgreSQL(in: folder) : nil
+    }
 
     var database: String { folder.path("push.sqlite") }
 
     func open(maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount) throws -> any PushStore {
-        try SQLiteStore(
+        if let parameters {
+            return try PostgreSQLStore(
+                parameters, identity: FixedBytes(repeating: 2), sealingKeys: testSealingKeys, serverName: "one",
+                maximumQueueCount: maximumQueueCount, clock: clock, logger: quietLogger)
+        }
+        return try SQLiteStore(
             path: database, identity: FixedBytes(repeating: 2), sealingKeys: testSealingKeys, maximumQueueCount: maximumQueueCount,
             logger: quietLogger)
     }
@@ -79,6 +97,8 @@ final class World: ManuallyClocked, Sendable {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { try await group.run() }
                 try await body(running)
+                // What waits is told: the reading of all each ten minutes finds nothing.
+                #expect(loop.reports.map(\.missedDeviceCount).reduce(0, +) == 0)
                 await group.triggerGracefulShutdown()
                 try await tasks.waitForAll()
             }
@@ -171,30 +191,34 @@ struct Running: Sendable {
 extension World {
     /// Reads a number without the server's knowledge.
     func number(_ query: String) async throws -> Int? {
-        let queue = try DatabaseQueue(path: database)
-        defer { try? queue.close() }
-        return try await queue.read { try Int.fetchOne($0, sql: query) }
+        guard let connection = try session() else { return try await file { try await $0.read { try Int.fetchOne($0, sql: query) } } }
+        return try connection.run([Command(query)])[0].map { try $0.next(Int?.self) }.first ?? nil
     }
 
     /// Reads a text without the server's knowledge.
     func text(_ query: String) async throws -> String? {
-        let queue = try DatabaseQueue(path: database)
-        defer { try? queue.close() }
-        return try await queue.read { try String.fetchOne($0, sql: query) }
+        guard let connection = try session() else { return try await file { try await $0.read { try String.fetchOne($0, sql: query) } } }
+        return try connection.run([Command(query)])[0].map { try $0.next(String?.self) }.first ?? nil
     }
 
     /// Changes the database without the server's knowledge.
     func execute(_ sql: String) async throws {
-        let queue = try DatabaseQueue(path: database)
-        defer { try? queue.close() }
-        try await queue.write { try $0.execute(sql: sql) }
+        guard let connection = try session() else { return try await file { try await $0.write { try $0.execute(sql: sql) } } }
+        _ = try connection.run([Command(sql)])
     }
 
     /// Counts pushes without the server's knowledge.
     func count(_ condition: String) async throws -> Int {
+        try await number("SELECT count(*) FROM push WHERE \(condition)") ?? 0
+    }
+
+    /// Returns another session of PostgreSQL, or nil for SQLite.
+    func session() throws -> Connection? { try parameters.map { try Connection($0) } }
+
+    private func file<Value>(_ body: (DatabaseQueue) async throws -> Value) async throws -> Value {
         let queue = try DatabaseQueue(path: database)
         defer { try? queue.close() }
-        return try await queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM push WHERE \(condition)") ?? 0 }
+        return try await body(queue)
     }
 }
 

@@ -84,7 +84,7 @@ extension Server {
                 if page.trust != .call {
                     devices = try await store.waitingDevices(route: name, trust: page.trust, after: page.last, limit: Schedule.Page.count)
                 }
-                _ = routes[index].read(page, devices, at: elapsed)
+                routes[index].read(page, devices, at: elapsed)
             case .bringForward:
                 defer { routes[index].ended(.bringingForward) }
                 _ = try await store.bringForward(route: name, limit: 1_000, at: time)

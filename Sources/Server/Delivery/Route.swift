@@ -38,6 +38,8 @@ final class Route: Sendable {
     private let changed = Notify()
     /// The number of pushes that found the queue full, when it was last read.
     private let refused = Atomic<Int>(0)
+    /// The number of devices that only a reading of all has found, when it was last counted.
+    private let missed = Atomic<Int>(0)
     private let dependencies: Dependencies
     private let planner: BatchPlanner
     private let http: HTTPClient
@@ -201,7 +203,7 @@ final class Route: Sendable {
                 devices = try await dependencies.outbox.waitingDevices(
                     route: name, trust: page.trust, after: page.last, limit: Schedule.Page.count)
             }
-            change { state, now in metrics.missed(state.read(page, devices, at: now)) }
+            change { $0.read(page, devices, at: $1) }
         }
     }
 
@@ -288,8 +290,7 @@ final class Route: Sendable {
                 state.storeFailed("\(error)", in: .lookUp, at: now)
             }
         }
-        let (chosen, locked) = admit(zip(choices, found))
-        if !locked.isEmpty { group.addTask { await self.dropLater(locked) } }
+        let chosen = admit(zip(choices, found))
         let marked = chosen.filter(\.push.isMarkedFirst)
         if !marked.isEmpty { group.addTask { await self.attemptMarked(marked, as: member) } }
         let (batches, left) = plan(chosen.filter { !$0.push.isMarkedFirst }, areMarked: false)
@@ -298,33 +299,25 @@ final class Route: Sendable {
     }
 
     /// Drops the choices whose pushes are not attempted now.
-    ///
-    /// - Returns: The others, and those whose rows another session of the database holds.
-    private func admit(_ found: some Sequence<(AttemptChoice, FoundPush)>) -> (chosen: [Chosen], locked: [AttemptChoice]) {
-        var (chosen, locked): ([Chosen], [AttemptChoice]) = ([], [])
+    private func admit(_ found: some Sequence<(AttemptChoice, FoundPush)>) -> [Chosen] {
+        var chosen: [Chosen] = []
         change { state, now in
             state.storeWorked(in: .lookUp)
             for (var choice, found) in found {
                 switch found {
                 // A call that was not sent, while another session of the database holds its row.
-                case .push(let push, _) where choice.kind == .call && state.isAttempted(push): locked.append(choice)
+                case .push(let push, _) where choice.kind == .call && state.isAttempted(push): state.hold([choice], at: now)
                 case .push(let push, let others):
                     let others = others.map { max(now, dependencies.time.elapsed(at: $0)) }
                     if state.admit(&choice, push, others: others, at: now) { chosen.append((choice, push)) }
                 case .later(let next): state.drop([(choice, .nothing(until: dependencies.time.elapsed(at: next)))], at: now)
                 case .moved: state.drop([(choice, .unchanged)], at: now)
-                case .locked: locked.append(choice)
+                case .locked: state.hold([choice], at: now)
                 case .nothing: state.drop([(choice, .nothing(until: nil))], at: now)
                 }
             }
         }
-        return (chosen, locked)
-    }
-
-    /// Drops choices, so that their pushes are looked up again, once another session of the database may have released their rows.
-    private func dropLater(_ choices: [AttemptChoice]) async {
-        _ = await dependencies.time.sleep(for: Schedule.storeRetryInterval)
-        change(wakes: true) { state, now in state.drop(choices.map { ($0, .unchanged) }, at: now) }
+        return chosen
     }
 
     /// Requests that are posted, with the choices of their pushes.
@@ -387,8 +380,8 @@ final class Route: Sendable {
                 }, areMarked: true)
             // The others have ended, or another session of the database holds their rows.
             let others = chosen.filter { marked[$0.push.id] == nil }.map(\.choice)
+            change(wakes: true) { $0.hold(others, at: $1) }
             await withDiscardingTaskGroup { group in
-                if !others.isEmpty { group.addTask { await self.dropLater(others) } }
                 if !left.isEmpty { group.addTask { await self.finish(left) } }
                 for batch in batches { group.addTask { await self.post(batch, as: member) } }
             }
@@ -414,8 +407,8 @@ final class Route: Sendable {
             change(wakes: true) { state, now in
                 state.storeWorked(in: .recording)
                 state.drop(changed.map { ($0, $0.kind == .call ? .nothing(until: nil) : .unchanged) }, at: now)
+                state.hold(left.choices.filter { locked.contains($0.key) }.map(\.value), at: now)
             }
-            if !locked.isEmpty { await dropLater(left.choices.filter { locked.contains($0.key) }.map(\.value)) }
         } catch {
             change(wakes: true) { state, now in
                 state.drop(left.choices.values.map { ($0, .unchanged) }, at: now)
@@ -507,7 +500,9 @@ final class Route: Sendable {
     ///
     /// - Parameter refusedCount: The number of these since the store was opened.
     func refreshMetrics(refusedCount: Int) {
+        let report = report
         metrics.set(report)
+        metrics.missed(report.missedDeviceCount - missed.exchange(report.missedDeviceCount, ordering: .relaxed))
         let newCount = refusedCount - refused.exchange(refusedCount, ordering: .relaxed)
         metrics.finished(.refused, .queueFull, by: newCount)
         if newCount > 0 { logger.warning("route queue is full; refusing new pushes", metadata: ["pushes": "\(newCount)"]) }

@@ -42,6 +42,8 @@ package struct RouteReport: Sendable, Equatable {
     package let deliveryCount: Int
     /// The number of failed attempts since the start.
     package let failureCount: Int
+    /// The number of devices that only the reading of all has found, although pushes waited for them.
+    let missedDeviceCount: Int
     /// The time since the newest delivery, or nil if the route has not delivered since the start.
     package let lastDeliveryAge: Duration?
 
@@ -66,6 +68,7 @@ package struct RouteReport: Sendable, Equatable {
         workerCount = state.turns.bulkhead.workerCount
         deliveryCount = state.belief.deliveryCount
         failureCount = state.belief.failureCount
+        missedDeviceCount = state.turns.devices.missedCount
         lastDeliveryAge = state.belief.lastDeliveryTime.map { now - $0 }
     }
 

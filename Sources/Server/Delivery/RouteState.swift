@@ -1,4 +1,5 @@
 import Bytes
+import DequeModule
 import Envelope
 import PushProtocol
 import Store
@@ -66,6 +67,8 @@ struct RouteState: Sendable {
     private var uncertain: Set<DeviceCode> = []
     private var posted: [Int: Posted] = [:]
     private var attempted = AttemptedRows()
+    /// Choices whose rows another session of the database holds, in the order of the times when they are looked up again.
+    private var held: Deque<(choice: AttemptChoice, until: Duration)> = []
     /// This server's number among the database's servers.
     private var memberNumber: Int64?
     private var memberCount = 1
@@ -104,6 +107,10 @@ struct RouteState: Sendable {
     }
 
     private mutating func decide(at now: Duration) -> Action {
+        while let first = held.first, first.until <= now || schedule.isStopping {
+            held.removeFirst()
+            drop([(first.choice, .unchanged)], at: now)
+        }
         // A mark must not come after the outcome of its attempt.
         let isRecording = !schedule.running.isDisjoint(with: [.recording, .marking])
         if schedule.isStopping {
@@ -115,8 +122,10 @@ struct RouteState: Sendable {
             return .wait(until: now + Schedule.longestPause)
         }
         if schedule.mustProbe(at: now) { return .probe }
-        var pause =
-            [schedule.pause(at: now), belief.nextChange(after: now), turns.bulkhead.nextChange(after: now)].compactMap(\.self).min() ?? now
+        let ends = [
+            schedule.pause(at: now), belief.nextChange(after: now), turns.bulkhead.nextChange(after: now), held.first?.until,
+        ]
+        var pause = ends.compactMap(\.self).min() ?? now
         // gorush's configuration decides about the very first request.
         guard profile.wasProbed else { return .wait(until: pause) }
         if let rest = schedule.storeRest(at: now) { return .wait(until: min(pause, rest)) }
@@ -218,7 +227,7 @@ struct RouteState: Sendable {
 
     /// Returns the time until which nothing happens without an event, or nil while work is in progress.
     func idleUntil(at now: Duration) -> Duration? {
-        guard schedule.waitEnd != nil, turns.inFlight.isEmpty, !schedule.isProbing, schedule.running.isEmpty else { return nil }
+        guard schedule.waitEnd != nil, !isPosting, !schedule.isProbing, schedule.running.isEmpty else { return nil }
         var copy = self
         return copy.decide(at: now).end
     }
@@ -227,10 +236,13 @@ struct RouteState: Sendable {
     /// not wait calls ``next(at:)`` anyway.
     func mustWake(at now: Duration) -> Bool {
         guard let waitEnd = schedule.waitEnd else { return false }
-        guard !turns.inFlight.isEmpty else { return true }
+        guard isPosting else { return true }
         var copy = self
         return copy.decide(at: now).end.map { $0 < waitEnd } ?? true
     }
+
+    /// Whether attempts are looked up or posted.
+    private var isPosting: Bool { turns.inFlight.count > held.count }
 
     // MARK: What waits
 
@@ -247,13 +259,10 @@ struct RouteState: Sendable {
     }
 
     /// Adds a page of devices that was read from the table.
-    ///
-    /// - Returns: How many of them nobody would have looked at, although they should have been told.
-    mutating func read(_ page: Schedule.Page, _ devices: [DeviceCode], at now: Duration) -> Int {
+    mutating func read(_ page: Schedule.Page, _ devices: [DeviceCode], at now: Duration) {
         if !devices.isEmpty { profile.used() }
-        let missedCount = turns.found(devices, trust: page.trust, at: now)
+        turns.found(devices, trust: page.trust, isNet: page.isNet, at: now)
         schedule.read(page, last: devices.count < Schedule.Page.count ? nil : devices.last, at: now)
-        return page.isNet ? missedCount : 0
     }
 
     /// Pushes have expired. Without the platform at gorush nobody looks for what is left, so the table is read again.
@@ -289,6 +298,11 @@ struct RouteState: Sendable {
     /// Ends attempts that are not made.
     mutating func drop(_ choices: [(choice: AttemptChoice, found: DeviceLookUp)], at now: Duration) {
         for (choice, found) in choices where !turns.drop(choice, found, at: now) { belief.forget(choice.device) }
+    }
+
+    /// Looks these up again once another session of the database may have released their rows.
+    mutating func hold(_ choices: [AttemptChoice], at now: Duration) {
+        held.append(contentsOf: choices.map { ($0, now + Schedule.storeRetryInterval) })
     }
 
     /// Records that attempts are posted now.
@@ -479,7 +493,7 @@ struct RouteState: Sendable {
         for change in changes where !rows.contains(change.id) {
             // While another session held the row, the device was looked up without it.
             if let device = attempted.remove(change.id), !ended.contains(change.id) {
-                _ = turns.found([device], trust: .unproven, at: now)
+                turns.found([device], trust: .unproven, isNet: false, at: now)
             }
         }
         for (decision, attempt) in zip(decisions, attempts) { recorded(decision, attempt, at: now) }

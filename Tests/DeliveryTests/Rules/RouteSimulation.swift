@@ -93,7 +93,9 @@ struct RouteSimulation {
     private(set) var pushes: [Int64: Push] = [:]
     private(set) var postCount = 0
     /// How many devices only the reading each ten minutes has found.
-    private(set) var missedCount = 0
+    var missedCount: Int { earlierMissedCount + state.turns.devices.missedCount }
+    /// The same in the processes before.
+    private var earlierMissedCount = 0
     private(set) var gone: [String] = []
     /// When the route was first said to fail.
     private(set) var toldAt: Duration?
@@ -216,6 +218,7 @@ struct RouteSimulation {
 
     private mutating func restartNow() async {
         epoch += 1
+        earlierMissedCount = missedCount
         state = Self.state(configuration, workers: workerCount)
         _ = await store.takeOverOutbox(routes: [], latest: World.start.advanced(by: now + configuration.lifetime))
         let earliest = World.start.advanced(by: now - RecentDevices.interval)
@@ -259,7 +262,7 @@ struct RouteSimulation {
                 } else {
                     devices = try await store.waitingDevices(route: "", trust: page.trust, after: page.last, limit: Schedule.Page.count)
                 }
-                missedCount += state.read(page, devices, at: now)
+                state.read(page, devices, at: now)
             case .bringForward:
                 let count = try await store.bringForward(route: "", limit: 1_000, at: steadyNow)
                 state.broughtForward(isComplete: count < 1_000, at: now)

@@ -58,9 +58,9 @@ struct Turns: Sendable {
 
     /// Adds devices that were found in the table.
     ///
-    /// - Returns: How many of them nobody would have looked at.
-    mutating func found(_ codes: [DeviceCode], trust: PushTrust, at now: Duration) -> Int {
-        codes.count { devices.addFound($0, trust: trust, at: now) }
+    /// - Parameter isNet: Whether they should have been told before.
+    mutating func found(_ codes: [DeviceCode], trust: PushTrust, isNet: Bool, at now: Duration) {
+        for code in codes { devices.addFound(code, trust: trust, isNet: isNet, at: now) }
     }
 
     mutating func willReadDevices() { devices.willRead() }

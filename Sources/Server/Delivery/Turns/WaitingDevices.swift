@@ -23,6 +23,8 @@ struct WaitingDevice: Sendable {
     fileprivate(set) var untriedCount: UInt32 = 0
     /// How many of these came since its attempt was chosen.
     fileprivate var arrivedCount: UInt32 = 0
+    /// Whether nobody would have looked at it, if a look-up finds a push.
+    fileprivate var isMissed = false
     /// Whether no others wait. The table may have any number of pushes of a device that was read from it.
     fileprivate var isCounted = true
     /// Its place in a line, or 0 if it waits in none.
@@ -123,6 +125,13 @@ enum DeviceLookUp: Sendable, Equatable {
     case nothing(until: Duration?)
     /// The device is to be looked up again.
     case unchanged
+
+    fileprivate var isPush: Bool {
+        switch self {
+        case .untried, .tried: true
+        case .nothing, .unchanged: false
+        }
+    }
 }
 
 /// The devices that a route knows, and the lines in which they wait for their turn.
@@ -141,6 +150,8 @@ struct WaitingDevices: Sendable {
     private var timers = Heap<Timer>()
     /// Whether devices with waiting pushes were forgotten, which only the table has now.
     private(set) var hasForgotten = false
+    /// Devices with a push to attempt that nobody would have looked at.
+    private(set) var missedCount = 0
 
     private struct Timer: Sendable, Comparable {
         var time: Duration
@@ -169,16 +180,15 @@ struct WaitingDevices: Sendable {
 
     /// Adds a device that was found in the table.
     ///
-    /// - Returns: Whether nobody would have looked at it.
-    @discardableResult
-    mutating func addFound(_ code: DeviceCode, trust: PushTrust, at now: Duration) -> Bool {
+    /// - Parameter isNet: Whether it should have been told before.
+    mutating func addFound(_ code: DeviceCode, trust: PushTrust, isNet: Bool, at now: Duration) {
         let isKnown = devices[code].map { $0.hasPushes || $0.isBusy } ?? false
         change(code, trust: trust, at: now) { device in
+            device.isMissed = isNet && !isKnown
             device.isCounted = false
             // A look-up or an attempt in progress, or one that waits for its time, may not be of what was found.
             if device.untriedCount == 0 || device.isBusy { device.add(1, due: nil) }
         }
-        return !isKnown
     }
 
     /// Makes a device's turn come at once, once: its pushes may go to another device by now.
@@ -224,7 +234,9 @@ struct WaitingDevices: Sendable {
     /// - Returns: Whether it still has waiting pushes or an attempt in flight.
     @discardableResult
     mutating func found(_ found: DeviceLookUp, of code: DeviceCode, at now: Duration) -> Bool {
-        update(code, at: now) { device in
+        if found.isPush, devices[code]?.isMissed ?? false { missedCount += 1 }
+        return update(code, at: now) { device in
+            device.isMissed = false
             switch found {
             case .untried:
                 device.untriedCount -= min(1, device.untriedCount)
@@ -283,7 +295,11 @@ struct WaitingDevices: Sendable {
     // MARK: Memory
 
     /// Forgets all devices, because this server has a new number among the database's servers.
-    mutating func removeAll() { self = WaitingDevices() }
+    mutating func removeAll() {
+        let count = missedCount
+        self = WaitingDevices()
+        missedCount = count
+    }
 
     /// Records that the table is read again.
     mutating func willRead() { hasForgotten = false }

@@ -30,6 +30,18 @@ package enum TestDatabase: String, CaseIterable, Sendable {
         return try await Self.newPostgreSQL(name)
     }
 
+    /// Creates a PostgreSQL database, which the removal of the folder drops. Its clock stands still, so that leases end only when a test
+    /// ends them: a function replaces PostgreSQL's own, because the search path names its schema first.
+    ///
+    /// - Returns: The parameters of a connection.
+    package static func newPostgreSQL(in folder: TemporaryFolder) async throws -> [String: String] {
+        _ = try await postgresql.settings(in: folder)
+        let name = folder.url.lastPathComponent
+        try await administer(
+            "CREATE FUNCTION now() RETURNS timestamptz LANGUAGE sql STABLE AS $$ SELECT timestamptz '2026-01-01' $$", in: name)
+        return ["host": try socket(), "user": "postgres", "dbname": name, "options": "-c search_path=public,pg_catalog"]
+    }
+
     /// Ends all connections to a database and rejects new ones, or accepts connections again. This simulates a restart of PostgreSQL.
     ///
     /// - Parameter url: The setting `storage.url` of ``settings()``.
@@ -56,8 +68,8 @@ package enum TestDatabase: String, CaseIterable, Sendable {
 
     /// Runs a statement, and returns its rows without column names.
     @discardableResult
-    private static func administer(_ statement: String) async throws -> String {
-        let arguments = ["-h", try socket(), "-U", "postgres", "-d", "postgres", "-t", "-c", statement]
+    private static func administer(_ statement: String, in database: String = "postgres") async throws -> String {
+        let arguments = ["-h", try socket(), "-U", "postgres", "-d", database, "-t", "-c", statement]
         let ended = try await ChildProcess.run("/usr/bin/psql", arguments)
         guard ended.exitCode == 0 else { throw Unavailable(description: ended.error) }
         return ended.output
