@@ -140,7 +140,7 @@ private let areWhole = ProcessInfo.processInfo.environment["CROWDS"] == "all"
 
     @Test func `after a day off a fresh push does not wait for those that have expired`() async throws {
         try await withStubGorush { stub in
-            let (world, count) = (try World(), areWhole ? 750_000 : 20_000)
+            let (world, count) = (try World(), areWhole ? 700_000 : 20_000)
             try await world.withStore { store in
                 for first in stride(from: 0, to: count, by: 10_000) {
                     try await store.apply(at: world.wallClock.now) { batch in

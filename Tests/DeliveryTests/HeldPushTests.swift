@@ -17,14 +17,26 @@ import Testing
 
     init() async throws { world = try await World(.postgresql) }
 
+    /// Another session of the database.
+    private final class Session: Sendable {
+        private let connection: Mutex<Connection>
+
+        init(_ world: World) throws { connection = Mutex(try #require(try world.session())) }
+
+        /// - Returns: The number of rows of the last statement.
+        @discardableResult
+        func run(_ statements: String...) throws -> Int {
+            try connection.withLock { connection in try statements.map { try connection.run([Command($0)])[0].count }.last ?? 0 }
+        }
+    }
+
     /// Holds rows during the body.
     private func withHeld(_ rows: String, _ body: () async throws -> Void) async throws {
-        let session = try #require(try world.session())
-        _ = try session.run([Command("BEGIN")])
-        let held = try session.run([Command("SELECT true FROM \(rows) FOR UPDATE")])[0]
-        #expect(held.count > 0)
+        let session = try Session(world)
+        let count = try session.run("BEGIN", "SELECT true FROM \(rows) FOR UPDATE")
+        #expect(count > 0)
         try await body()
-        _ = try session.run([Command("ROLLBACK")])
+        try session.run("ROLLBACK")
     }
 
     private static func rows(of push: AcceptedPush) -> String {
@@ -180,20 +192,36 @@ import Testing
 
     /// Nobody advances the clock while the server stops.
     @Test func `a server stops at once although a call waits for its row`() async throws {
-        let session = Mutex(try world.session())
+        let session = try Session(world)
         try await withStubGorush { stub in
             try await withDelivery(stub) { running, start in
                 try await enqueueCall(in: running)
-                try session.withLock { session in
-                    for statement in ["BEGIN", "SELECT true FROM push FOR UPDATE"] { _ = try session?.run([Command(statement)]) }
-                }
+                try session.run("BEGIN", "SELECT true FROM push FOR UPDATE")
                 try await start()
                 try await running.pass(.milliseconds(1_500))
             }
             #expect(stub.posts.all.isEmpty)
         }
-        _ = try session.withLock { try $0?.run([Command("ROLLBACK")]) }
+        try session.run("ROLLBACK")
         #expect(try await world.count("finished_at IS NULL") == 1)
+    }
+
+    @Test func `a start that waits for somebody's lock says that the outbox cannot be used`() async throws {
+        let session = try Session(world)
+        try await world.withStore { store in try await world.accept([androidPush(1)], in: store) }
+        try session.run("BEGIN", "LOCK TABLE route")
+        try await withStubGorush { stub in
+            try await world.withDelivery(to: await stub.url) { running in
+                await world.clock.sleepers(dueIn: Schedule.storeRetryInterval)
+                let issues = running.loop.healthIssues
+                #expect(issues.count == 2 && issues.allSatisfy { $0.contains("the outbox cannot be used") }, "\(issues)")
+                try session.run("ROLLBACK")
+                world.advance(by: Schedule.storeRetryInterval)
+                try await running.pass { try await running.isAllDone() }
+                #expect(running.loop.healthIssues == [])
+                #expect(stub.posts.all.count == 1)
+            }
+        }
     }
 
     private func enqueueCall(in running: Running) async throws {

@@ -192,6 +192,24 @@ import Testing
         }
     }
 
+    @Test func `of two gorush behind one address, one of another project is told, and no phone is unregistered`() async throws {
+        try await withProvenPhones { stub, running in
+            stub.failByConnection { $0.isMultiple(of: 2) ? "mismatched sender id" : nil }
+            let isTold = { running.loop.warnings.contains { $0.contains("two gorush behind one address, with different projects") } }
+            var message: Int64 = 1
+            while !isTold(), message < 50 {
+                message += 1
+                try await running.accept(Self.phones, message: message)
+                try await running.pass(.seconds(120))
+            }
+            #expect(isTold(), "\(running.loop.warnings)")
+            #expect(running.loop.healthIssues == [])
+            stub.failByConnection(nil)
+            try await running.pass { try await running.isAllDone() }
+            #expect(try await running.outcomes() == [.sent: 20 * message])
+        }
+    }
+
     @Test func `of two gorush behind one address, the one with a wrong key delays pushes and stops nobody`() async throws {
         try await withProvenPhones { stub, running in
             stub.failByConnection { $0.isMultiple(of: 2) ? "The caller does not have permission" : nil }

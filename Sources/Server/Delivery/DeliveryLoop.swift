@@ -140,7 +140,7 @@ package final class DeliveryLoop: Service {
                 }
                 return true
             } catch {
-                logger.error("the outbox cannot be used; pushes wait", metadata: ["error": "\(error)"])
+                for route in routes { route.takeOverFailed("\(error)") }
                 guard (try? await clock.sleep(for: Schedule.storeRetryInterval)) != nil else { return false }
             }
         }

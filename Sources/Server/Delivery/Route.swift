@@ -101,6 +101,9 @@ final class Route: Sendable {
         }
     }
 
+    /// Records that the outbox could not be taken over from the previous process.
+    func takeOverFailed(_ error: String) { change { $0.storeFailed(error, in: .reading, at: $1) } }
+
     /// Stops the route: it doesn't post further pushes, and ``run()`` returns when the requests in flight have ended.
     func stop() { change(wakes: true) { state, _ in state.stop() } }
 
@@ -509,6 +512,7 @@ final class Route: Sendable {
     }
 
     private func log(at now: Duration) {
+        guard !state.withLock(\.isPosting) || log.withLock({ $0.isDue(at: now) }) else { return }
         let report = report(at: now)
         for line in log.withLock({ $0.lines(for: report, at: now) }) {
             switch line {

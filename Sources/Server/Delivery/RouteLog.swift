@@ -29,6 +29,17 @@ struct RouteLog: Sendable {
     /// The registrations that ended with their tokens and are not told, with the time of the first.
     private var unregistered: (count: Int, since: Duration)?
 
+    /// While attempts are in flight, the status is looked at so often: a report at each event is a fifth of a push's cost.
+    private static let interval = Duration.milliseconds(100)
+    private var lookedAt: Duration?
+
+    /// Whether the status is to be looked at again. The answer counts as a look.
+    mutating func isDue(at now: Duration) -> Bool {
+        guard lookedAt.map({ now - $0 >= Self.interval }) ?? true else { return false }
+        lookedAt = now
+        return true
+    }
+
     /// Records that registrations have ended with their tokens.
     mutating func unregistered(_ count: Int, at now: Duration) {
         unregistered = (count + (unregistered?.count ?? 0), unregistered?.since ?? now)

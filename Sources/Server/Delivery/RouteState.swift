@@ -242,7 +242,7 @@ struct RouteState: Sendable {
     }
 
     /// Whether attempts are looked up or posted.
-    private var isPosting: Bool { turns.inFlight.count > held.count }
+    var isPosting: Bool { turns.inFlight.count > held.count }
 
     // MARK: What waits
 
