@@ -97,6 +97,9 @@ struct BackupScheduleTests {
         let now = Self.time(day: 5)
         for newest in [nil, Self.time(day: 0)] {
             #expect(schedule.nextTime(newest: newest, failure: now, now: now) == now.advanced(by: .seconds(delay)))
+            // Without room, after an hour.
+            let later = schedule.nextTime(newest: newest, failure: now, lacksRoom: true, now: now)
+            #expect(later == now.advanced(by: .seconds(min(interval, 3_600))))
         }
     }
 

@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import SQLiteStore
 import StatusCrypto
+import Synchronization
 import TestSupport
 import Testing
 
@@ -35,13 +36,13 @@ struct AutomaticBackupTests {
                 logger: quietLogger)
         }
 
-        func service(dayCount: Int = 2, weekCount: Int = 1) -> AutomaticBackup {
+        func service(dayCount: Int = 2, weekCount: Int = 1, free: (@Sendable (String) -> UInt64?)? = nil) -> AutomaticBackup {
             AutomaticBackup(
                 BackupSettings(
                     folder: folder.path("backups"),
                     schedule: BackupSchedule(interval: AutomaticBackupTests.day, dayCount: dayCount, weekCount: weekCount), recipients: []),
                 database: folder.path("push.sqlite"), identity: AutomaticBackupTests.identity, clock: clock, wallClock: wallClock.clock,
-                logger: log.logger)
+                free: free, logger: log.logger)
         }
 
         /// Runs the service until the body returns.
@@ -94,6 +95,27 @@ struct AutomaticBackupTests {
             await world.pass(.seconds(900))
             #expect(service.warnings.isEmpty && service.newestAge == .zero)
             #expect(try world.names() == ["pushserver-02020202-20261124T121500Z.sqlite"])
+        }
+        await world.store.close()
+    }
+
+    @Test func `without room for the database and a tenth no backup is begun, and it is said once until there is room`() async throws {
+        let world = try World()
+        let byteCount = try await DatabaseCopier(path: world.folder.path("push.sqlite")).usedByteCount
+        let free = Mutex(UInt64(byteCount + byteCount / 10 - 1))
+        let service = world.service { _ in free.withLock { $0 } }
+        try await world.run(service) { () async throws in
+            for _ in 1...3 {
+                #expect(service.warnings.count == 1 && service.warnings[0].contains("the backup needs 1 MiB"), "\(service.warnings)")
+                #expect(world.log.all.count { $0.hasPrefix("warning no room for a backup; looking again each hour") } == 1)
+                #expect(world.clock.sleepers == [.seconds(3_600)])
+                #expect(try world.names().isEmpty)
+                await world.pass(.seconds(3_600))
+            }
+            free.withLock { $0 += 1 }
+            await world.pass(.seconds(3_600))
+            #expect(service.warnings.isEmpty && service.newestAge == .zero)
+            #expect(try world.names() == ["pushserver-02020202-20261124T160000Z.sqlite"])
         }
         await world.store.close()
     }

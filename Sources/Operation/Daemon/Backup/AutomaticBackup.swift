@@ -16,9 +16,16 @@ final class AutomaticBackup: Service {
     /// Reads the wall clock at least this often, because an operator may change it.
     private static let longestSleep = Duration.seconds(3_600)
 
+    private struct Failure {
+        var time: Timestamp
+        var reason: String
+        /// Whether no disk has room. The backup was not begun.
+        var lacksRoom: Bool
+    }
+
     private struct State {
         var newest: Timestamp?
-        var failure: (time: Timestamp, reason: String)?
+        var failure: Failure?
     }
 
     private let schedule: BackupSchedule
@@ -36,13 +43,14 @@ final class AutomaticBackup: Service {
     /// - Parameters:
     ///   - database: The database's path.
     ///   - identity: The compressed public key of this server.
+    ///   - free: The free bytes of a folder's disk, or nil to ask the system.
     init(
         _ settings: BackupSettings, database: String, identity: FixedBytes<33>, clock: any Clock<Duration>, wallClock: WallClock,
-        logger: Logger
+        free: (@Sendable (String) -> UInt64?)? = nil, logger: Logger
     ) {
         schedule = settings.schedule
         folder = BackupFolder(path: settings.folder, identity: identity)
-        backup = DatabaseBackup(of: database, recipients: settings.recipients)
+        backup = DatabaseBackup(of: database, recipients: settings.recipients, free: free)
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
@@ -75,7 +83,9 @@ final class AutomaticBackup: Service {
     }
 
     private func nextTime(at now: Timestamp) -> Timestamp {
-        state.withLock { schedule.nextTime(newest: $0.newest, failure: $0.failure?.time, now: now) }
+        state.withLock {
+            schedule.nextTime(newest: $0.newest, failure: $0.failure?.time, lacksRoom: $0.failure?.lacksRoom == true, now: now)
+        }
     }
 
     private func makeBackup(at now: Timestamp) async throws {
@@ -87,9 +97,17 @@ final class AutomaticBackup: Service {
         } catch {
             try Task.checkCancellation()
             // Any other error only costs this backup: a service that ends would end the server.
-            state.withLock { $0.failure = (now, "\(error)") }
+            let lacksRoom = if case BackupError.diskFull = error { true } else { false }
+            let lackedRoom = state.withLock { state in
+                defer { state.failure = Failure(time: now, reason: "\(error)", lacksRoom: lacksRoom) }
+                return state.failure?.lacksRoom == true
+            }
+            // Each hour without room is not another failure.
+            guard !lacksRoom || !lackedRoom else { return }
             failureCount.increment()
-            return logger.warning("backup failed; retrying later", metadata: ["reason": "\(error)"])
+            return logger.warning(
+                lacksRoom ? "no room for a backup; looking again each hour" : "backup failed; retrying later",
+                metadata: ["reason": "\(error)"])
         }
         state.withLock { $0 = State(newest: name.time) }
         newestTime.set(name.time.nanoseconds / 1_000_000_000)

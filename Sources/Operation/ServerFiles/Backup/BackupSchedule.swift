@@ -2,8 +2,10 @@ package import Envelope
 
 /// The rules for automatic backups: when the next is due, and which older backups stay.
 package struct BackupSchedule: Sendable, Equatable {
-    /// A failed backup is retried after this time, unless the next is due earlier. A full disk needs an operator.
+    /// A failed backup is retried after this time, unless the next is due earlier.
     private static let longestRetryInterval = Duration.seconds(15 * 60)
+    /// After this time a backup looks again for room, unless the next is due earlier. A full disk needs an operator.
+    private static let roomInterval = Duration.seconds(3_600)
     private static let nanosecondsPerDay: Int64 = 86_400 * 1_000_000_000
 
     /// The time between two backups.
@@ -31,8 +33,11 @@ package struct BackupSchedule: Sendable, Equatable {
     /// - Parameters:
     ///   - newest: When the newest backup was made, or nil if none exists.
     ///   - failure: When the last attempt was made, if it failed.
-    package func nextTime(newest: Timestamp?, failure: Timestamp?, now: Timestamp) -> Timestamp {
-        if let failure = failure?.ifPast(at: now) { return failure.advanced(by: min(interval, Self.longestRetryInterval)) }
+    ///   - lacksRoom: Whether it failed because there was no room.
+    package func nextTime(newest: Timestamp?, failure: Timestamp?, lacksRoom: Bool = false, now: Timestamp) -> Timestamp {
+        if let failure = failure?.ifPast(at: now) {
+            return failure.advanced(by: min(interval, lacksRoom ? Self.roomInterval : Self.longestRetryInterval))
+        }
         return newest?.ifPast(at: now)?.advanced(by: interval) ?? now
     }
 

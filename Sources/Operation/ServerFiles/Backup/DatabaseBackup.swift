@@ -7,13 +7,16 @@ import Store
 package struct DatabaseBackup: Sendable {
     private let database: String
     private let recipients: [AgeRecipient]
+    private let free: @Sendable (String) -> UInt64?
 
     /// - Parameters:
     ///   - database: The database's path. Its server may be running.
     ///   - recipients: The keys for which backups are encrypted, or none for plain backups.
-    package init(of database: String, recipients: [AgeRecipient]) {
+    ///   - free: The free bytes of a folder's disk, or nil if the system does not tell.
+    package init(of database: String, recipients: [AgeRecipient], free: (@Sendable (String) -> UInt64?)? = nil) {
         self.database = database
         self.recipients = recipients
+        self.free = free ?? { BackupSpace.free(of: $0) }
     }
 
     package var isEncrypted: Bool { !recipients.isEmpty }
@@ -40,7 +43,7 @@ package struct DatabaseBackup: Sendable {
             let copier = try DatabaseCopier(path: database)
             let byteCount = try await copier.usedByteCount
             try BackupSpace.check(
-                byteCount: byteCount, place: Self.folder(of: place), plainCopy: isEncrypted ? Self.folder(of: database) : nil)
+                byteCount: byteCount, place: Self.folder(of: place), plainCopy: isEncrypted ? Self.folder(of: database) : nil, free: free)
             if isEncrypted {
                 let plain = try await actingAsOwner {
                     let folder = try PlainCopyFolder(besideDatabase: database)
