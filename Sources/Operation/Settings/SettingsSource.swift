@@ -37,7 +37,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
     }
 
     package static let environmentPrefix = "PUSHSERVER_"
-    /// The variable that names the configuration file. All others with the prefix are settings.
+    /// The variable that names the configuration file, or none if it is empty. All others with the prefix are settings.
     package static let configurationFileVariable = "PUSHSERVER_CONFIG"
 
     private struct Entry {
@@ -60,7 +60,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
     ///
     /// - Throws: `SettingsError` if the file cannot be read. Errors in it are among the ``problems``.
     package init(file: String?, environment: [String: String], flags: [String: String] = [:]) throws(SettingsError) {
-        let path = file ?? environment[Self.configurationFileVariable]
+        let path = file ?? environment[Self.configurationFileVariable].flatMap { $0.isEmpty ? nil : $0 }
         var yaml: String?
         if let path {
             do {

@@ -257,6 +257,28 @@ struct OperatorToolTests {
             try FileManager.default.copyItem(atPath: backup, toPath: hostile)
             try ServerDatabase(path: hostile).execute("CREATE TRIGGER t AFTER UPDATE ON push BEGIN DELETE FROM registration; END")
             let withTrigger = try await restore(hostile)
+            // They say which settings they used if they are asked, and if they fail.
+            let verbose = try await ChildProcess.run("pushctl", ["audit", "--config", configuration, "--verbose"])
+            #expect(verbose.exitCode == 0 && verbose.error == "Settings: \(configuration)")
+            let failed = try await ChildProcess.run(
+                "pushctl", ["trace", "--message", "00"],
+                environment: ["PUSHSERVER_CONFIG": configuration, "PUSHSERVER_LOG_LEVEL": "info"])
+            #expect(failed.exitCode == 1 && failed.error.hasSuffix("(settings: \(configuration), PUSHSERVER_LOG_LEVEL)"), "\(failed.error)")
+        }
+    }
+
+    @Test func `top and doctor find the server's admin endpoints by its configuration, and the doctor its key there`() async throws {
+        try await withServerWorld { world async throws in
+            try world.folder.write("admin: { listen: \(world.server.addresses.admin) }\n", to: "pushserver.yaml")
+            let configuration = ["--config", world.folder.path("pushserver.yaml")]
+            let top = try await ChildProcess.run("pushctl", ["top", "--json"] + configuration)
+            #expect(top.exitCode == 0 && top.output.contains(world.server.addresses.publicKey), "\(top.error)")
+            let node = ["--node", "http://\(world.server.addresses.relays[0])", "--timeout", "5m"]
+            let doctor = try await ChildProcess.run("pushctl", ["doctor"] + node + configuration)
+            #expect(doctor.exitCode == 0 && doctor.output.contains("ok      delivery"), "\(doctor.output)\(doctor.error)")
+            try world.folder.write("admin: { listen: 127.0.0.1:1 }\n", to: "pushserver.yaml")
+            let nobody = try await ChildProcess.run("pushctl", ["doctor"] + node + configuration)
+            #expect(nobody.exitCode == 64 && nobody.error.contains("No admin endpoints respond at http://127.0.0.1:1"), "\(nobody.error)")
             #expect(withTrigger.exitCode == 78 && withTrigger.error.contains("has a trigger t"), "\(withTrigger.error)")
             #expect(
                 try FileManager.default.contentsOfDirectory(atPath: other.path("")).sorted() == ["identity.key", "sealing.key"],

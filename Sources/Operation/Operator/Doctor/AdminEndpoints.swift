@@ -3,7 +3,7 @@ package import Foundation
 import HTTPClient
 import JSON
 import Observation
-import PushClient
+package import PushClient
 import StatusCrypto
 
 /// A server's admin endpoints, from which a checkup reads whether the server delivers its pushes.
@@ -83,6 +83,22 @@ package struct AdminEndpoints {
                 "The admin endpoints at \(url) are another server's, \(identity.publicKey). The server to check is \(server.hex).")
         }
         return health.ready ? .works(warnings: health.warnings) : .fails(reasons: health.reasons, warnings: health.warnings)
+    }
+
+    /// Returns the key of the server that answers.
+    ///
+    /// - Throws: ``Failure`` of kind `usage` if none does.
+    package func publicKey() async throws(Failure) -> PushClient.PublicKey {
+        let http = HTTPClient(configuration: .init())
+        defer { http.shutdown() }
+        guard let identity = await get("/identity", as: Identity.self, http), let key = try? PublicKey(hex: identity.publicKey) else {
+            throw .usage(
+                """
+                Which server? Give its public key with --server or PUSHCTL_SERVER; `pushserver identity` prints it. No admin endpoints \
+                respond at \(url), which would tell it.
+                """)
+        }
+        return key
     }
 
     /// The body of `GET /pushes/KEY`.

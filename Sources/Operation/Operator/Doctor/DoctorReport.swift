@@ -26,17 +26,18 @@ package struct DoctorReport: Report {
     /// Runs the checkup.
     ///
     /// - Parameters:
-    ///   - admin: Where the server's admin endpoints are. Nil means the default, if that belongs to this server.
+    ///   - endpoints: The server's admin endpoints.
+    ///   - isAdminNamed: Whether the operator has named them. If not, they are read if they belong to this server.
     ///   - report: Receives a line after each step.
     package init(
-        of checkup: Checkup, at key: PublicKey, through access: NodeAccess, admin: String?, reporting report: (String) -> Void
+        of checkup: Checkup, at key: PublicKey, through access: NodeAccess, admin endpoints: AdminEndpoints, isAdminNamed: Bool,
+        reporting report: (String) -> Void
     ) async {
-        let endpoints = AdminEndpoints(url: admin)
         var steps: [Checkup.Step] = []
         // The endpoints are checked first: with a wrong key, the checkup would only time out, a minute later.
         let start = ContinuousClock.now
         let before = await endpoints.delivery(of: key)
-        if admin != nil, !before.isKnown, let problem = before.problem(isAsked: true) {
+        if isAdminNamed, !before.isKnown, let problem = before.problem(isAsked: true) {
             steps.append(.init(kind: .admin, duration: ContinuousClock.now - start, problem: problem))
             report(steps[0].line)
         } else {
@@ -49,7 +50,7 @@ package struct DoctorReport: Report {
         if before.isKnown || steps.contains(where: { $0.kind == .push && $0.problem == nil }) {
             let start = ContinuousClock.now
             delivery = await endpoints.delivery(of: key)
-            if let problem = delivery.problem(isAsked: admin != nil) {
+            if let problem = delivery.problem(isAsked: isAdminNamed) {
                 steps.append(.init(kind: .delivery, duration: ContinuousClock.now - start, problem: problem))
             } else if delivery.isKnown {
                 steps.append(.init(kind: .delivery, duration: ContinuousClock.now - start, problem: nil))

@@ -4,7 +4,7 @@ import Platform
 /// A small file that only its owner may read: mode 0600, or a credential that systemd has put there for the service.
 package struct PrivateFile: Sendable {
     package let path: String
-    /// Whether the file is below `$CREDENTIALS_DIRECTORY`. systemd controls who may read it there, and its mode may differ because of an
+    /// Whether the file is below `$CREDENTIALS_DIRECTORY`, or is the credential of a running unit, which root may read. systemd controls who may read it there, and its mode may differ because of an
     /// access control list (systemd.exec(5), "CREDENTIALS").
     package let isCredential: Bool
     private let sync: @Sendable (Int32) -> Int32
@@ -20,7 +20,8 @@ package struct PrivateFile: Sendable {
         self.path = path
         self.sync = sync
         let folder = environment["CREDENTIALS_DIRECTORY"].map { Self.withoutSlash($0[...]) } ?? ""
-        isCredential = !folder.isEmpty && folder == Self.folder(of: path)
+        let own = Self.folder(of: path)
+        isCredential = !folder.isEmpty && folder == own || own.hasPrefix("/run/credentials/")
     }
 
     /// Why a credential that does not exist is an error: only the service manager creates it.

@@ -2,6 +2,7 @@ import ArgumentParser
 import Bytes
 import Operator
 import PushClient
+import Settings
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,8 +19,10 @@ struct Doctor: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The server's admin endpoints. Default: \(AdminEndpoints.defaultURL), if those belong to this server.", valueName: "url"))
+            "The server's admin endpoints. Default: admin.listen of the settings, if those belong to this server.", valueName: "url"))
     var admin: String?
+
+    @OptionGroup var settings: SettingsOptions
 
     @Option(help: ArgumentHelp("A device to notify; without it, gorush gets no push.", valueName: "token"))
     var deviceToken: String?
@@ -37,14 +40,17 @@ struct Doctor: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let key = try server.serverKey()
-        let access = try server.node.access()
-        let node = access.node
-        let checkup = Checkup(server: PushServer(key, node: node, timeout: server.timeout), node: node, device: device)
-        let report = await DoctorReport(of: checkup, at: key, through: access, admin: admin) { line in
-            if !output.json { print(line.printable) }
+        try await settings.with { settings in
+            let endpoints = AdminEndpoints(url: admin ?? settings.source.adminURL)
+            let key = server.namesServer ? try server.serverKey() : try await endpoints.publicKey()
+            let access = try server.node.access()
+            let node = access.node
+            let checkup = Checkup(server: PushServer(key, node: node, timeout: server.timeout), node: node, device: device)
+            let report = await DoctorReport(of: checkup, at: key, through: access, admin: endpoints, isAdminNamed: admin != nil) { line in
+                if !output.json { print(line.printable) }
+            }
+            try output.print(report)
         }
-        try output.print(report)
     }
 
     private var device: Device {

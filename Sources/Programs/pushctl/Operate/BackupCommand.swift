@@ -22,11 +22,12 @@ struct BackupCommand: AsyncParsableCommand {
         transform: Self.recipient)
     var recipients: [AgeRecipient] = []
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var database: ReadingOptions
 
     func run() async throws {
-        let database = try database.serverDatabase()
-        try await ProgressBar.whileRunning { try await database.backUp(to: file, recipients: recipients, report: $0) }
+        try await database.with { database, _ in
+            try await ProgressBar.whileRunning { try await database.backUp(to: file, recipients: recipients, report: $0) }
+        }
     }
 
     @Sendable private static func recipient(_ text: String) throws -> AgeRecipient {

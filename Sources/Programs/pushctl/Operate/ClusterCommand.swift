@@ -11,13 +11,15 @@ struct ClusterCommand: AsyncParsableCommand {
     @Flag(help: "List fenced servers as well.")
     var all = false
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var database: ReadingOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let report = try await database.serverDatabase().readCluster {
-            try await ClusterReport(reading: $0, includesFenced: all, at: WallClock.system.now())
+        try await database.with { database, _ in
+            let report = try await database.readCluster {
+                try await ClusterReport(reading: $0, includesFenced: all, at: WallClock.system.now())
+            }
+            try output.print(report)
         }
-        try output.print(report)
     }
 }

@@ -1,10 +1,9 @@
 import ArgumentParser
-import Foundation
 import Operator
 import ServerFiles
 import Settings
 
-/// A server's database on this machine.
+/// A server's database on this machine, for a command that changes or replaces it, and asks for its target.
 struct DatabaseOptions: ParsableArguments {
     @Option(help: "The server's configuration file, which names its database (else PUSHSERVER_CONFIG).", completion: .file())
     var config: String?
@@ -14,28 +13,8 @@ struct DatabaseOptions: ParsableArguments {
         completion: .file())
     var database: String?
 
-    private func source() throws(Failure) -> SettingsSource {
-        let source: SettingsSource
-        do {
-            source = try SettingsSource(file: config, environment: ProcessInfo.processInfo.environment)
-        } catch {
-            throw .configuration(error.description)
-        }
-        guard source.problems.isEmpty else { throw .configuration(source.problems.joined(separator: "\n")) }
-        return source
-    }
-
     /// Returns the paths to the server's files.
-    func paths() throws(Failure) -> ServerPaths {
-        var paths = ServerPaths(try source(), environment: ProcessInfo.processInfo.environment)
-        if let database { paths.use(database: database) }
-        return paths
-    }
+    func paths() throws(Failure) -> ServerPaths { try OperatorSettings.find(config, database: database, service: nil).paths }
 
-    /// Returns the URL of the server's admin endpoints.
-    func adminURL() throws(Failure) -> String { try source().adminURL }
-
-    func serverDatabase() throws(Failure) -> ServerDatabase {
-        ServerDatabase(try paths())
-    }
+    func serverDatabase() throws(Failure) -> ServerDatabase { ServerDatabase(try paths()) }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Operator
+import Settings
 
 struct DeadTokensCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,11 +14,13 @@ struct DeadTokensCommand: ParsableCommand {
         @Option(help: "The maximum number of entries.")
         var limit = 100
 
-        @OptionGroup var database: DatabaseOptions
+        @OptionGroup var database: ReadingOptions
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try output.print(try await database.serverDatabase().read { try await DeadTokensReport(limit: limit, reading: $0) })
+            try await database.with { database, _ in
+                try output.print(try await database.read { try await DeadTokensReport(limit: limit, reading: $0) })
+            }
         }
     }
 
@@ -32,10 +35,10 @@ struct DeadTokensCommand: ParsableCommand {
         @Flag(help: "Restore all entries.")
         var all = false
 
-        @Option(help: ArgumentHelp("The server's admin endpoints (else admin.listen of the configuration).", valueName: "url"))
+        @Option(help: ArgumentHelp("The server's admin endpoints (else admin.listen of the settings).", valueName: "url"))
         var admin: String?
 
-        @OptionGroup var database: DatabaseOptions
+        @OptionGroup var database: ReadingOptions
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
@@ -43,9 +46,11 @@ struct DeadTokensCommand: ParsableCommand {
         }
 
         func run() async throws {
-            try output.print(
-                try await RestoredDeadTokensReport(
-                    restoring: all ? nil : ids, admin: admin ?? database.adminURL(), database: database.serverDatabase()))
+            try await database.with { database, settings in
+                try output.print(
+                    try await RestoredDeadTokensReport(
+                        restoring: all ? nil : ids, admin: admin ?? settings.source.adminURL, database: database))
+            }
         }
     }
 }

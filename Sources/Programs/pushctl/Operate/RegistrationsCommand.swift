@@ -19,7 +19,7 @@ struct RegistrationsCommand: AsyncParsableCommand {
         transform: TimeArgument.time)
     var since: Timestamp?
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var database: ReadingOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -29,11 +29,12 @@ struct RegistrationsCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let database = try database.serverDatabase()
-        guard let owner else {
-            return try output.print(try await database.read { try await RegistrationCountsReport(since: since, reading: $0) })
+        try await database.with { database, _ in
+            guard let owner else {
+                return try output.print(try await database.read { try await RegistrationCountsReport(since: since, reading: $0) })
+            }
+            let keyHash = owner.keyHash.bytes
+            try output.print(try await database.read { try await RegistrationsReport(of: keyHash, reading: $0) })
         }
-        let keyHash = owner.keyHash.bytes
-        try output.print(try await database.read { try await RegistrationsReport(of: keyHash, reading: $0) })
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Bytes
 import Foundation
 import Operator
+import Settings
 import UnixSignals
 
 struct TopCommand: AsyncParsableCommand {
@@ -13,14 +14,20 @@ struct TopCommand: AsyncParsableCommand {
             prints one report. Exit code 69 if the server's admin endpoints do not answer.
             """)
 
-    @Option(help: ArgumentHelp("The server's admin endpoints; default \(AdminEndpoints.defaultURL).", valueName: "url"))
+    @Option(help: ArgumentHelp("The server's admin endpoints (else admin.listen of the settings).", valueName: "url"))
     var admin: String?
+
+    @OptionGroup var settings: SettingsOptions
 
     @Flag(help: "Print the status once, as JSON.")
     var json = false
 
     func run() async throws {
-        let endpoints = AdminEndpoints(url: admin)
+        guard admin == nil else { return try await show(AdminEndpoints(url: admin)) }
+        try await settings.with { try await show(AdminEndpoints(url: $0.source.adminURL)) }
+    }
+
+    private func show(_ endpoints: AdminEndpoints) async throws {
         let first = try await endpoints.status()
         if json {
             print(String(decoding: first, as: UTF8.self).trimmingCharacters(in: .newlines))

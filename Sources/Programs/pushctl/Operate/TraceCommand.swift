@@ -28,7 +28,7 @@ struct TraceCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The installation id of the device.", valueName: "id"))
     var installation: String?
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var database: ReadingOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -38,12 +38,13 @@ struct TraceCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let database = try database.serverDatabase()
-        if let message {
-            try output.print(try await database.read { try await TraceReport(ofMessage: message, reading: $0) })
-        } else if let owner, let installation {
-            let target = Installation(keyHash: owner.keyHash.bytes, installationID: installation)
-            try output.print(try await database.read { try await TraceReport(to: target, reading: $0) })
+        try await database.with { database, _ in
+            if let message {
+                try output.print(try await database.read { try await TraceReport(ofMessage: message, reading: $0) })
+            } else if let owner, let installation {
+                let target = Installation(keyHash: owner.keyHash.bytes, installationID: installation)
+                try output.print(try await database.read { try await TraceReport(to: target, reading: $0) })
+            }
         }
     }
 }

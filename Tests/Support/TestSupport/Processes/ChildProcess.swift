@@ -57,8 +57,10 @@ package final class ChildProcess: Sendable {
     package init(
         _ program: String, _ arguments: [String], environment: [String: String] = ChildProcess.environment
     ) throws(SpawnFailure) {
-        // Scripts/mutants turns a fault on by this variable, in all processes of a test.
-        let environment = environment.merging(ProcessInfo.processInfo.environment.filter { $0.key == "FAULT" }) { $1 }
+        // Without a configuration file of the test, no program reads that of a service on this machine. Scripts/mutants turns a fault on
+        // by the other variable, in all processes of a test.
+        let environment = ["PUSHSERVER_CONFIG": ""].merging(environment) { $1 }
+            .merging(ProcessInfo.processInfo.environment.filter { $0.key == "FAULT" }) { $1 }
         let output = try Self.pipe(for: program)
         let error = try Self.pipe(for: program)
         let (status, identifier) = Self.spawn(Self.path(of: program), arguments, environment, output: output.write, error: error.write)
