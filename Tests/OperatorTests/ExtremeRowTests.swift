@@ -72,6 +72,7 @@ import Wire
         _ = try? await RegistrationCountsReport(since: nil, reading: store).lines
         _ = try? await RegistrationsReport(of: Digest64(repeating: 1), reading: store).lines
         _ = try? await TraceReport(ofMessage: [1, 2], reading: store).lines
+        _ = try? await PushesReport(since: Timestamp(nanoseconds: .min), at: now, reading: store).lines
         _ = try? await store.cluster?.members()
     }
 

@@ -312,6 +312,12 @@ package protocol OperatorViews: Sendable {
     /// - Parameter id: The message id in the request, the request's Status message id, or its Waku message's hash.
     func traceRequests(_ id: [UInt8]) async throws -> [TracedRequest]
 
+    /// Reads what waits, and what became of the pushes that were accepted since a time and are not pruned. Steps through all pushes, so it
+    /// is for tools only.
+    ///
+    /// - Parameter limit: The number of the oldest pushes to return.
+    func waitingPushes(oldest limit: Int, acceptedSince start: Timestamp) async throws -> WaitingPushes
+
     /// Reads the facts for an ``Audit``. Steps through all messages and pushes, so it is for tools only.
     ///
     /// - Parameter report: Receives how many rows are read so far, and how many there are in all.

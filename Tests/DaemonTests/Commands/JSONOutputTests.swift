@@ -53,6 +53,7 @@ struct JSONOutputTests {
         try await check("registrations --owner", ["registrations", "--owner", alice] + database)
         try await check("dead-tokens", ["dead-tokens"] + database)
         try await check("trace", ["trace", "--message", "abcd"] + database)
+        try await check("pushes", ["pushes"] + database)
         try await check("audit", ["audit"] + database)
         try await check("unregister", ["unregister", "--json"])
         try await check("error", ["query", "--owner", alice, "--timeout", "10ms", "--json"], exitCode: 1)

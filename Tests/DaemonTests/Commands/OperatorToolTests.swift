@@ -188,6 +188,54 @@ struct OperatorToolTests {
         }
     }
 
+    @Test(arguments: TestDatabase.allCases)
+    func `pushes shows what waits and why, and a sum that balances, without secrets`(database: TestDatabase) async throws {
+        try await withServerWorld(on: database) { world async throws in
+            let idle = try await world.pushctl("pushes")
+            #expect(idle.exitCode == 0 && idle.output.hasPrefix("no push waits\n"), "\(idle.output)\(idle.error)")
+            _ = try await world.push()
+            try await world.database.waitUntilFinished()
+            world.gorush.fail(token: world.alice.registration().deviceToken.text, with: "TooManyRequests")
+            #expect(try await world.request() == nil)
+            try await world.database.wait(for: "push WHERE reason IS NOT NULL") { $0 == 1 }
+
+            let waiting = try await world.pushctl("pushes", "--since", "24h", "--json").decoded(as: Pushes.self)
+            #expect(waiting.groups.map(\.route) == ["ios"] && waiting.groups.map(\.count) == [1])
+            #expect(waiting.oldest.map(\.reason) == waiting.groups.map(\.reason) && waiting.oldest.map(\.attempts) == [1])
+            #expect(waiting.groups[0].reason != nil && waiting.groups[0].oldestAcceptedAt == waiting.oldest[0].acceptedAt)
+            for sums in [waiting.sums, waiting.ledger] {
+                #expect(sums["accepted"] == 2 && sums["sent"] == 1 && sums["waiting"] == 1, "\(sums)")
+                #expect(sums.filter { $0.key != "accepted" }.values.reduce(0, +) == 2, "\(sums)")
+            }
+            let readable = try await world.pushctl("pushes")
+            #expect(
+                readable.output.hasPrefix("1 push waits, the oldest for ") && readable.output.contains("remedy: "), "\(readable.output)")
+            #expect(readable.output.contains("  accepted 2 = sent 1 + "), "\(readable.output)")
+            for text in ["49h", "1d", "soon"] { #expect(try await world.pushctl("pushes", "--since", text).exitCode == 64) }
+            world.gorush.fail(token: world.alice.registration().deviceToken.text, with: nil)
+        }
+    }
+
+    private struct Pushes: Decodable {
+        struct Group: Decodable {
+            var route: String
+            var reason: String?
+            var count: Int
+            var oldestAcceptedAt: String
+        }
+
+        struct Push: Decodable {
+            var acceptedAt: String
+            var attempts: Int
+            var reason: String?
+        }
+
+        var groups: [Group]
+        var oldest: [Push]
+        var sums: [String: Int]
+        var ledger: [String: Int]
+    }
+
     private struct Trace: Decodable {
         var result: String
         var receivedAt: String?
@@ -209,6 +257,28 @@ struct OperatorToolTests {
             }
             let missing = try await ChildProcess.run("pushctl", ["audit", "--config", world.folder.path("nowhere.yaml")])
             #expect(missing.exitCode == 78 && missing.error.contains("nowhere.yaml"))
+            // They say which settings they used if they are asked, and if they fail.
+            let verbose = try await ChildProcess.run("pushctl", ["audit", "--config", configuration, "--verbose"])
+            #expect(verbose.exitCode == 0 && verbose.error == "Settings: \(configuration)")
+            let failed = try await ChildProcess.run(
+                "pushctl", ["trace", "--message", "00"],
+                environment: ["PUSHSERVER_CONFIG": configuration, "PUSHSERVER_LOG_LEVEL": "info"])
+            #expect(failed.exitCode == 1 && failed.error.hasSuffix("(settings: \(configuration), PUSHSERVER_LOG_LEVEL)"), "\(failed.error)")
+        }
+    }
+
+    @Test func `top and doctor find the server's admin endpoints by its configuration, and the doctor its key there`() async throws {
+        try await withServerWorld { world async throws in
+            try world.folder.write("admin: { listen: \(world.server.addresses.admin) }\n", to: "pushserver.yaml")
+            let configuration = ["--config", world.folder.path("pushserver.yaml")]
+            let top = try await ChildProcess.run("pushctl", ["top", "--json"] + configuration)
+            #expect(top.exitCode == 0 && top.output.contains(world.server.addresses.publicKey), "\(top.error)")
+            let node = ["--node", "http://\(world.server.addresses.relays[0])", "--timeout", "5m"]
+            let doctor = try await ChildProcess.run("pushctl", ["doctor"] + node + configuration)
+            #expect(doctor.exitCode == 0 && doctor.output.contains("ok      delivery"), "\(doctor.output)\(doctor.error)")
+            try world.folder.write("admin: { listen: 127.0.0.1:1 }\n", to: "pushserver.yaml")
+            let nobody = try await ChildProcess.run("pushctl", ["doctor"] + node + configuration)
+            #expect(nobody.exitCode == 64 && nobody.error.contains("No admin endpoints respond at http://127.0.0.1:1"), "\(nobody.error)")
         }
     }
 
@@ -257,28 +327,6 @@ struct OperatorToolTests {
             try FileManager.default.copyItem(atPath: backup, toPath: hostile)
             try ServerDatabase(path: hostile).execute("CREATE TRIGGER t AFTER UPDATE ON push BEGIN DELETE FROM registration; END")
             let withTrigger = try await restore(hostile)
-            // They say which settings they used if they are asked, and if they fail.
-            let verbose = try await ChildProcess.run("pushctl", ["audit", "--config", configuration, "--verbose"])
-            #expect(verbose.exitCode == 0 && verbose.error == "Settings: \(configuration)")
-            let failed = try await ChildProcess.run(
-                "pushctl", ["trace", "--message", "00"],
-                environment: ["PUSHSERVER_CONFIG": configuration, "PUSHSERVER_LOG_LEVEL": "info"])
-            #expect(failed.exitCode == 1 && failed.error.hasSuffix("(settings: \(configuration), PUSHSERVER_LOG_LEVEL)"), "\(failed.error)")
-        }
-    }
-
-    @Test func `top and doctor find the server's admin endpoints by its configuration, and the doctor its key there`() async throws {
-        try await withServerWorld { world async throws in
-            try world.folder.write("admin: { listen: \(world.server.addresses.admin) }\n", to: "pushserver.yaml")
-            let configuration = ["--config", world.folder.path("pushserver.yaml")]
-            let top = try await ChildProcess.run("pushctl", ["top", "--json"] + configuration)
-            #expect(top.exitCode == 0 && top.output.contains(world.server.addresses.publicKey), "\(top.error)")
-            let node = ["--node", "http://\(world.server.addresses.relays[0])", "--timeout", "5m"]
-            let doctor = try await ChildProcess.run("pushctl", ["doctor"] + node + configuration)
-            #expect(doctor.exitCode == 0 && doctor.output.contains("ok      delivery"), "\(doctor.output)\(doctor.error)")
-            try world.folder.write("admin: { listen: 127.0.0.1:1 }\n", to: "pushserver.yaml")
-            let nobody = try await ChildProcess.run("pushctl", ["doctor"] + node + configuration)
-            #expect(nobody.exitCode == 64 && nobody.error.contains("No admin endpoints respond at http://127.0.0.1:1"), "\(nobody.error)")
             #expect(withTrigger.exitCode == 78 && withTrigger.error.contains("has a trigger t"), "\(withTrigger.error)")
             #expect(
                 try FileManager.default.contentsOfDirectory(atPath: other.path("")).sorted() == ["identity.key", "sealing.key"],

@@ -45,4 +45,38 @@ import Wire
             #expect(request.reports.map(\.push) == [traced])
         }
     }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `what waits is told by route and reason, the oldest first, and what became of the accepted`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let routes: Set = [
+                RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios"),
+                RouteAssignment(tokenType: .firebase, apnTopic: "", route: "android"),
+            ]
+            _ = try await store.takeOverOutbox(routes: routes, latest: start)
+            for number in 1...5 {
+                var push = push(number)
+                if number == 4 { push.tokenType = .firebase }
+                let message = try await store.record(number, at: Self.time(number))
+                try await store.apply(at: Self.time(number)) { [push] batch in batch.enqueue(push, message: message) }
+            }
+            var update = OutboxUpdate()
+            update.pushes = [
+                .init(id: 1, .finish(.sent), attempt: .init(count: 1, at: Self.time(6))),
+                .init(id: 2, .retry(at: Self.time(60), isUnknown: false), reason: .queueFull, attempt: .init(count: 1, at: Self.time(7))),
+                .init(id: 3, .finish(.expired)),
+            ]
+            _ = try await store.update(update, at: Self.time(8))
+            let waiting = try await store.waitingPushes(oldest: 2, acceptedSince: Self.time(3))
+            #expect(
+                waiting.groups == [
+                    .init(route: "ios", reason: PushReason.queueFull.rawValue, count: 1, oldestTime: Self.time(2)),
+                    .init(route: "android", reason: nil, count: 1, oldestTime: Self.time(4)),
+                    .init(route: "ios", reason: nil, count: 1, oldestTime: Self.time(5)),
+                ])
+            #expect(waiting.oldest.map(\.acceptedAt) == [Self.time(2), Self.time(4)])
+            #expect(waiting.oldest.map(\.attemptedAt) == [Self.time(7), nil])
+            #expect(waiting.finishedCounts == [.expired: 1] && waiting.openCount == 2)
+        }
+    }
 }

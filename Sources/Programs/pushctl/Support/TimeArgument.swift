@@ -17,10 +17,26 @@ enum TimeArgument {
     ///
     /// - Throws: `ValidationError` for a malformed time, or for more than an hour.
     @Sendable static func duration(_ text: String) throws -> Duration {
-        let units: [(suffix: String, unit: Duration)] = [("ms", .milliseconds(1)), ("s", .seconds(1)), ("m", .seconds(60))]
+        guard let duration = read(text, [("ms", .milliseconds(1)), ("s", .seconds(1)), ("m", .seconds(60))], most: .seconds(3_600)) else {
+            throw ValidationError("A time looks like 10s, 500ms or 2m, and is at most an hour.")
+        }
+        return duration
+    }
+
+    /// Reads a time such as `24h` or `90m`.
+    ///
+    /// - Throws: `ValidationError` for a malformed time, or for more than the two days for which finished pushes stay.
+    @Sendable static func period(_ text: String) throws -> Duration {
+        guard let period = read(text, [("m", .seconds(60)), ("h", .seconds(3_600))], most: .seconds(48 * 3_600)) else {
+            throw ValidationError("A time looks like 24h or 90m, and is at most 48h.")
+        }
+        return period
+    }
+
+    private static func read(_ text: String, _ units: [(suffix: String, unit: Duration)], most: Duration) -> Duration? {
         guard let (suffix, unit) = units.first(where: { text.hasSuffix($0.suffix) }), let count = Int(text.dropLast(suffix.count)),
-            (1...3_600_000).contains(count), unit * count <= .seconds(3_600)
-        else { throw ValidationError("A time looks like 10s, 500ms or 2m, and is at most an hour.") }
+            (1...3_600_000).contains(count), unit * count <= most
+        else { return nil }
         return unit * count
     }
 }

@@ -1,5 +1,5 @@
 package import Bytes
-import Envelope
+package import Envelope
 package import PushProtocol
 import StatusCrypto
 import Wire
@@ -27,6 +27,32 @@ extension SharedStore {
                 "\(selectTracedPush) WHERE push.key_hash = $1 AND push.installation_id = $2 ORDER BY push.id", target.keyHash,
                 target.installationID
             ) { try $0.tracedPush() }
+        }
+    }
+
+    package func waitingPushes(oldest limit: Int, acceptedSince start: Timestamp) async throws -> WaitingPushes {
+        try await reading { database in
+            let groups = try database.all(
+                """
+                SELECT route, reason, count(*), min(accepted_at) FROM push WHERE finished_at IS NULL
+                GROUP BY route, reason ORDER BY min(accepted_at), route, reason
+                """
+            ) { row in
+                WaitingPushes.Group(route: try row.next(), reason: try row.next(), count: try row.next(), oldestTime: try row.next())
+            }
+            let oldest = try database.all(
+                "\(selectTracedPush) WHERE push.finished_at IS NULL ORDER BY push.accepted_at, push.id LIMIT $1", limit
+            ) { try $0.readable { try $0.tracedPush() } }
+            var (finishedCounts, openCount): ([PushOutcome: Int], Int) = ([:], 0)
+            try database.forEach(
+                "SELECT state, finished_at IS NULL, count(*) FROM push WHERE accepted_at >= $1 GROUP BY 1, 2", start
+            ) { row in
+                let (number, isOpen, count): (Int64, Bool, Int) = (try row.next(), try row.next(), try row.next())
+                if isOpen { return openCount += count }
+                // An audit reports a state that does not exist.
+                if let outcome = PushOutcome(rawValue: number) { finishedCounts[outcome] = count }
+            }
+            return WaitingPushes(groups: groups, oldest: oldest.compactMap(\.self), finishedCounts: finishedCounts, openCount: openCount)
         }
     }
 
