@@ -108,9 +108,9 @@ let package = Package(
         library(
             "Operator", in: "Sources/Operation",
             [
-                "Observation", "ServerFiles", "Conformance", "PushClientREST", "PushClient", "PostgreSQLStore", "SQLiteStore", "Store",
-                "WakuREST", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "HTTPClient", "JSON", "Platform", "Bytes",
-                grdb, logging, sqlite,
+                "Settings", "Observation", "ServerFiles", "Conformance", "PushClientREST", "PushClient", "Delivery", "PostgreSQLStore",
+                "SQLiteStore", "Store", "Transport", "WakuREST", "PushProtocol", "Envelope", "Wire", "ServerCrypto", "StatusCrypto",
+                "HTTPClient", "JSON", "Platform", "Bytes", grdb, logging, sqlite,
             ]),
         library(
             "Settings", in: "Sources/Operation",

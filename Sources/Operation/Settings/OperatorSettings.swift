@@ -10,6 +10,12 @@ package struct OperatorSettings: HoldsSecret, Sendable {
     package let origin: String
     /// Whether they are a server's settings, and not only the defaults.
     package let areNamed: Bool
+    private let environment: [String: String]
+
+    /// Reads all settings.
+    ///
+    /// - Throws: `SettingsError` with all problems together.
+    package func settings() throws(SettingsError) -> Settings { try Settings(source, environment: environment) }
 
     /// Finds the settings: in the named file, else in the one that the environment names, else in that of the service on this machine. A
     /// file that exists and cannot be read is an error, and no other is tried.
@@ -27,6 +33,7 @@ package struct OperatorSettings: HoldsSecret, Sendable {
         do throws(SettingsError) {
             unit = try installed?.environment() ?? [:]
             let all = unit.merging(environment) { $1 }
+            self.environment = all
             source = try SettingsSource(file: file ?? installed?.configurationFile, environment: all)
             guard source.problems.isEmpty else { throw SettingsError(problems: source.problems) }
             var paths = ServerPaths(source, environment: all)

@@ -269,15 +269,13 @@ struct OperatorToolTests {
 
     @Test func `top and doctor find the server's admin endpoints by its configuration, and the doctor its key there`() async throws {
         try await withServerWorld { world async throws in
-            try world.folder.write("admin: { listen: \(world.server.addresses.admin) }\n", to: "pushserver.yaml")
-            let configuration = ["--config", world.folder.path("pushserver.yaml")]
+            let configuration = try await world.configuration()
             let top = try await ChildProcess.run("pushctl", ["top", "--json"] + configuration)
             #expect(top.exitCode == 0 && top.output.contains(world.server.addresses.publicKey), "\(top.error)")
-            let node = ["--node", "http://\(world.server.addresses.relays[0])", "--timeout", "5m"]
-            let doctor = try await ChildProcess.run("pushctl", ["doctor"] + node + configuration)
+            let doctor = try await ChildProcess.run("pushctl", ["doctor", "--timeout", "5m"] + configuration)
             #expect(doctor.exitCode == 0 && doctor.output.contains("ok      delivery"), "\(doctor.output)\(doctor.error)")
             try world.folder.write("admin: { listen: 127.0.0.1:1 }\n", to: "pushserver.yaml")
-            let nobody = try await ChildProcess.run("pushctl", ["doctor"] + node + configuration)
+            let nobody = try await ChildProcess.run("pushctl", ["doctor"] + configuration)
             #expect(nobody.exitCode == 64 && nobody.error.contains("No admin endpoints respond at http://127.0.0.1:1"), "\(nobody.error)")
         }
     }
@@ -461,6 +459,58 @@ struct OperatorToolTests {
             world.gorush.breakDown(nil)
             #expect(await world.server.log.wait { $0.contains("] ready again after=") })
         }
+    }
+
+    @Test func `the doctor checks all around the server, what is wrong first and with a remedy, and names what it cannot check`()
+        async throws
+    {
+        try await withServerWorld { world async throws in
+            let configuration = try await world.configuration("backup: { folder: backups }")
+            let doctor = ["doctor", "--timeout", "5m"] + configuration
+            let sick = try await ChildProcess.run("pushctl", doctor)
+            #expect(sick.exitCode == 1 && sick.output.hasPrefix("failed  backup      there is none in "), "\(sick.output)\(sick.error)")
+            #expect(sick.output.contains("\n        remedy      Look at the server's log") && sick.error.contains("there is none in"))
+            #expect(sick.output.contains("\nunknown credentials not checked: ") && sick.output.contains("ok      push"))
+
+            try FileManager.default.createDirectory(atPath: world.folder.path("backups"), withIntermediateDirectories: false)
+            let name = try world.database.text("SELECT lower(hex(substr(public_key, 1, 4))) FROM identity")
+            let time = Date.now.formatted(Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted, timeZone: .gmt))
+            let file = world.folder.path("backups/pushserver-\(name)-\(time).sqlite")
+            #expect(try await world.pushctl("backup", file).exitCode == 0)
+            let healthy = try await ChildProcess.run("pushctl", doctor + ["--json"])
+            #expect(healthy.exitCode == 0, "\(healthy.output)\(healthy.error)")
+            let checks = try healthy.decoded(as: Checks.self).checks
+            #expect(checks.filter { $0.state == "failed" }.isEmpty, "\(checks)")
+            let names = ["settings", "files", "database", "disk", "backup", "network", "gorush", "address"]
+            #expect(checks.filter { $0.state == "ok" }.map(\.name) == names, "\(checks)")
+
+            try world.folder.write("no database", to: "backups/" + URL(filePath: file).lastPathComponent)
+            world.gorush.breakDown(.answer(status: 503), hidesConfiguration: true)
+            let broken = try await ChildProcess.run("pushctl", doctor + ["--json"]).decoded(as: Checks.self).checks
+            #expect(broken.prefix { $0.state == "failed" }.map(\.name) == ["backup", "gorush"], "\(broken)")
+            #expect(broken.filter { $0.state == "failed" }.allSatisfy { $0.remedy != nil })
+            world.gorush.breakDown(nil)
+
+            // The settings of a server say nothing about another one.
+            let stranger = try await ServerProcess.start(in: TemporaryFolder())
+            let other = try await ChildProcess.run(
+                "pushctl",
+                doctor + ["--json", "--server", stranger.addresses.publicKey, "--node", "http://\(stranger.addresses.relays[0])"]
+            ).decoded(as: Checks.self).checks
+            #expect(other.map(\.name) == ["settings", "files"] && other.last?.text.contains("another server's") == true, "\(other)")
+            #expect(await stranger.terminate() == 0)
+        }
+    }
+
+    private struct Checks: Decodable {
+        struct Check: Decodable {
+            var name: String
+            var state: String
+            var text: String
+            var remedy: String?
+        }
+
+        var checks: [Check]
     }
 
     @Test(arguments: [(50, "ahead of"), (-50, "behind"), (0, nil)] as [(Int, String?)])

@@ -92,6 +92,21 @@ struct ServerWorld: Sendable {
         try await network.admin.post("/dead-tokens/restore", body, headers: authorization.map { [("Authorization", $0)] } ?? [])
     }
 
+    /// Writes the server's configuration file, and returns the options that name it.
+    ///
+    /// - Parameter storage: More settings of the section `storage`.
+    func configuration(_ storage: String = "") async throws -> [String] {
+        try folder.write(
+            """
+            identity: { keyFile: identity.key }
+            storage: { path: push.sqlite, sealingKeyFile: sealing.key\(storage.isEmpty ? "" : ", \(storage)") }
+            transport: { embedded: { listen: ["\(server.addresses.relays[0])"] } }
+            gorush: { url: "\(await gorush.url)" }
+            admin: { listen: "\(server.addresses.admin)" }
+            """, to: "pushserver.yaml")
+        return ["--config", folder.path("pushserver.yaml")]
+    }
+
     /// Runs an operator's command on the server's database, and checks that its output contains no token.
     func pushctl(_ arguments: String...) async throws -> ChildProcess.Ended {
         let ended = try await server.pushctl(arguments)

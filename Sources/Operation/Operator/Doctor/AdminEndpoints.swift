@@ -56,7 +56,7 @@ package struct AdminEndpoints {
     private static let timeout = Duration.seconds(10)
     private static let maximumByteCount = 1 << 20
 
-    private let url: String
+    let url: String
 
     /// - Parameter url: The endpoints' URL, or nil for the default.
     package init(url: String?) {

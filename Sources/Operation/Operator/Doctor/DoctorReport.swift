@@ -1,7 +1,7 @@
 package import PushClient
 import PushClientREST
 
-/// What a ``Checkup`` has found, and what the server says about its readiness.
+/// What a ``ServerCheckup`` and a ``Checkup`` have found, and what the server says about its readiness.
 package struct DoctorReport: Report {
     private struct Step: Encodable {
         let name: String
@@ -17,6 +17,7 @@ package struct DoctorReport: Report {
     /// The newest automatic backup's age in seconds, or nil if none exists, or the admin endpoints are unknown.
     private let newestBackupSeconds: Int?
     private let warnings: [String]
+    private let checks: [ServerCheck]
     private let steps: [Step]
     package let failure: Failure?
 
@@ -27,12 +28,15 @@ package struct DoctorReport: Report {
     ///
     /// - Parameters:
     ///   - endpoints: The server's admin endpoints.
+    ///   - server: Checks what is around the server.
     ///   - isAdminNamed: Whether the operator has named them. If not, they are read if they belong to this server.
     ///   - report: Receives a line after each step.
     package init(
-        of checkup: Checkup, at key: PublicKey, through access: NodeAccess, admin endpoints: AdminEndpoints, isAdminNamed: Bool,
-        reporting report: (String) -> Void
+        of checkup: Checkup, and server: ServerCheckup, at key: PublicKey, through access: NodeAccess, admin endpoints: AdminEndpoints,
+        isAdminNamed: Bool, reporting report: (String) -> Void
     ) async {
+        checks = await server.run(endpoints)
+        for line in checks.flatMap(\.lines) { report(line) }
         var steps: [Checkup.Step] = []
         // The endpoints are checked first: with a wrong key, the checkup would only time out, a minute later.
         let start = ContinuousClock.now
@@ -64,13 +68,13 @@ package struct DoctorReport: Report {
         let ownWarnings = [checkup.clockWarning, access.reception == .relayCache ? Self.ownNodeWarning : nil].compactMap { $0 }
         for warning in ownWarnings { report("warning             \(warning)") }
         warnings = delivery.warnings + ownWarnings
-        isHealthy = steps.allSatisfy { $0.problem == nil }
+        isHealthy = steps.allSatisfy { $0.problem == nil } && checks.allSatisfy { $0.state != .failed }
         self.steps = steps.map { step in
             Step(
                 name: step.kind.rawValue, isDone: step.problem == nil, milliseconds: step.milliseconds,
                 problem: step.problem?.description, advice: step.problem == nil ? nil : step.advice(through: access))
         }
-        failure = steps.first { $0.problem != nil }.map { $0.failure(through: access) }
+        failure = steps.first { $0.problem != nil }.map { $0.failure(through: access) } ?? checks.lazy.compactMap(\.failure).first
     }
 
     /// Warns what `RESTTransport.Reception.relayCache` does to a server that reads the same node.
@@ -83,7 +87,7 @@ package struct DoctorReport: Report {
     }
 
     private enum CodingKeys: CodingKey {
-        case isHealthy, isDeliveryChecked, newestBackupSeconds, warnings, steps
+        case isHealthy, isDeliveryChecked, newestBackupSeconds, warnings, checks, steps
     }
 }
 

@@ -6,9 +6,10 @@ import Settings
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Check a server with a test device, step by step, and explain what is wrong.",
+        abstract: "Check a server and all around it, then play a test device, and explain what is wrong.",
         discussion: """
-            Registers a new key, queries it, pushes to it and unregisters it. Without --device-token, notifications to the device are \
+            On the server's machine it first checks settings, files and their rights, database, disk, backups, clocks, node and gorush, \
+            and names what it cannot check. Then it registers a new key, queries it, pushes to it and unregisters it. Without --device-token, notifications to the device are \
             disabled, so no push reaches gorush. With one, the device shows a real notification. The doctor then waits for the outcome \
             of the push and prints it with the reason of Apple or Google and a remedy. It reads the outcome and the readiness from the \
             server's admin endpoints. Exit code 0 if all steps succeed.
@@ -43,10 +44,12 @@ struct Doctor: AsyncParsableCommand {
         try await settings.with { settings in
             let endpoints = AdminEndpoints(url: admin ?? settings.source.adminURL)
             let key = server.namesServer ? try server.serverKey() : try await endpoints.publicKey()
-            let access = try server.node.access()
+            let access = try server.node.access(of: settings)
             let node = access.node
             let checkup = Checkup(server: PushServer(key, node: node, timeout: server.timeout), node: node, device: device)
-            let report = await DoctorReport(of: checkup, at: key, through: access, admin: endpoints, isAdminNamed: admin != nil) { line in
+            let report = await DoctorReport(
+                of: checkup, and: ServerCheckup(settings, of: key), at: key, through: access, admin: endpoints, isAdminNamed: admin != nil
+            ) { line in
                 if !output.json { print(line.printable) }
             }
             try output.print(report)

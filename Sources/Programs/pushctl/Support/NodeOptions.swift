@@ -2,6 +2,7 @@ import ArgumentParser
 import Operator
 import PushClient
 import PushClientREST
+import Settings
 
 /// The options that name a node.
 struct NodeOptions: ParsableArguments {
@@ -32,18 +33,27 @@ struct NodeOptions: ParsableArguments {
         }
     }
 
-    func access() throws(Failure) -> NodeAccess {
+    func access(url: String = defaultURL, pubsubTopic: String = Node.defaultPubsubTopic) throws(Failure) -> NodeAccess {
         guard pubsubTopics.count <= 1 else { throw .usage("This command uses a single shard; name one with --pubsub-topic.") }
-        return try accessOnFirstShard()
+        return try accessOnFirstShard(url: url, pubsubTopic: pubsubTopic)
+    }
+
+    /// For the server of these settings: its own node and shard, if nobody names others.
+    func access(of settings: OperatorSettings) throws(Failure) -> NodeAccess {
+        guard settings.areNamed, let server = try? settings.settings() else { return try access() }
+        let relay = server.embeddedListen.first { $0.port != 0 }.map { "http://\($0)" }
+        let url = server.transportKind == .waku ? server.wakuURLs.first : relay
+        return try access(
+            url: url ?? Self.defaultURL, pubsubTopic: server.pubsubTopics.first ?? Node.defaultPubsubTopic)
     }
 
     /// For a command that uses further shards by itself.
-    func accessOnFirstShard() throws(Failure) -> NodeAccess {
+    func accessOnFirstShard(url: String = defaultURL, pubsubTopic: String = Node.defaultPubsubTopic) throws(Failure) -> NodeAccess {
         let setting = Setting(node, option: "--node", variable: "PUSHCTL_NODE")
-        let url = setting?.text ?? Self.defaultURL
+        let url = setting?.text ?? url
         if let setting, !["http://", "https://"].contains(where: url.hasPrefix) {
             throw setting.failure("A node's address looks like \(Self.defaultURL).")
         }
-        return NodeAccess(url: url, pubsubTopic: pubsubTopics.first ?? Node.defaultPubsubTopic, reception: ownNode ? .relayCache : .store)
+        return NodeAccess(url: url, pubsubTopic: pubsubTopics.first ?? pubsubTopic, reception: ownNode ? .relayCache : .store)
     }
 }
