@@ -101,6 +101,13 @@ final class Readiness: Service {
             switch change {
             case .ready: logger.notice("ready")
             case .notReady: logger.warning("not ready", metadata: ["reasons": "\(healthIssues.joined(separator: "; "))"])
+            case .otherReasons:
+                logger.warning(
+                    "not ready",
+                    metadata: [
+                        "reasons": "\(healthIssues.joined(separator: "; "))",
+                        "seconds": "\((time.elapsed() - now.since).components.seconds)",
+                    ])
             // The level is the same as for "not ready", so that a filter shows both.
             case .readyAfterDelay: logger.warning("ready")
             case .readyAgain: logger.warning("ready again", metadata: ["after": "\((now.since - notReadySince).components.seconds) s"])
@@ -132,8 +139,9 @@ struct ReadinessState {
     enum Change: Equatable {
         /// Ready after a normal start.
         case ready
-        /// Not ready, or not ready for other reasons than before.
         case notReady
+        /// Not ready for other reasons than before.
+        case otherReasons
         /// Ready for the first time, after ``notReady``.
         case readyAfterDelay
         case readyAgain
@@ -171,8 +179,8 @@ struct ReadinessState {
             guard !isStarting, !healthIssues.isEmpty else { return nil }
         }
         guard healthIssues != reported else { return nil }
-        reported = healthIssues
-        return healthIssues.isEmpty ? .readyAgain : .notReady
+        defer { reported = healthIssues }
+        return healthIssues.isEmpty ? .readyAgain : reported.isEmpty ? .notReady : .otherReasons
     }
 
     /// A line for `systemctl status`.
