@@ -502,6 +502,26 @@ struct OperatorToolTests {
         }
     }
 
+    @Test func `the doctor checks a Waku node and PostgreSQL, and whatever else it can while the server is down`() async throws {
+        try await withServerWorld(on: .postgresql) { world async throws in
+            try world.folder.write(
+                """
+                identity: { keyFile: identity.key }
+                storage: { kind: postgresql, url: "\(world.database.location)", path: push.sqlite, sealingKeyFile: sealing.key }
+                transport: { kind: waku, waku: { urls: ["http://\(world.server.addresses.relays[0])", "http://127.0.0.1:1"] } }
+                admin: { listen: 127.0.0.1:1 }
+                """, to: "pushserver.yaml")
+            let doctor = ["doctor", "--timeout", "5m", "--json", "--config", world.folder.path("pushserver.yaml")]
+            let ended = try await ChildProcess.run("pushctl", doctor)
+            #expect(ended.exitCode == 1, "\(ended.error)")
+            let checks = try ended.decoded(as: Checks.self).checks
+            func names(_ state: String) -> [String] { checks.filter { $0.state == state }.map(\.name) }
+            #expect(names("failed") == ["node", "address"] && names("warning") == ["gorush"], "\(checks)")
+            #expect(names("ok") == ["settings", "files", "database", "node", "clock", "store"], "\(checks)")
+            #expect(names("notChecked") == ["disk", "backup"], "\(checks)")
+        }
+    }
+
     private struct Checks: Decodable {
         struct Check: Decodable {
             var name: String

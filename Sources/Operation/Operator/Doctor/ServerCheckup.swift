@@ -301,6 +301,20 @@ package struct ServerCheckup {
     private static func folder(_ path: String) -> String { URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false) }
 }
 
+extension OperatorSettings {
+    /// Asks a server for its key. If none answers, it is that of the settings' key file.
+    ///
+    /// - Throws: ``Failure`` of kind `usage` without both.
+    package func serverKey(asking endpoints: AdminEndpoints) async throws(Failure) -> PushClient.PublicKey {
+        do {
+            return try await endpoints.publicKey()
+        } catch {
+            guard areNamed, let own = try? KeyFile(path: paths.keyFile).load() else { throw error }
+            return PushClient.PublicKey(own.publicKey)
+        }
+    }
+}
+
 extension FileManager {
     fileprivate func permissions(of path: String) -> Int? { (try? attributesOfItem(atPath: path))?[.posixPermissions] as? Int }
     fileprivate func byteCount(of path: String) -> Int? { (try? attributesOfItem(atPath: path))?[.size] as? Int }

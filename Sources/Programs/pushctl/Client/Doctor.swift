@@ -43,7 +43,7 @@ struct Doctor: AsyncParsableCommand {
     func run() async throws {
         try await settings.with { settings in
             let endpoints = AdminEndpoints(url: admin ?? settings.source.adminURL)
-            let key = server.namesServer ? try server.serverKey() : try await endpoints.publicKey()
+            let key = server.namesServer ? try server.serverKey() : try await settings.serverKey(asking: endpoints)
             let access = try server.node.access(of: settings)
             let node = access.node
             let checkup = Checkup(server: PushServer(key, node: node, timeout: server.timeout), node: node, device: device)
