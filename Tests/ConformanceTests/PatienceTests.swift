@@ -1,5 +1,6 @@
 import Conformance
 import Envelope
+import PushProtocol
 import TestSupport
 import Testing
 import Wire
@@ -12,7 +13,7 @@ struct PatienceTests {
             .contains($0.id)
     }
 
-    private func results(_ behaviour: Behaviour) async throws -> [RuleResult] {
+    private func results(_ behaviour: Behaviour, _ rules: [Rule] = Self.rules) async throws -> [RuleResult] {
         let clock = ManualClock()
         let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
         // The time passes from one read of the node to the next, and at the end of longer waits, so that no answer on its way is overtaken.
@@ -24,7 +25,7 @@ struct PatienceTests {
         }
         defer { passing.cancel() }
         return try await play(
-            Self.rules, against: behaviour, timeout: .seconds(10), gracePeriod: .seconds(1), clock: clock,
+            rules, against: behaviour, timeout: .seconds(10), gracePeriod: .seconds(1), clock: clock,
             wallClock: WallClock { start.advanced(by: clock.now.offset) })
     }
 
@@ -57,6 +58,30 @@ struct PatienceTests {
             default: #expect(result.verdict == .pass, "\(result.text)")
             }
         }
+    }
+
+    @Test func `a rule that could not ask in time is late`() async throws {
+        var behaviour = Behaviour()
+        behaviour.delays = { $0.type == .pushNotificationRegistrationResponse ? .seconds(3) : .zero }
+        behaviour.answersRepeatedQueries = false
+        behaviour.remembersQueries = .seconds(2)
+        let results = try await results(behaviour, Rule.all.filter { $0.id == "query.repeated" })
+        #expect(results.count == 1)
+        for result in results {
+            guard case .late(let text) = result.verdict else {
+                Issue.record("\(result.text)")
+                continue
+            }
+            #expect(text.hasSuffix("the rule is about 2.0 s"))
+        }
+    }
+
+    @Test func `rules about bundle ids are skipped at a server of one app`() async throws {
+        var behaviour = Behaviour()
+        behaviour.policy.apnTopics = ["im.status.ethereum"]
+        let ids = ["delivery.new-bundle-id", "spelling.bundle-id"]
+        let results = try await results(behaviour, Rule.all.filter { ids.contains($0.id) })
+        #expect(results.map(\.verdict) == ids.map { _ in .skipped("the server serves no other bundle id") })
     }
 
     @Test(arguments: [MessageType.pushNotificationQueryResponse, .pushNotificationResponse])

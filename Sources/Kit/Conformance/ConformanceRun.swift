@@ -83,7 +83,9 @@ package struct ConformanceRun: Sendable {
     /// - Returns: The results, ordered like the rules.
     /// - Throws: ``Failure``, or `CancellationError`.
     package func run(reporting report: @escaping @Sendable (Rule) -> Void = { _ in }) async throws -> [RuleResult] {
-        let network = Network(node, wallClock: wallClock, clock: limits.clock)
+        let network = Network(node, wallClock: wallClock, clock: limits.clock) { [observations, server] arrival, network in
+            for (rule, flaw) in arrival.flaws(server, network) { observations.record(flaw: flaw, against: rule) }
+        }
         do {
             try await network.skipEarlierMessages()
             return try await withThrowingTaskGroup(of: [RuleResult]?.self) { group in
@@ -127,7 +129,7 @@ package struct ConformanceRun: Sendable {
             report(rule)
             verdicts += try await judge([outcome], through: network)
         }
-        // Whether the server departs like the reference is known only after the last rule.
+        // Whether the server departs like the reference, and whether all envelopes were right, is known only after the last rule.
         return verdicts.map { result in
             guard result.verdict == .pass else { return result }
             return RuleResult(rule: result.rule, verdict: observations.verdict(on: result.rule.id), duration: result.duration)
@@ -180,7 +182,7 @@ package struct ConformanceRun: Sendable {
                     } catch {
                         // A wait that was cut short by a cancellation found nothing.
                         try Task.checkCancellation()
-                        guard error is Finding || error is Overdue else { throw error }
+                        guard error is Finding || error is Overdue || error is Unasked else { throw error }
                         return (past, (error, play.journal.requests))
                     }
                 }
@@ -247,6 +249,7 @@ package struct ConformanceRun: Sendable {
         var departures: [Departure] = []
         for past in outcome.rule.pasts {
             guard let (end, requests) = outcome.ends[past] else { continue }
+            if let unasked = end as? Unasked { late = late ?? (unasked.verdict, requests) }
             guard let overdue = end as? Overdue else {
                 guard let finding = end as? Finding else { continue }
                 return (.fail(past.preface + finding.sentence), requests)

@@ -28,7 +28,7 @@ enum Departure: String, CaseIterable, Sendable {
     var sentence: String { rawValue + ", as in the reference" }
 }
 
-/// Where in a run the server showed a ``Departure``, and where it did not.
+/// What a whole run shows: where the server showed a ``Departure`` and where it did not, and what was wrong with envelopes.
 ///
 /// A server departs only if it does so every time. If it follows a rule once and departs later, that is a fault.
 final class Observations: Sendable {
@@ -36,6 +36,8 @@ final class Observations: Sendable {
         /// For each departure, a rule in which the server did what is right instead.
         var following: [Departure: String] = [:]
         var departing: [String: [Departure]] = [:]
+        /// For each rule about envelopes, what was wrong first.
+        var flaws: [String: String] = [:]
     }
 
     private let state = Mutex(State())
@@ -50,9 +52,14 @@ final class Observations: Sendable {
         }
     }
 
+    func record(flaw: String, against rule: String) {
+        state.withLock { $0.flaws[rule] = $0.flaws[rule] ?? flaw }
+    }
+
     /// Returns the verdict on a rule in which no expectation failed. Valid once the run is over.
     func verdict(on rule: String) -> Verdict {
         state.withLock { state in
+            if let flaw = state.flaws[rule] { return .fail(flaw) }
             let departures = state.departing[rule] ?? []
             for departure in departures {
                 guard let other = state.following[departure] else { continue }

@@ -71,9 +71,9 @@ package enum Verdict: Equatable, Sendable {
     case fail(String)
     /// The tested server always does what the reference implementation does instead. The sentence describes it.
     case departs(String)
-    /// An answer came later than the kit waited for it, so the rule is not judged. The sentence says when.
+    /// An answer came later than the kit waited for it, or the kit asked too late, so the rule is not judged. The sentence says when.
     case late(String)
-    /// The rule did not run, for this reason.
+    /// The rule did not run, or the server has nothing that it is about, for this reason.
     case skipped(String)
 
     /// The verdict without its sentence.
@@ -110,4 +110,15 @@ struct Finding: Error {
     let sentence: String
 
     static func fails(_ sentence: String) -> Finding { Finding(sentence: sentence) }
+}
+
+/// The end of a scenario that could not ask what its rule is about: it must not count as passed.
+struct Unasked: Error {
+    let verdict: Verdict
+
+    /// The server, its node or the kit was too slow for the question.
+    static func late(_ sentence: String) -> Unasked { Unasked(verdict: .late(sentence)) }
+
+    /// The server serves the kit's bundle id alone, as it may.
+    static let otherBundleID = Unasked(verdict: .skipped("the server serves no other bundle id"))
 }

@@ -105,6 +105,8 @@ struct Behaviour: Sendable {
     /// Whether a query with an unknown key gets a reply about the others.
     var answersPartly = true
     var answersRepeatedQueries = true
+    /// How long a query is known as a repetition, or nil if for ever.
+    var remembersQueries: Duration?
     /// The name under which a query is known as a repetition.
     var queryName: @Sendable (Request) -> [UInt8] = { $0.messageID }
     var findsRegistrations: @Sendable ([PushNotificationRegistration]) -> [PushNotificationRegistration] = { $0 }
@@ -155,11 +157,12 @@ struct Behaviour: Sendable {
     var signer: @Sendable (MessageType) -> PrivateKey? = { _ in nil }
     var signsFrames = true
     var segmentsReplies = true
+    var padsFrames = true
     /// The time of a reply's envelope, from the present time and that of the request.
     var stamps: @Sendable (_ now: Int64, _ request: Int64?) -> Int64 = { now, _ in now }
     /// The shard on which a reply is published, from that of the request.
     var repliesOn: @Sendable (String) -> String = { $0 }
-    var envelops: @Sendable (inout WakuMessage) -> Void = { _ in }
+    var envelops: @Sendable (inout WakuMessage, Reply) -> Void = { _, _ in }
 }
 
 /// The assembly of segments.

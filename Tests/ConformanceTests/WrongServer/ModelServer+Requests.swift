@@ -101,8 +101,12 @@ extension ModelServer {
         guard var query = try? PushNotificationQuery.decode(request.payload) else { return .nothing }
         if behaviour.isStunned == .manyEntries, query.publicKeys.count > 1_000 { state.isStunned = true }
         guard !state.isStunned else { return .nothing }
-        let isNew = state.answeredQueries.insert(behaviour.queryName(request)).inserted
-        guard isNew || behaviour.answersRepeatedQueries else { return .nothing }
+        let (name, now) = (behaviour.queryName(request), wallClock.now())
+        let isRepeated = state.answeredQueries[name].map { answeredAt in
+            behaviour.remembersQueries.map { now < answeredAt.advanced(by: $0) } ?? true
+        }
+        guard isRepeated != true || behaviour.answersRepeatedQueries else { return .nothing }
+        state.answeredQueries[name] = now
         behaviour.readsQuery(&query)
         let keys = QueryRules.keys(of: query)
         guard behaviour.answersPartly || keys.allSatisfy({ key in state.registrations.keys.contains { $0.keyHash == key } }) else {

@@ -24,7 +24,7 @@ final class ModelServer: BusListener {
         var topicKeys: [TopicName: SymmetricKey] = [:]
         var registrations: [Installation: PushNotificationRegistration] = [:]
         var versions: [Installation: StoredVersion] = [:]
-        var answeredQueries: Set<[UInt8]> = []
+        var answeredQueries: [[UInt8]: Timestamp] = [:]
         var responses: [[UInt8]: PushNotificationResponse] = [:]
         var pushed: Set<[UInt8]> = []
         /// The hashes of keys whose queries are not read.
@@ -36,7 +36,7 @@ final class ModelServer: BusListener {
     let behaviour: Behaviour
     private let gorushURL: String
     private let clock: any Clock<Duration>
-    private let wallClock: WallClock
+    let wallClock: WallClock
     private let http = HTTPClient()
     private let state: Mutex<State>
     private let (envelopes, continuation) = AsyncStream.makeStream(of: WakuEnvelope.self)
@@ -152,14 +152,22 @@ final class ModelServer: BusListener {
         let data = ApplicationMetadata.seal(reply.payload, type: reply.type, signer: behaviour.signer(reply.type) ?? key)
         return try (behaviour.segmentsReplies ? Segmenter().segment(data) : [data]).map { segment in
             var message = WakuMessage()
-            message.payload = try RFC26.sealAsymmetric(
-                segment, to: recipient, signer: behaviour.signsFrames ? key : nil, using: &random)
+            message.payload =
+                behaviour.padsFrames
+                ? try RFC26.sealAsymmetric(segment, to: recipient, signer: behaviour.signsFrames ? key : nil, using: &random)
+                : ECIES.seal(unpaddedFrame(segment).span, to: recipient, using: &random)
             message.contentTopic = TopicName.partitioned(recipient).topic.contentTopic
             message.version = RFC26.messageVersion
             message.timestamp = wallClock.now().nanoseconds
-            behaviour.envelops(&message)
+            behaviour.envelops(&message, reply)
             return message
         }
+    }
+
+    /// A signed frame with the least padding.
+    private func unpaddedFrame(_ data: [UInt8]) -> [UInt8] {
+        let body = [7, UInt8(data.count & 0xFF), UInt8(data.count >> 8 & 0xFF), UInt8(data.count >> 16)] + data + [0]
+        return body + key.sign(Keccak.keccak256(body)).bytes.bytes
     }
 
     /// Posts a batch in gorush's format.

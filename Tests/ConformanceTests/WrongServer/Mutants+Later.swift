@@ -186,7 +186,7 @@ extension Mutant {
         },
         // A store refuses such replies.
         Mutant("stamps replies with milliseconds", .fails, "reply.time", through: .relayCache) {
-            $0.envelops = { $0.timestamp = ($0.timestamp ?? 0) / 1_000_000 }
+            $0.envelops = { message, _ in message.timestamp = (message.timestamp ?? 0) / 1_000_000 }
         },
     ]
 }

@@ -40,7 +40,25 @@ extension Mutant {
             $0.stamps = { now, request in request ?? now }
         },
         Mutant("sends long replies in one piece", .fails, "size.long-response") { $0.segmentsReplies = false },
-        Mutant("envelops replies in version 2", .fails, "reply.envelope") { $0.envelops = { $0.version = 2 } },
+        Mutant("envelops replies in version 2", .fails, "reply.envelope") { $0.envelops = { message, _ in message.version = 2 } },
+        Mutant("does not pad frames", .fails, "reply.padding") { $0.padsFrames = false },
+        Mutant("adds meta to replies", .fails, "reply.envelope") { $0.envelops = { message, _ in message.meta = [1] } },
+        // A store refuses ephemeral messages.
+        Mutant("marks refusals as ephemeral", .fails, "reply.envelope", beside: ["version.lower"], through: .relayCache) {
+            $0.envelops = { message, reply in message.ephemeral = reply.isRefusal }
+        },
+        Mutant("writes the topics of refusals in capitals", .fails, "reply.envelope", beside: ["version.lower"], through: .relayCache) {
+            $0.envelops = { message, reply in
+                guard reply.isRefusal else { return }
+                let digits = message.contentTopic.dropFirst("/waku/1/0x".count).prefix(8).uppercased()
+                message.contentTopic = "/waku/1/0x\(digits)/rfc26"
+            }
+        },
+        Mutant("stamps refusals with seconds", .fails, "reply.time", beside: ["version.lower"], through: .relayCache) {
+            $0.envelops = { message, reply in
+                if reply.isRefusal { message.timestamp = message.timestamp.map { $0 / 1_000_000_000 } }
+            }
+        },
     ]
 
     static let queries: [Mutant] = [
@@ -105,6 +123,10 @@ extension Mutant {
             $0.showsDevicesLike { registrations in registrations.min { $0.version < $1.version } }
         },
         Mutant("replies to each query once", .fails, "query.repeated") { $0.answersRepeatedQueries = false },
+        Mutant("replies to each query once in two seconds", .fails, "query.repeated") {
+            $0.answersRepeatedQueries = false
+            $0.remembersQueries = .seconds(2)
+        },
         Mutant("hides devices that are not enabled", .fails, "query.disabled") { $0.findsRegistrations = { $0.filter(\.enabled) } },
     ]
 }
@@ -123,5 +145,13 @@ extension Behaviour {
                 return changed
             }
         }
+    }
+}
+
+extension Reply {
+    /// Whether a registration is refused.
+    fileprivate var isRefusal: Bool {
+        guard type == .pushNotificationRegistrationResponse else { return false }
+        return (try? PushNotificationRegistrationResponse.decode(payload))?.success == false
     }
 }

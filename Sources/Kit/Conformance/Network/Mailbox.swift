@@ -17,6 +17,15 @@ final class Mailbox: Sendable {
         let arrivedAt: Timestamp
     }
 
+    /// An envelope that the key could decrypt: a reply, or a segment of one.
+    struct Arrival: Sendable {
+        let envelope: WakuEnvelope
+        /// See ``Received/frameSigner``.
+        let frameSigner: PublicKey?
+        /// The topic on which replies to the key are expected.
+        let topic: Topic
+    }
+
     /// The topic that is read. Replies to the key arrive on its partitioned topic (PROTOCOL.md §5.4).
     let topic: Topic
     private let key: PrivateKey
@@ -44,9 +53,12 @@ final class Mailbox: Sendable {
     }
 
     /// Opens an envelope on the topic and keeps its message if it is for the key.
-    func deliver(_ envelope: WakuEnvelope, now: Timestamp) {
-        guard let frame = try? RFC26.openAsymmetric(envelope.message.payload, with: key) else { return }
+    ///
+    /// - Returns: What has arrived, or nil if the envelope is for another key.
+    func deliver(_ envelope: WakuEnvelope, now: Timestamp) -> Arrival? {
+        guard let frame = try? RFC26.openAsymmetric(envelope.message.payload, with: key) else { return nil }
         let signer = frame.signer()
+        let arrival = Arrival(envelope: envelope, frameSigner: signer, topic: topic)
         let data = assembly.withLock { assembly -> [UInt8]? in
             assembly.lastID += 1
             return switch assembly.assembler.add(frame.data, id: assembly.lastID, signer: signer, now: now) {
@@ -55,9 +67,10 @@ final class Mailbox: Sendable {
             case .incomplete, .duplicate, .late, .invalid: nil
             }
         }
-        guard let data else { return }
+        guard let data else { return arrival }
         let message = Received(envelope: envelope, frameSigner: signer, message: try? ApplicationMetadata.open(data), arrivedAt: now)
         received.update { $0.append(message) }
+        return arrival
     }
 
     /// Returns the messages up to a mark.

@@ -36,6 +36,7 @@ final class Network: Sendable {
     private let wallClock: WallClock
     private let clock: any Clock<Duration>
     private let start: Timestamp
+    private let look: @Sendable (Mailbox.Arrival, Network) -> Void
     private let state = Mutex(State())
     private let reading = Monitor(Reading())
     /// A server derives a key for each topic of a new owner's first query, 18 ms in all, and may do so for one owner after another
@@ -44,8 +45,13 @@ final class Network: Sendable {
     /// A node publishes its messages one after another (WAKU_REST.md §1.2). The slot also keeps the messages in order.
     private let publishing = ConcurrencyLimiter(limit: 1)
 
-    init(_ node: ConformanceNode, wallClock: WallClock, clock: any Clock<Duration>) {
+    /// - Parameter look: Gets each envelope that arrives for a mailbox.
+    init(
+        _ node: ConformanceNode, wallClock: WallClock, clock: any Clock<Duration>,
+        look: @escaping @Sendable (Mailbox.Arrival, Network) -> Void = { _, _ in }
+    ) {
         self.node = node
+        self.look = look
         self.wallClock = wallClock
         self.clock = clock
         start = wallClock.now().advanced(by: .zero - Self.clockTolerance)
@@ -78,6 +84,8 @@ final class Network: Sendable {
     }
 
     var now: Timestamp { wallClock.now() }
+    /// The times that a message of the run may have.
+    var times: ClosedRange<Timestamp> { start...now.advanced(by: Self.clockTolerance) }
     var secondPubsubTopic: String? { node.secondPubsubTopic }
 
     /// Creates a mailbox, which gets all later messages for the key.
@@ -180,7 +188,9 @@ final class Network: Sendable {
             guard let mailboxes = state.mailboxes[topic], state.seen.insert(envelope.hash).inserted else { return [] }
             return mailboxes
         }
-        for mailbox in mailboxes { mailbox.deliver(envelope, now: wallClock.now()) }
+        for mailbox in mailboxes {
+            if let arrival = mailbox.deliver(envelope, now: wallClock.now()) { look(arrival, self) }
+        }
     }
 
     private func messages(on topics: [Topic]) async throws(NodeError) -> [WakuEnvelope] {

@@ -244,8 +244,7 @@ extension Rule {
             "After a registration with a new apn_topic pushes have that one."
         ) { play in
             let alice = play.client()
-            // A server for certain apps rejects another topic, so there is nothing to see here.
-            guard try await alice.register({ $0.apnTopic = play.apnTopic + ".other" }).payload.success else { return }
+            guard try await alice.register({ $0.apnTopic = play.apnTopic + ".other" }).payload.success else { throw Unasked.otherBundleID }
             try await alice.register { $0.version = 2 }.expectSuccess()
             try await play.client().push(to: alice).expectReports(nil)
             let topic = try await play.expectNotification(to: alice.deviceToken).topic

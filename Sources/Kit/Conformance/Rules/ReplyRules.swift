@@ -58,24 +58,15 @@ extension Rule {
             // The script recognises a reply only if the key that signed it and its topic are right.
             _ = try await replies(play)
         },
-        Rule(
-            "reply.frame-signature", .ours, nil, "PROTOCOL.md §3",
-            "The server also signs the frames of its replies: clients of the reference drop unsigned ones."
-        ) { play in
-            for reply in try await replies(play) {
-                try expect(reply.received.frameSigner == play.server, "\(reply.received.name) is in a frame that the server did not sign")
-            }
-        },
-        Rule(
-            "reply.envelope", .ours, nil, "PROTOCOL.md §4",
-            "The envelopes of replies have version 0 or 1, and are not ephemeral."
-        ) { play in
-            for reply in try await replies(play) {
-                let message = reply.received.envelope.message
-                try expect(message.version <= 1, "\(reply.received.name) has version \(message.version)")
-                try expect(!message.ephemeral, "\(reply.received.name) is ephemeral")
-            }
-        },
+        envelope(
+            "reply.frame-signature", "PROTOCOL.md §3",
+            "The server also signs the frames of its replies: clients of the reference drop unsigned ones."),
+        envelope(
+            "reply.padding", "PROTOCOL.md §3",
+            "The frames of replies, signature included, are padded to multiples of 256 bytes: their size says little about their content."),
+        envelope(
+            "reply.envelope", "PROTOCOL.md §4",
+            "The envelopes of replies have version 0 or 1, no meta and a content topic in small letters, and are not ephemeral."),
         Rule(
             "reply.time", .ours, nil, "PROTOCOL.md §4",
             "The envelopes of replies have the time at which they were made, in nanoseconds."
@@ -83,6 +74,11 @@ extension Rule {
             for reply in try await replies(play) { try reply.received.expectTime(from: reply.sentAt, to: play.network.now) }
         },
     ]
+
+    /// Creates a rule that ``Mailbox/Arrival/flaws(_:_:)`` judges in every envelope of the run. The scenario asks for replies of each kind.
+    private static func envelope(_ id: String, _ reference: String, _ title: String) -> Rule {
+        Rule(id, .ours, nil, reference, title) { play in _ = try await replies(play) }
+    }
 
     private struct Reply {
         let received: Mailbox.Received
@@ -98,6 +94,29 @@ extension Rule {
             Reply(try await alice.register()), Reply(try await bob.query(alice)), Reply(try await bob.push(to: alice)),
             Reply(try await alice.unregister(version: 2)),
         ]
+    }
+}
+
+extension Mailbox.Arrival {
+    /// What ECIES adds to a frame: a key, a vector and a code.
+    private static let encryptionByteCount = 65 + 16 + 32
+    private static let paddingBlockByteCount = 256
+
+    /// Returns what is wrong with the envelope of a reply, or of a segment of one, with the rules that say so.
+    func flaws(_ server: PublicKey, _ network: Network) -> [(rule: String, flaw: String)] {
+        let message = envelope.message
+        let frameByteCount = message.payload.count - Self.encryptionByteCount
+        let time = Timestamp(nanoseconds: message.timestamp ?? 0)
+        let tests: [(rule: String, isRight: Bool, flaw: String)] = [
+            ("reply.frame-signature", frameSigner == server, "is in a frame that the server did not sign"),
+            ("reply.padding", frameByteCount.isMultiple(of: Self.paddingBlockByteCount), "is in a frame of \(frameByteCount) bytes"),
+            ("reply.envelope", message.version <= 1, "has version \(message.version)"),
+            ("reply.envelope", !message.ephemeral, "is ephemeral"),
+            ("reply.envelope", message.meta.isEmpty, "has a meta of \(message.meta.count) bytes"),
+            ("reply.envelope", message.contentTopic == topic.contentTopic, "has the content topic \(message.contentTopic)"),
+            ("reply.time", network.times.contains(time), "has the time \(time.nanoseconds) ns since 1970"),
+        ]
+        return tests.filter { !$0.isRight }.map { ($0.rule, "a reply \($0.flaw)") }
     }
 }
 

@@ -126,8 +126,7 @@ extension Rule {
             "An apn_topic with capitals is posted as it is: Apple tells capitals from small letters."
         ) { play in
             let (alice, topic) = (play.client(), play.apnTopic + ".Kit")
-            // A server for certain apps rejects another topic, so there is nothing to see here.
-            guard try await alice.register({ $0.apnTopic = topic }).payload.success else { return }
+            guard try await alice.register({ $0.apnTopic = topic }).payload.success else { throw Unasked.otherBundleID }
             try await play.client().push(to: alice).expectReports(nil)
             try expect(
                 try await play.expectNotification(to: alice.deviceToken).topic == topic, "the topic is not the registered apn_topic")

@@ -126,13 +126,15 @@ struct Client: Sendable {
     }
 
     /// Waits for the response to a query that the body sends.
+    ///
+    /// - Parameter isFirst: Whether nobody has queried the owner before.
     func queryResponse(
-        to data: [UInt8], where matches: @escaping @Sendable (PushNotificationQueryResponse) -> Bool = { _ in true },
+        to data: [UInt8], isFirst: Bool = true, where matches: @escaping @Sendable (PushNotificationQueryResponse) -> Bool = { _ in true },
         _ send: () async throws -> Void
     ) async throws -> ServerReply<PushNotificationQueryResponse> {
         try await reply(
-            .pushNotificationQueryResponse, .query, to: messageID(data), { $0.messageID }, where: matches, amongFew: play.network.newOwners,
-            send)
+            .pushNotificationQueryResponse, .query, to: messageID(data), { $0.messageID }, where: matches,
+            amongFew: isFirst ? play.network.newOwners : nil, send)
     }
 
     /// Returns a signed query for owners by the hashes of their keys.

@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import StatusCrypto
+import Tasks
 import WakuREST
 import Wire
 
@@ -110,6 +111,21 @@ struct Play: Sendable {
     ) throws {
         guard isSo || isDeparture() else { throw Finding.fails(sentence()) }
         observations.record(departure, departs: !isSo, in: rule)
+    }
+
+    /// Asks a question that is one only within a time, again until it was asked in time.
+    ///
+    /// - Parameter question: Asks with clients of its own, and returns the time that it took at most. It finds what is wrong anyway.
+    /// - Throws: ``Unasked`` if the patience for a kind has ended.
+    func asking(within time: Duration, _ kind: Patience.Kind, _ question: () async throws -> Duration) async throws {
+        let elapsed = limits.clock.stopwatch()
+        while true {
+            let taken = try await question()
+            if taken < time { return }
+            guard elapsed() < patience.time(for: kind) else {
+                throw Unasked.late("asked after \(taken.text), which tells nothing: the rule is about \(time.text)")
+            }
+        }
     }
 
     /// Performs an exchange of a kind with an owner that the server does not know yet.
