@@ -32,7 +32,7 @@ struct CommandTests {
                 with platform 1, the device token, the apn_topic and a text.
 
                 2 rules: 1 pass, 0 fail, 0 depart as the reference does. 1 skipped: they need --gorush-stub, \
-                --restart, a second --pubsub-topic or another bundle id.
+                --restart, a second --pubsub-topic, or what the server may leave out.
                 The seed of this run is 7.
                 """)
         let xml = try String(contentsOfFile: folder.path("junit.xml"), encoding: .utf8)

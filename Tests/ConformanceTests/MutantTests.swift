@@ -46,11 +46,12 @@ struct MutantTests {
         #expect(
             departing == [
                 "refusal.undecryptable", "refusal.version-zero", "refusal.token-type-zero", "refusal.token-type-unknown",
-                "refusal.no-apn-topic", "version.64-bit", "version.in-query", "unregister.no-query", "unregister.unknown",
-                "query.allowed-keys", "query.server-key", "query.topic", "query.unknown", "push.type-zero", "push.repeated",
-                "delivery.android-topic", "delivery.data", "delivery.empty-data", "delivery.two-chats", "delivery.repeated-message",
-                "delivery.named-twice", "delivery.one-device", "filter.disabled", "envelope.unsigned-frame", "envelope.unsigned-message",
-                "state.same-topic", "chance.topic-key",
+                "refusal.two-mistakes", "refusal.no-apn-topic", "version.64-bit", "version.in-query", "unregister.no-query",
+                "unregister.unknown", "query.allowed-keys", "query.server-key", "query.topic", "query.unknown", "push.type-zero",
+                "push.repeated", "push.two-mistakes", "push.decided-anew", "delivery.android-topic", "delivery.data", "delivery.empty-data",
+                "delivery.two-chats", "delivery.repeated-message", "delivery.named-twice", "delivery.one-device",
+                "delivery.newest-installation", "filter.disabled", "envelope.unsigned-frame", "envelope.unsigned-message",
+                "state.same-topic", "chance.topic-key", "time.query", "restart.topics",
             ])
     }
 

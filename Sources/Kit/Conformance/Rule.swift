@@ -121,4 +121,6 @@ struct Unasked: Error {
 
     /// The server serves the kit's bundle id alone, as it may.
     static let otherBundleID = Unasked(verdict: .skipped("the server serves no other bundle id"))
+    /// The server has no buckets, as it may.
+    static let unlimited = Unasked(verdict: .skipped("the server lets no push wait"))
 }

@@ -68,7 +68,8 @@ package struct ConformanceReport: Report {
     private var summary: String {
         let skipped =
             count("skipped") > 0
-            ? " \(count("skipped")) skipped: they need --gorush-stub, --restart, a second --pubsub-topic or another bundle id." : ""
+            ? " \(count("skipped")) skipped: they need --gorush-stub, --restart, a second --pubsub-topic, or what the server may leave out."
+            : ""
         let late = count("late") > 0 ? " \(count("late")) not judged: answers were late." : ""
         return
             "\(rules.count) rules: \(count("pass")) pass, \(count("fail")) fail, "

@@ -53,6 +53,7 @@ extension Behaviour {
         aims = { target, _, _ in target.enabled = true }
         deduplicates = { _, _ in nil }
         postsToEachInstallation = true
+        buckets = nil
         posts = { pushes, request in
             pushes = pushes.flatMap { push in request.requests.filter { $0.installation == push.target }.map { _ in push } }
         }

@@ -20,6 +20,8 @@ struct Request: Sendable {
     var payload: [UInt8]
     var messageID: [UInt8]
     var source: Source
+    /// The time of the envelope.
+    var sentAt: Timestamp?
     /// The key that gets the reply, or nil if it is the sender.
     var recipient: PublicKey?
 }
@@ -76,6 +78,8 @@ struct Behaviour: Sendable {
     var versionKey: @Sendable (Installation) -> Installation = { $0 }
     var findsVersion: @Sendable (StoredVersion?, PushNotificationRegistration) -> StoredVersion? = { stored, _ in stored }
     var policy = RegistrationPolicy()
+    /// The bytes by which a retransmission is known.
+    var identity: @Sendable (_ plaintext: [UInt8], _ payload: [UInt8]) -> [UInt8] = { plaintext, _ in plaintext }
     var decides: @Sendable (inout RegistrationDecision, PushNotificationRegistration, StoredVersion?) -> Void = { _, _, _ in }
     /// Whether the version of a message is kept after the decision.
     var keepsVersion: @Sendable (RegistrationDecision, UInt64, StoredVersion?) -> Bool = { decision, _, _ in
@@ -140,10 +144,25 @@ struct Behaviour: Sendable {
     /// Whether a push goes to all installations of its key.
     var postsToSiblings = false
     var posts: @Sendable (inout [AcceptedPush], PushNotificationRequest) -> Void = { _, _ in }
+    /// Whether a request's pushes are posted at all.
+    var postsRequest: @Sendable (Request) -> Bool = { _ in true }
     var writes: @Sendable (inout [String: JSON], AcceptedPush) -> Void = { _, _ in }
     var batches: @Sendable (inout [[String: JSON]]) -> Void = { _ in }
     /// When each notification is posted once more, or nil if none is.
     var repeatsNotifications: Condition<Bool>?
+
+    // MARK: Waiting
+
+    /// The limit of pushes to a device, or nil for none.
+    var buckets: CreditBuckets<Installation>? = CreditBuckets(capacity: 30, interval: .seconds(5))
+    /// Whether pushes beyond a bucket wait.
+    var keepsBeyondBuckets = true
+    /// Whether muted chats matter while a push waits.
+    var filtersBesideWaiting = true
+    /// Returns what is posted after a wait, from the push that was accepted and what is registered by then.
+    var resumes: @Sendable (AcceptedPush, PushNotificationRegistration?) -> AcceptedPush? = { push, registration in
+        registration.map(push.addressed)
+    }
 
     // MARK: Restarts
 
@@ -183,5 +202,16 @@ enum Assembly: Sendable {
         case ignoresHash
         case mixesSigners
         case ignoresQueries
+    }
+}
+
+extension AcceptedPush {
+    /// The same push to the device of another registration.
+    func addressed(to registration: PushNotificationRegistration) -> AcceptedPush {
+        var push = self
+        push.tokenType = registration.tokenType
+        push.deviceToken = registration.deviceToken
+        push.apnTopic = registration.apnTopic
+        return push
     }
 }

@@ -29,7 +29,8 @@ extension ModelServer {
             guard let error = behaviour.answerToUndecryptable, behaviour.answersUndecryptable(isRegistered) else { return .nothing }
             return answer(RegistrationRules.response(to: .refuse(error), requestID: requestID))
         }
-        var facts = RegistrationInput(content: .malformed, grantIsValid: false, plaintextDigest: SHA256.hash(plaintext))
+        var facts = RegistrationInput(
+            content: .malformed, grantIsValid: false, plaintextDigest: SHA256.hash(behaviour.identity(plaintext, request.payload)))
         var message = PushNotificationRegistration()
         if let content = behaviour.readsPlaintext(plaintext) {
             message = content
@@ -64,6 +65,8 @@ extension ModelServer {
             }
             if !behaviour.listensAfterReturn, stored?.isRegistered == false { state.unheard.insert(installation.keyHash) }
             state.registrations[installation] = behaviour.keeps(state.registrations[installation], message)
+            state.registrationCount += 1
+            state.registeredAt[installation] = Timestamp(nanoseconds: state.registrationCount)
         case .unregister:
             let others = state.registrations.keys.filter { $0.keyHash == installation.keyHash }
             for removed in behaviour.removes(installation, Array(others)) { state.registrations[removed] = nil }
@@ -147,10 +150,13 @@ extension ModelServer {
         }
 
         let entries = Set(push.requests.flatMap(\.listEntries))
-        let targets = state.registrations.mapValues { registration in
-            var target = PushTarget(registration, asking: entries)
-            behaviour.aims(&target, registration, entries)
-            return target
+        var targets = state.registrations.mapValues { PushTarget($0, asking: entries) }
+        for (installation, registration) in state.registrations {
+            if let time = state.registeredAt[installation] { targets[installation]?.registeredAt = time }
+            behaviour.aims(&targets[installation, default: PushTarget()], registration, entries)
+            if !behaviour.filtersBesideWaiting, state.waiting.keys.contains(where: { $0.target == installation }) {
+                targets[installation]?.mutedChatList = []
+            }
         }
         for index in push.requests.indices {
             let (token, installation) = (push.requests[index].accessToken, push.requests[index].installation)
@@ -181,13 +187,41 @@ extension ModelServer {
         }
         if behaviour.postsToSiblings { pushes += siblings(of: pushes, state) }
         behaviour.posts(&pushes, push)
+        if !behaviour.postsRequest(request) { pushes = [] }
+        var outcome = Outcome()
+        pushes = pushes.filter { passes($0, &outcome, &state) }
         var response = decision.response
         state.responses[name] = response
         behaviour.answersPush(&response, push)
         var notifications = pushes.map(notification)
         behaviour.batches(&notifications)
-        return Outcome(
-            replies: [Reply(type: .pushNotificationResponse, payload: response.encoded())], notifications: notifications)
+        outcome.replies = [Reply(type: .pushNotificationResponse, payload: response.encoded())]
+        outcome.notifications = notifications
+        return outcome
+    }
+
+    /// Whether a push can be posted now. Otherwise it waits for a credit of its device, or joins one that does.
+    private func passes(_ push: AcceptedPush, _ outcome: inout Outcome, _ state: inout State) -> Bool {
+        guard let buckets = state.buckets else { return true }
+        let now = wallClock.now()
+        if let waiting = state.waiting[push.slot] {
+            state.waiting[push.slot]?.content = waiting.content.coalesced(with: push.content)
+        } else if buckets.credits(of: push.target, at: now) > 0 {
+            state.buckets?.spend(of: push.target, at: now)
+            return true
+        } else if behaviour.keepsBeyondBuckets {
+            state.waiting[push.slot] = push
+            outcome.waits.append((push.slot, now.duration(to: buckets.nextCredit(of: push.target, at: now))))
+        }
+        return false
+    }
+
+    /// Returns the notification of a push whose wait is over.
+    func resume(_ slot: PushSlot, _ state: inout State) -> [[String: JSON]] {
+        guard let waiting = state.waiting.removeValue(forKey: slot) else { return [] }
+        guard let push = behaviour.resumes(waiting, state.registrations[slot.target]) else { return [] }
+        state.buckets?.spend(of: slot.target, at: wallClock.now())
+        return [notification(push)]
     }
 
     /// Returns the pushes of rejected notifications, for a server that posts them nevertheless.

@@ -24,12 +24,17 @@ final class ModelServer: BusListener {
         var topicKeys: [TopicName: SymmetricKey] = [:]
         var registrations: [Installation: PushNotificationRegistration] = [:]
         var versions: [Installation: StoredVersion] = [:]
+        var registrationCount: Int64 = 0
+        /// The order of the registrations.
+        var registeredAt: [Installation: Timestamp] = [:]
         var answeredQueries: [[UInt8]: Timestamp] = [:]
         var responses: [[UInt8]: PushNotificationResponse] = [:]
         var pushed: Set<[UInt8]> = []
         /// The hashes of keys whose queries are not read.
         var unheard: Set<Digest64> = []
         var isStunned = false
+        var buckets: CreditBuckets<Installation>?
+        var waiting: [PushSlot: AcceptedPush] = [:]
     }
 
     let key: PrivateKey
@@ -49,6 +54,7 @@ final class ModelServer: BusListener {
         self.behaviour = behaviour
         self.gorushURL = gorushURL
         var state = State()
+        state.buckets = behaviour.buckets
         if case .wrong(let fault) = behaviour.assembly { state.wrongAssembler = WrongAssembler(fault) }
         self.state = Mutex(state)
     }
@@ -68,6 +74,13 @@ final class ModelServer: BusListener {
                     try await post(outcome.notifications)
                     if let time = behaviour.repeatsNotifications {
                         group.addTask { [self] in if await time.wait(until: \.self) { try await post(outcome.notifications) } }
+                    }
+                }
+                for (slot, duration) in outcome.waits {
+                    group.addTask { [self] in
+                        try await clock.sleep(for: duration)
+                        let notifications = state.withLock { resume(slot, &$0) }
+                        if !notifications.isEmpty { try await post(notifications) }
                     }
                 }
                 for reply in outcome.replies {
@@ -102,6 +115,7 @@ final class ModelServer: BusListener {
                 let data = assemble(frame, from: source, &state),
                 var request = behaviour.identifies(OpenFrame(data: data, signer: frame.signer), source)
             else { return nil }
+            request.sentAt = envelope.message.timestamp.map(Timestamp.init)
             behaviour.changes(&request)
             return behaviour.handles(request, key) ? request : nil
         }
@@ -190,6 +204,8 @@ struct Reply: Sendable {
 struct Outcome: Sendable {
     var replies: [Reply] = []
     var notifications: [[String: JSON]] = []
+    /// Pushes that wait, and how long.
+    var waits: [(slot: PushSlot, duration: Duration)] = []
 
     static let nothing = Outcome()
 

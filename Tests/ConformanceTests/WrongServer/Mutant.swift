@@ -48,5 +48,5 @@ struct Mutant: Sendable, CustomTestStringConvertible {
 
     static let all =
         registrations + versions + later + replies + queries + pushes + notifications + requests + sizes + envelopes + segments + state
-        + limits + chance + restarts + shards
+        + limits + waiting + chance + restarts + shards
 }

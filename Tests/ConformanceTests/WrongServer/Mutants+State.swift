@@ -31,13 +31,45 @@ extension Mutant {
                 pushes.removeAll { $0.tokenType != first }
             }
         },
-        Mutant("checks the token type before the version", .fails, "refusal.old-and-unsupported") {
+        Mutant("checks the token type before the version", .fails, "refusal.old-and-unsupported", "refusal.two-mistakes") {
             $0.decides = { decision, message, _ in
                 if ![.apn, .firebase].contains(message.tokenType), decision == .refuse(.versionMismatch) {
                     decision = .refuse(.unsupportedTokenType)
                 }
             }
         },
+        Mutant("checks the token type before the access token", .fails, "refusal.two-mistakes") {
+            $0.decides = { decision, message, _ in
+                let isUnsupported = ![.apn, .firebase].contains(message.tokenType)
+                if isUnsupported, message.accessToken.text.utf8.count < 32 { decision = .refuse(.unsupportedTokenType) }
+            }
+        },
+        Mutant("unregisters before it checks anything", .fails, "refusal.two-mistakes") {
+            $0.decides = { decision, message, _ in
+                if message.unregister, decision == .refuse(.malformedMessage) { decision = .unregister }
+            }
+        },
+        Mutant("looks for a device token before it compares versions", .fails, "refusal.two-mistakes") {
+            $0.decides = { decision, message, _ in if message.deviceToken.isEmpty { decision = .refuse(.malformedMessage) } }
+        },
+        Mutant("tries the filters before the access token", .fails, "push.two-mistakes") {
+            $0.judgesNotification = { notification, target in
+                if let target, !target.enabled || target.blockedChatList.contains(notification.chatID) {
+                    notification.accessToken = target.accessToken
+                }
+            }
+        },
+        Mutant("repeats a failure to the same request", .fails, "push.decided-anew") { $0.repeatsFailures = true },
+        Mutant("merges the infos of one installation id", .fails, "query.same-installation") {
+            $0.answersQuery = { response in
+                var seen: Set<String> = []
+                response.info = response.info.filter { seen.insert($0.installationID).inserted }
+            }
+        },
+        Mutant("lets the oldest installation of a device decide", .fails, "delivery.newest-installation") {
+            $0.aims = { target, _, _ in target.registeredAt = Timestamp(nanoseconds: -target.registeredAt.nanoseconds) }
+        },
+        Mutant("knows a retransmission by its encrypted bytes", .fails, "version.retransmission") { $0.identity = { $1 } },
         Mutant("stops mentions in muted chats", .fails, "filter.mention-muted") {
             $0.aims = { target, _, _ in target.allowedMentionsChatList.subtract(target.mutedChatList) }
         },
@@ -108,10 +140,28 @@ extension Mutant {
         },
     ]
 
+    /// Servers of which more is asked than they post at once.
+    static let waiting: [Mutant] = [
+        Mutant("drops pushes beyond its bucket", .fails, "waiting.newest") { $0.keepsBeyondBuckets = false },
+        Mutant("posts a push that waited to the device token from before", .fails, "waiting.new-device-token") {
+            $0.resumes = { push, registration in registration == nil ? nil : push }
+        },
+        Mutant("posts a push that waited after the unregistration", .fails, "waiting.unregistered") {
+            $0.resumes = { push, registration in registration.map(push.addressed) ?? push }
+        },
+        Mutant("mutes no chat while a push waits", .fails, "waiting.muted") { $0.filtersBesideWaiting = false },
+    ]
+
     /// Servers that forget.
     static let restarts: [Mutant] = [
         Mutant("forgets registrations at a restart", .fails, "restart.registration") { $0.keepsAtRestart = { $0.registrations = [:] } },
         Mutant("forgets query topics at a restart", .fails, "restart.registration") { $0.keepsAtRestart = { $0.queryTopics = [:] } },
+        Mutant("forgets one form of query topics at a restart", .fails, "restart.topics") {
+            $0.keepsAtRestart = { state in state.queryTopics = state.queryTopics.mapValues { $0.filter { $0.form == .prefixed } } }
+        },
+        Mutant("forgets muted chats at a restart", .fails, "restart.filters") {
+            $0.keepsAtRestart = { state in for key in state.registrations.keys { state.registrations[key]?.mutedChatList = [] } }
+        },
         Mutant("forgets versions at a restart", .fails, "restart.version") { $0.keepsAtRestart = { $0.versions = [:] } },
         Mutant("forgets at a restart what it posted", .fails, "restart.push") {
             $0.keepsAtRestart = { ($0.pushed, $0.responses) = ([], [:]) }
@@ -161,7 +211,11 @@ extension Mutant {
         Mutant("does not pad a topic's key", .fails, "chance.topic-key") {
             $0.uses = { key in key.withExposedBytes { $0[0] } != 0 }
         },
-        Mutant("expects clocks within 30 s", .fails, "time.wrong-clock") {
+        Mutant("reads no query that is late", .fails, "time.query") {
+            $0.handles = { request, _ in request.type != .pushNotificationQuery || !request.isLate }
+        },
+        Mutant("reports success on a push that is late, and posts none", .fails, "time.push") { $0.postsRequest = { !$0.isLate } },
+        Mutant("expects clocks within 30 s", .fails, "time.wrong-clock", "time.query", "time.push") {
             $0.takes = { envelope in
                 let now = WallClock.system.now().nanoseconds
                 return envelope.message.timestamp.map { abs(now - $0) < 30_000_000_000 } ?? true
@@ -174,4 +228,11 @@ extension Mutant {
             }
         },
     ]
+}
+
+extension Request {
+    /// Whether it is ten minutes old.
+    fileprivate var isLate: Bool {
+        sentAt.map { $0.duration(to: WallClock.system.now()) > .seconds(10 * 60) } == true
+    }
 }

@@ -26,4 +26,7 @@ struct GorushNotification: Decodable, Sendable {
     let topic: String?
     let message: String?
     let data: Content?
+
+    /// Whether it carries a message, in either shape.
+    func isAbout(_ message: [UInt8]) -> Bool { [data?.message, data?.encryptedMessage].contains(message.gorushText) }
 }

@@ -93,6 +93,18 @@ package final class GorushStub: Sendable {
         }
     }
 
+    /// Returns when the notification about a message arrived, or nil if none has.
+    func arrival(of message: [UInt8]) -> Timestamp? {
+        state.read { state in zip(state.notifications, state.arrivals).first { $0.0.isAbout(message) }?.1 }
+    }
+
+    /// Waits for the notification about a message.
+    ///
+    /// - Returns: The notification, or nil if the task was cancelled first.
+    func wait(for message: [UInt8]) async -> GorushNotification? {
+        await state.wait { $0.notifications.first { $0.isAbout(message) } }
+    }
+
     /// Waits for a number of notifications to a device.
     ///
     /// - Returns: The notifications, or nil if the task was cancelled first.

@@ -290,6 +290,34 @@ extension Rule {
             try await play.expectOneNotification(ofTwoTo: alice, orDeparts: .postsToEachInstallation)
         },
         delivery(
+            "delivery.newest-installation", .ours, nil, "PROTOCOL.md §9",
+            "Of a key's two installations with one device token and app, the filters of the one that was registered last decide."
+        ) { play in
+            let (bob, chat) = (play.client(), play.bytes(64))
+            var counts: [String: Int] = [:]
+            for (mutedVersion, firstVersion) in [(1, 1), (1, 2), (2, 1), (2, 2)] as [(UInt64, UInt64)] {
+                let (alice, newer) = (play.client(), play.uuid())
+                for (version, id) in [(1, alice.installationID), (2, newer)] as [(UInt64, String)] {
+                    try await alice.register {
+                        ($0.version, $0.installationID) = (version, id)
+                        if version == mutedVersion { $0.mutedChatList = [chat] }
+                    }.expectSuccess()
+                }
+                let ids = firstVersion == 1 ? [alice.installationID, newer] : [newer, alice.installationID]
+                try await bob.push(ids.map { id in bob.notification(to: alice) { ($0.installationID, $0.chatID) = (id, chat) } })
+                    .expectReports(nil, nil)
+                counts[alice.deviceToken] = mutedVersion == 1 ? 1 : 0
+            }
+            var mutedCount = 0
+            try await play.expectNotifications(counts) { found, expected in
+                guard expected == 0 else { throw Finding.fails("expected 1 notification to a device at gorush, found \(found)") }
+                mutedCount += found
+            }
+            try play.expect(
+                mutedCount == 0, orDeparts: .postsToEachInstallation, if: mutedCount == 2,
+                "an installation that a newer one has replaced on its device was notified")
+        },
+        delivery(
             "delivery.corrected", .must, .notification, "PROTOCOL.md §9",
             "After WRONG_TOKEN the same message_id with the right token notifies the device."
         ) { play in

@@ -172,6 +172,54 @@ extension Rule {
             let sleeping = try await play.registeredClient { $0.enabled = false }
             try await play.client().push(to: sleeping).expectReports(nil)
         },
+        Rule(
+            "push.two-mistakes", .ours, .validation, "PROTOCOL.md §9",
+            "A missing type decides before the installation, that before the access token, and that before the filters."
+        ) { play in
+            let (chat, wrong, other) = (play.bytes(64), AccessToken(play.uuid()), play.uuid())
+            let alice = try await play.registeredClient { $0.blockedChatList = [chat] }
+            let sleeping = try await play.registeredClient { $0.enabled = false }
+            let pairs: [(name: String, owner: Client, error: ReportError, make: @Sendable (inout PushNotification) -> Void)] = [
+                ("no type and an unknown installation", alice, .unknown, { ($0.type, $0.installationID) = (.unknown, other) }),
+                ("no type and a wrong token", alice, .unknown, { ($0.type, $0.accessToken) = (.unknown, wrong) }),
+                ("no type and a blocked chat", alice, .unknown, { ($0.type, $0.chatID) = (.unknown, chat) }),
+                ("a wrong token and a blocked chat", alice, .wrongToken, { ($0.accessToken, $0.chatID) = (wrong, chat) }),
+                ("a wrong token and a device that is not enabled", sleeping, .wrongToken, { $0.accessToken = wrong }),
+            ]
+            for (name, owner, error, make) in pairs {
+                let reported = try await play.client().push(to: owner, make).reported
+                let found = reported.first.map { $0?.name ?? "success" } ?? "no report"
+                let sentence = "\(name): expected \(error.name), received \(found)"
+                if error == .unknown {
+                    try play.expect(reported == [error], orDeparts: .omitsReportOfTypeZero, if: reported.isEmpty, sentence)
+                } else {
+                    try expect(reported == [error], sentence)
+                }
+            }
+        },
+        Rule(
+            "push.decided-anew", .ours, .validation, "PROTOCOL.md §9",
+            "A push request that failed, sent again with the same bytes after a registration, is decided by the new state."
+        ) { play in
+            let (alice, bob, messageID, other) = (play.client(), play.client(), play.bytes(32), play.uuid())
+            let data = bob.signed(bob.request([bob.notification(to: alice)], messageID), .pushNotificationRequest)
+            try await bob.pushResponse(to: messageID) { try await bob.send(data: data) }.expectReports(.notRegistered)
+            let steps: [(version: UInt64, token: String, error: ReportError?)] = [(1, other, .wrongToken), (2, alice.accessToken, nil)]
+            for (version, token, error) in steps {
+                try await alice.register { ($0.version, $0.accessToken) = (version, AccessToken(token)) }.expectSuccess()
+                // An echo of the earlier response may arrive first.
+                let isAnew: @Sendable (PushNotificationResponse) -> Bool = { response in
+                    response.reports.map(\.success) == [error == nil] && response.reports[0].error == error ?? .unknown
+                }
+                do {
+                    try await bob.pushResponse(to: messageID, where: isAnew) { try await bob.send(data: data) }
+                } catch let missing as Overdue {
+                    try expect(bob.mailbox.count == 1, "expected \(error?.name ?? "success"), received an earlier report")
+                    throw missing.departing(.ignoresRepeatedRequests)
+                }
+            }
+            try play.expect(true, orDeparts: .ignoresRepeatedRequests, if: false, "")
+        },
     ]
 }
 

@@ -143,6 +143,26 @@ extension Rule {
                 $0.tokenType = TokenType(rawValue: 99)
             }.expectRefusal(.versionMismatch)
         },
+        Rule(
+            "refusal.two-mistakes", .ours, nil, "PROTOCOL.md §7",
+            "Of two mistakes in a registration, the one that is checked earlier decides."
+        ) { play in
+            let alice = try await play.registeredClient { $0.version = 7 }
+            for (number, (first, second)) in pairs.enumerated() {
+                var registration = alice.registration {
+                    $0.version = UInt64(8 + number)
+                    first.make(&$0)
+                    second.make(&$0)
+                }
+                if [first, second].contains(.grant) { registration.grant = [] }
+                let reply = try await alice.register(registration)
+                do {
+                    try reply.expectRefusal(first.error, orDeparts: first.departure, referenceError: first.referenceError)
+                } catch let finding as Finding {
+                    throw Finding.fails("\(first.rawValue) and \(second.rawValue): \(finding.sentence)")
+                }
+            }
+        },
         refusal(
             "refusal.no-apn-topic", .must, .bundleID, "PROTOCOL.md §7 row 11",
             "The server rejects a registration of an iOS device without apn_topic."
@@ -169,6 +189,12 @@ extension Rule {
             try await alice.register { $0.version = play.version(2) }.expectSuccess()
         },
     ]
+
+    /// Mistakes of which the first decides. Other pairs have one error. No version is an old one, too.
+    private static let pairs: [(Mistake, Mistake)] =
+        [(.version, .unregistration), (.version, .tokenType), (.installationID, .unregistration), (.installationID, .tokenType)]
+        + [.unregistration, .accessToken, .grant, .deviceToken, .tokenType, .apnTopic].map { (.oldVersion, $0) }
+        + [(.accessToken, .tokenType), (.grant, .tokenType), (.deviceToken, .tokenType), (.tokenType, .apnTopic)]
 
     /// Creates a rule about a registration that the server rejects, whatever the client has registered before.
     private static func refusal(
@@ -200,6 +226,54 @@ extension Rule {
         let response: PushNotificationRegistrationResponse? = received.decoded(as: .pushNotificationRegistrationResponse)
         return response?.error == .malformedMessage
     }
+}
+
+/// What is wrong with a registration, or what ends its checks, in the order of PROTOCOL.md §7.
+private enum Mistake: String {
+    case version = "no version"
+    case installationID = "no installation_id"
+    case oldVersion = "an old version"
+    case unregistration = "unregister"
+    case accessToken = "an access_token that is no UUID"
+    case grant = "no grant"
+    case deviceToken = "no device_token"
+    case tokenType = "an unknown token_type"
+    case apnTopic = "no apn_topic"
+
+    /// Makes it, but for the grant, which is signed last.
+    func make(_ registration: inout PushNotificationRegistration) {
+        switch self {
+        case .version: registration.version = 0
+        case .installationID: registration.installationID = ""
+        // The installation has version 7.
+        case .oldVersion: registration.version = 6
+        case .unregistration: registration.unregister = true
+        case .accessToken: registration.accessToken = "no UUID"
+        case .grant: break
+        case .deviceToken: registration.deviceToken = ""
+        case .tokenType: registration.tokenType = TokenType(rawValue: 99)
+        case .apnTopic: registration.apnTopic = ""
+        }
+    }
+
+    var error: RegistrationError {
+        switch self {
+        case .oldVersion: .versionMismatch
+        case .tokenType: .unsupportedTokenType
+        default: .malformedMessage
+        }
+    }
+
+    /// What the reference does if it is the first of two.
+    var departure: Departure? {
+        switch self {
+        case .version: .refusesVersionZeroAsOld
+        case .tokenType: .acceptsUnknownTypes
+        default: nil
+        }
+    }
+
+    var referenceError: RegistrationError? { self == .version ? .versionMismatch : nil }
 }
 
 extension Client {

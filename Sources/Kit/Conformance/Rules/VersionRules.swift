@@ -26,13 +26,19 @@ extension Rule {
         },
         Rule(
             "version.retransmission", .ours, .oldVersion, "PROTOCOL.md §7 row 5",
-            "The stored registration once more, byte for byte, is a success without a change, or VERSION_MISMATCH."
+            "The stored registration once more, in the same bytes or encrypted anew, is a success without a change, or VERSION_MISMATCH."
         ) { play in
             let alice = play.client()
-            let registration = alice.registration { $0.version = 4 }
-            try await alice.register(registration).expectSuccess()
-            let again = try await alice.register(registration)
-            if !again.payload.success { try again.expectRefusal(.versionMismatch) }
+            let registration = alice.registration { $0.version = 4 }.encoded()
+            let payload = alice.encrypted(registration)
+            try await alice.register(encrypted: payload).expectSuccess()
+            var answers: Set<Bool> = []
+            for payload in [payload, alice.encrypted(registration)] {
+                let again = try await alice.register(encrypted: payload)
+                if !again.payload.success { try again.expectRefusal(.versionMismatch) }
+                answers.insert(again.payload.success)
+            }
+            try expect(answers.count == 1, "the same content gets another answer if it is encrypted anew")
             let info = try await play.client().query(alice).info(of: alice)
             try expect(info.version == 4 && info.accessToken.text == alice.accessToken, "a retransmission changed the registration")
         },

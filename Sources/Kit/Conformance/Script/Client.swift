@@ -197,10 +197,12 @@ struct Client: Sendable {
     }
 
     /// Waits for the response to a push request that the body sends.
+    @discardableResult
     func pushResponse(
-        to messageID: [UInt8], _ send: () async throws -> Void
+        to messageID: [UInt8], where matches: @escaping @Sendable (PushNotificationResponse) -> Bool = { _ in true },
+        _ send: () async throws -> Void
     ) async throws -> ServerReply<PushNotificationResponse> {
-        try await reply(.pushNotificationResponse, .push, to: messageID, { $0.messageID }, send)
+        try await reply(.pushNotificationResponse, .push, to: messageID, { $0.messageID }, where: matches, send)
     }
 
     /// Encodes a push request.

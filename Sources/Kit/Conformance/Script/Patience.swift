@@ -10,6 +10,12 @@ final class Patience: Sendable {
         case query = "a query response"
         case push = "a push response"
         case notification = "a notification at gorush"
+        case deferred = "a deferred notification at gorush"
+
+        /// The time until a device's empty bucket has a credit (PROTOCOL.md §9).
+        static let bucketInterval = Duration.seconds(5)
+        /// The time that passes anyway.
+        fileprivate var leastTime: Duration { self == .deferred ? Self.bucketInterval : .zero }
     }
 
     private static let stretch = 5
@@ -32,7 +38,7 @@ final class Patience: Sendable {
     }
 
     /// Returns the present wait for a kind.
-    func time(for kind: Kind) -> Duration { max(minimum, slowest.read { $0[kind] ?? .zero } * Self.stretch) }
+    func time(for kind: Kind) -> Duration { max(minimum + kind.leastTime, slowest.read { $0[kind] ?? .zero } * Self.stretch) }
 
     /// The wait for the answers that decide whether a server is there, and whether missing answers will come.
     var longest: Patience {

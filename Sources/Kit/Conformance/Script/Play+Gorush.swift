@@ -12,6 +12,18 @@ extension Play {
         try await expectNotifications(1, to: deviceToken)[0]
     }
 
+    /// Waits for the notification about a message, which may have to wait for a credit of its device.
+    @discardableResult
+    func expectNotification(of message: [UInt8]) async throws -> GorushNotification {
+        guard let gorush else { throw Finding.fails("the kit's stub of gorush does not run") }
+        let start = network.now
+        if let notification = await patience.wait(for: .deferred, { await gorush.wait(for: message) }) { return notification }
+        try Task.checkCancellation()
+        throw Overdue(.deferred, "expected a notification at gorush about the newest of many messages, none arrived") {
+            gorush.arrival(of: message).map { max(.zero, start.duration(to: $0)) }
+        }
+    }
+
     /// Waits for at least a number of notifications to a device.
     ///
     /// - Throws: ``Overdue`` if they do not arrive in time.

@@ -24,6 +24,8 @@ struct Play: Sendable {
     private(set) var past: Past
     /// The shard on which the scenario's clients send. Nil means the first.
     private(set) var pubsubTopic: String?
+    /// How much the clocks of the scenario's clients are wrong.
+    var clockOffset = Duration.zero
     let observations: Observations
     let random: SeededRandom
 
@@ -113,18 +115,14 @@ struct Play: Sendable {
         observations.record(departure, departs: !isSo, in: rule)
     }
 
-    /// Asks a question that is one only within a time, again until it was asked in time.
+    /// Asks a question that must be asked in time, again until it was.
     ///
-    /// - Parameter question: Asks with clients of its own, and returns the time that it took at most. It finds what is wrong anyway.
+    /// - Parameter question: Asks with clients of its own, and finds what is wrong anyway. It returns nil, or why it was not asked in time.
     /// - Throws: ``Unasked`` if the patience for a kind has ended.
-    func asking(within time: Duration, _ kind: Patience.Kind, _ question: () async throws -> Duration) async throws {
+    func asking(_ kind: Patience.Kind, _ question: () async throws -> String?) async throws {
         let elapsed = limits.clock.stopwatch()
-        while true {
-            let taken = try await question()
-            if taken < time { return }
-            guard elapsed() < patience.time(for: kind) else {
-                throw Unasked.late("asked after \(taken.text), which tells nothing: the rule is about \(time.text)")
-            }
+        while let reason = try await question() {
+            guard elapsed() < patience.time(for: kind) else { throw Unasked.late(reason) }
         }
     }
 
@@ -135,6 +133,9 @@ struct Play: Sendable {
         case .query: _ = try await client().query(fresh.registeredClient())
         case .push: _ = try await client().push(to: fresh.registeredClient())
         case .notification: try await pushControl()
+        case .deferred:
+            try await limits.clock.sleep(for: Patience.Kind.bucketInterval)
+            try await pushControl()
         }
     }
 
@@ -149,7 +150,9 @@ struct Play: Sendable {
     }
 
     func publish(_ payload: [UInt8], on topic: TopicName) async throws {
-        try await network.publish(network.envelope(payload, on: topic.topic, of: pubsubTopic))
+        var envelope = network.envelope(payload, on: topic.topic, of: pubsubTopic)
+        envelope.message.timestamp = envelope.message.timestamp.map { Timestamp(nanoseconds: $0).advanced(by: clockOffset).nanoseconds }
+        try await network.publish(envelope)
     }
 
     // MARK: Restarts
