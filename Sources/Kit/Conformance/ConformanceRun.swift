@@ -245,30 +245,35 @@ package struct ConformanceRun: Sendable {
     /// - Parameter decidedKinds: See ``close(_:through:)``.
     private func verdict(_ outcome: Outcome, _ decidedKinds: Set<Patience.Kind>) -> (Verdict, [SentRequest]) {
         if let reason = outcome.skipReason { return (.skipped(reason), []) }
-        var late: (Verdict, [SentRequest])?
+        var unjudged: (Verdict, [SentRequest])?
         var departures: [Departure] = []
         for past in outcome.rule.pasts {
             guard let (end, requests) = outcome.ends[past] else { continue }
-            if let unasked = end as? Unasked { late = late ?? (unasked.verdict, requests) }
-            guard let overdue = end as? Overdue else {
-                guard let finding = end as? Finding else { continue }
-                return (.fail(past.preface + finding.sentence), requests)
-            }
-            if let time = overdue.arrival() {
-                late =
-                    late ?? (
-                        .late("\(past.preface)\(overdue.kind.rawValue) took \(time.text); clients wait \(Self.clientPatience.text)"),
-                        requests
-                    )
-            } else if !decidedKinds.contains(overdue.kind) {
-                late = late ?? (.late("\(past.preface)\(overdue.kind.rawValue) had not come at the end, nor had a later one"), requests)
-            } else if let departure = overdue.departure {
-                departures.append(departure)
-            } else {
-                return (.fail(past.preface + overdue.sentence), requests)
+            switch end {
+            case let finding as Finding: return (.fail(past.preface + finding.sentence), requests)
+            case Unasked.late(let sentence): unjudged = unjudged ?? (.late(past.preface + sentence), requests)
+            case Unasked.skipped(let sentence): unjudged = unjudged ?? (.skipped(past.preface + sentence), [])
+            case let overdue as Overdue:
+                if let time = overdue.arrival() {
+                    unjudged =
+                        unjudged ?? (
+                            .late("\(past.preface)\(overdue.kind.rawValue) took \(time.text); clients wait \(Self.clientPatience.text)"),
+                            requests
+                        )
+                } else if !decidedKinds.contains(overdue.kind) {
+                    unjudged =
+                        unjudged ?? (
+                            .late("\(past.preface)\(overdue.kind.rawValue) had not come at the end, nor had a later one"), requests
+                        )
+                } else if let departure = overdue.departure {
+                    departures.append(departure)
+                } else {
+                    return (.fail(past.preface + overdue.sentence), requests)
+                }
+            default: break
             }
         }
-        if let late { return late }
+        if let unjudged { return unjudged }
         for departure in departures { observations.record(departure, departs: true, in: outcome.rule.id) }
         return (.pass, [])
     }

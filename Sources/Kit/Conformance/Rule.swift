@@ -113,14 +113,12 @@ struct Finding: Error {
 }
 
 /// The end of a scenario that could not ask what its rule is about: it must not count as passed.
-struct Unasked: Error {
-    let verdict: Verdict
-
+enum Unasked: Error {
     /// The server, its node or the kit was too slow for the question.
-    static func late(_ sentence: String) -> Unasked { Unasked(verdict: .late(sentence)) }
+    case late(String)
+    /// The server leaves out what the rule is about, as it may.
+    case skipped(String)
 
-    /// The server serves the kit's bundle id alone, as it may.
-    static let otherBundleID = Unasked(verdict: .skipped("the server serves no other bundle id"))
-    /// The server has no buckets, as it may.
-    static let unlimited = Unasked(verdict: .skipped("the server lets no push wait"))
+    static let otherBundleID = skipped("the server serves no other bundle id")
+    static let unlimited = skipped("the server lets no push wait")
 }

@@ -40,8 +40,8 @@ extension Mutant {
         },
         Mutant("checks the token type before the access token", .fails, "refusal.two-mistakes") {
             $0.decides = { decision, message, _ in
-                let isUnsupported = ![.apn, .firebase].contains(message.tokenType)
-                if isUnsupported, message.accessToken.text.utf8.count < 32 { decision = .refuse(.unsupportedTokenType) }
+                guard decision == .refuse(.malformedMessage), ![.apn, .firebase].contains(message.tokenType) else { return }
+                if message.version > 0, message.accessToken.text.utf8.count < 32 { decision = .refuse(.unsupportedTokenType) }
             }
         },
         Mutant("unregisters before it checks anything", .fails, "refusal.two-mistakes") {
@@ -50,7 +50,9 @@ extension Mutant {
             }
         },
         Mutant("looks for a device token before it compares versions", .fails, "refusal.two-mistakes") {
-            $0.decides = { decision, message, _ in if message.deviceToken.isEmpty { decision = .refuse(.malformedMessage) } }
+            $0.decides = { decision, message, _ in
+                if message.deviceToken.isEmpty, !message.unregister { decision = .refuse(.malformedMessage) }
+            }
         },
         Mutant("tries the filters before the access token", .fails, "push.two-mistakes") {
             $0.judgesNotification = { notification, target in
@@ -140,16 +142,16 @@ extension Mutant {
         },
     ]
 
-    /// Servers of which more is asked than they post at once.
+    /// Servers of which more is asked than they post at once. They miss nothing but what is dropped, and the kit asks until it was in time.
     static let waiting: [Mutant] = [
         Mutant("drops pushes beyond its bucket", .fails, "waiting.newest") { $0.keepsBeyondBuckets = false },
-        Mutant("posts a push that waited to the device token from before", .fails, "waiting.new-device-token") {
+        Mutant("posts a push that waited to the device token from before", .fails, "waiting.new-device-token", timeout: TestNode.patience) {
             $0.resumes = { push, registration in registration == nil ? nil : push }
         },
-        Mutant("posts a push that waited after the unregistration", .fails, "waiting.unregistered") {
+        Mutant("posts a push that waited after the unregistration", .fails, "waiting.unregistered", timeout: TestNode.patience) {
             $0.resumes = { push, registration in registration.map(push.addressed) ?? push }
         },
-        Mutant("mutes no chat while a push waits", .fails, "waiting.muted") { $0.filtersBesideWaiting = false },
+        Mutant("mutes no chat while a push waits", .fails, "waiting.muted", timeout: TestNode.patience) { $0.filtersBesideWaiting = false },
     ]
 
     /// Servers that forget.
