@@ -231,7 +231,7 @@ extension Rule {
             "A query with the same bytes, sent again after a change, gets the new state: clients reuse ephemeral keys."
         ) { play in
             // A server may know a query as repeated for two seconds.
-            try await play.asking(.query) {
+            try await play.asking {
                 let (alice, bob) = (try await play.registeredClient(), play.client())
                 let data = bob.signedQuery([alice.hash.bytes])
                 let first = try await bob.queryResponse(to: data) { try await bob.send(query: data, about: alice) }

@@ -52,7 +52,7 @@ extension Rule {
         _ id: String, _ title: String, question: @escaping @Sendable (Play, FloodedDevice) async throws -> Bool
     ) -> Rule {
         delivery(id, .ours, .notification, "PROTOCOL.md §9", title) { play in
-            try await play.asking(.deferred) {
+            try await play.asking {
                 let device = try await play.floodedDevice()
                 guard !device.isUnlimited else { throw Unasked.unlimited }
                 return try await question(play, device) ? nil : "the push was posted before the kit had asked"

@@ -115,14 +115,19 @@ struct Play: Sendable {
         observations.record(departure, departs: !isSo, in: rule)
     }
 
-    /// Asks a question that must be asked in time, again until it was.
+    /// How often a question is asked at least.
+    private static let questionCount = 3
+
+    /// Asks a question that must be asked in time, again if it was not.
     ///
     /// - Parameter question: Asks with clients of its own, and finds what is wrong anyway. It returns nil, or why it was not asked in time.
-    /// - Throws: ``Unasked`` if the patience for a kind has ended.
-    func asking(_ kind: Patience.Kind, _ question: () async throws -> String?) async throws {
+    /// - Throws: ``Unasked`` if it was never in time.
+    func asking(_ question: () async throws -> String?) async throws {
         let elapsed = limits.clock.stopwatch()
+        var count = 0
         while let reason = try await question() {
-            guard elapsed() < patience.time(for: kind) else { throw Unasked.late(reason) }
+            count += 1
+            guard count < Self.questionCount || elapsed() < limits.timeout else { throw Unasked.late(reason) }
         }
     }
 
