@@ -6,11 +6,13 @@ import Wire
 extension Rule {
     /// A device gets more pushes than its bucket holds, so the newest waits (PROTOCOL.md §9). Servers without buckets are right too.
     static let waiting: [Rule] = [
-        delivery(
-            "waiting.newest", .ours, .notification, "PROTOCOL.md §9",
-            "After many pushes to a device at once, it gets the newest, if not each of them."
-        ) { play in
-            _ = try await play.floodedDevice()
+        waiting(
+            "waiting.newest", "After many pushes to a device at once, it gets the newest, if not each of them."
+        ) { play, device in
+            let message = try await device.push()
+            let waits = try await play.waits(message)
+            try await play.expectNotification(of: message)
+            return waits
         },
         waiting(
             "waiting.new-device-token", "A push that waits goes to the device token that its owner registers meanwhile."
