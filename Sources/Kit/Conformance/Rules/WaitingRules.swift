@@ -93,7 +93,8 @@ extension Play {
         }
         try await expectNotification(of: device.push())
         let refill = start.duration(to: network.now) / Patience.Kind.bucketInterval
-        device.isUnlimited = gorush?.notifications(to: token).count == Self.floodCount && Self.bucketCount + Int(refill) + 1 < Self.floodCount
+        device.isUnlimited =
+            gorush?.notifications(to: token).count == Self.floodCount && Self.bucketCount + Int(refill) + 1 < Self.floodCount
         return device
     }
 

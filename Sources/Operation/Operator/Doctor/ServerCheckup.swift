@@ -124,7 +124,8 @@ package struct ServerCheckup {
                     [
                         .notChecked(
                             name,
-                            "the settings are another server's, \(PushClient.PublicKey(own.publicKey).hex); name those of \(key.hex) with --config"
+                            "the settings are another server's, \(PushClient.PublicKey(own.publicKey).hex); "
+                                + "name those of \(key.hex) with --config"
                         )
                     ], true, true
                 )

@@ -7,8 +7,8 @@ struct PushesCommand: AsyncParsableCommand {
         commandName: "pushes",
         abstract: "Show what waits in a server's database, for how long and why, and what became of a day's pushes.",
         discussion: """
-            By route and reason, and the ten oldest pushes with their times, without tokens and texts. The sums since --since are of pushes \
-            that the database still has, which is all of the last 48 hours. The server may be running.
+            By route and reason, and the ten oldest pushes with their times, without tokens and texts. The sums since --since are of \
+            pushes that the database still has, which is all of the last 48 hours. The server may be running.
             """)
 
     @Option(
