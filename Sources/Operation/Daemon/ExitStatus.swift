@@ -21,6 +21,8 @@ package enum ExitStatus {
             configuration
         case let error as ListenError: error.isTemporary ? temporary : configuration
         case StoreError.locked, StoreError.nameTaken, StoreError.rowLocked, StoreError.ownersLocked, StoreError.wentBack: temporary
+        // A full disk, or a PostgreSQL that is starting.
+        case StoreError.unavailable: temporary
         case is LostDatabaseError: temporary
         case is ProbeError, is DrainError: unavailable
         case StoreError.unreachable: unavailable

@@ -77,7 +77,7 @@ extension Failure {
         self =
             switch error.code {
             case .nodeUnreachable:
-                .unavailable("\(error.description) Is a node running at \(node.url)? Choose another with --node or PUSHCTL_NODE.")
+                .unavailable("\(error.description) Is a node running at \(node.publicURL)? Choose another with --node or PUSHCTL_NODE.")
             // The node doesn't have a store and doesn't know another node's (WAKU_REST.md §1.5). go-waku: 500 "no suitable peers found".
             case .nodeRejected
             where node.reception == .store
@@ -85,7 +85,7 @@ extension Failure {
                 .unavailable(
                     """
                     \(error.description)
-                    Is \(node.url) a node's REST API? \(Self.withoutStore)
+                    Is \(node.publicURL) a node's REST API? \(Self.withoutStore)
                     """)
             // The node rejected a message. go-waku gives no other reason (WAKU_REST.md §1.2).
             case .nodeRejected where error.status == 500: .unavailable("\(error.description)\n\(Self.unpublished)")

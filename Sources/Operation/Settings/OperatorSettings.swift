@@ -27,8 +27,9 @@ package struct OperatorSettings: HoldsSecret, Sendable {
     package init(
         file: String?, database: String? = nil, environment: [String: String], service: InstalledService?
     ) throws(SettingsError) {
-        let isNamed = file != nil || environment[SettingsSource.configurationFileVariable] != nil || database != nil
-        let installed = isNamed || service?.isInstalled == false ? nil : service
+        let named = file ?? environment[SettingsSource.configurationFileVariable]
+        let isOfService = database == nil && (named == nil || named == service?.configurationFile)
+        let installed = isOfService && service?.isInstalled == true ? service : nil
         let unit: [String: String]
         do throws(SettingsError) {
             unit = try installed?.environment() ?? [:]
@@ -41,7 +42,9 @@ package struct OperatorSettings: HoldsSecret, Sendable {
             self.paths = paths
         } catch {
             guard installed != nil else { throw error }
-            let advice = geteuid() == 0 ? "name others with --config." : "run this as root, or name others with --config."
+            let advice =
+                (geteuid() == 0 ? "" : "run this as root, or ")
+                + "name others with --config, or none with PUSHSERVER_CONFIG= before the command."
             throw SettingsError(problems: error.problems + ["These are the settings of the server on this machine: \(advice)"])
         }
         let ofUnit = unit.keys.filter { environment[$0] == nil }.sorted()

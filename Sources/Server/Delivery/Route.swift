@@ -512,7 +512,8 @@ final class Route: Sendable {
     }
 
     private func log(at now: Duration) {
-        guard !state.withLock(\.isPosting) || log.withLock({ $0.isDue(at: now) }) else { return }
+        // A failure of the store may end with the next transaction.
+        guard state.withLock({ !$0.isPosting || $0.storeIssue != nil }) || log.withLock({ $0.isDue(at: now) }) else { return }
         let report = report(at: now)
         for line in log.withLock({ $0.lines(for: report, at: now) }) {
             switch line {

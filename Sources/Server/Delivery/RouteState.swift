@@ -236,7 +236,7 @@ struct RouteState: Sendable {
     /// not wait calls ``next(at:)`` anyway.
     func mustWake(at now: Duration) -> Bool {
         guard let waitEnd = schedule.waitEnd else { return false }
-        guard isPosting else { return true }
+        guard isPosting, held.first.map({ $0.until > now }) ?? true else { return true }
         var copy = self
         return copy.decide(at: now).end.map { $0 < waitEnd } ?? true
     }
@@ -280,6 +280,8 @@ struct RouteState: Sendable {
         setMemberCount(count)
         guard memberNumber != number else { return }
         if memberNumber != nil {
+            for (choice, _) in held { drop([(choice, .nothing(until: nil))], at: now) }
+            held = []
             turns.removeAll()
             schedule.readAll()
         }

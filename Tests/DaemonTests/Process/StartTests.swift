@@ -58,6 +58,7 @@ struct StartTests {
         /// What the disk refuses for the moment, such as a key file.
         struct Refusal: FileError { let isTemporary = true }
         #expect(ExitStatus.code(for: Refusal()) == 75)
+        #expect(ExitStatus.code(for: StoreError.unavailable(code: 13, text: "database or disk is full")) == 75)
     }
 
     @Test func `a umask that takes rights from the owner leaves files that the next start can read`() async throws {

@@ -76,7 +76,10 @@ struct OperatorSettingsTests {
         #expect(
             try find(in: service("empty.yaml", unit: "StateDirectory=pushserver")).paths.database == "/var/lib/pushserver/pushserver.sqlite"
         )
-        // Another file's server is not the unit's.
+        // Whoever names the service's file means the service. Another file's server is not the unit's.
+        let file = folder.path("pushserver.yaml")
+        #expect(try find(file, in: service(unit: unit)).paths.database == "/of a file")
+        #expect(try find(environment: ["PUSHSERVER_CONFIG": file], in: service(unit: unit)).paths.database == "/of a file")
         #expect(try find(folder.path("other.yaml"), in: service(unit: unit)).paths.database == "/other.sqlite")
     }
 

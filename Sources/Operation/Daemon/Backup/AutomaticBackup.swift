@@ -98,15 +98,10 @@ final class AutomaticBackup: Service {
             try Task.checkCancellation()
             // Any other error only costs this backup: a service that ends would end the server.
             let lacksRoom = if case BackupError.diskFull = error { true } else { false }
-            let lackedRoom = state.withLock { state in
-                defer { state.failure = Failure(time: now, reason: "\(error)", lacksRoom: lacksRoom) }
-                return state.failure?.lacksRoom == true
-            }
-            // Each hour without room is not another failure.
-            guard !lacksRoom || !lackedRoom else { return }
+            state.withLock { $0.failure = Failure(time: now, reason: "\(error)", lacksRoom: lacksRoom) }
             failureCount.increment()
             return logger.warning(
-                lacksRoom ? "no room for a backup; looking again each hour" : "backup failed; retrying later",
+                lacksRoom ? "no room for a backup; looking again in an hour" : "backup failed; retrying later",
                 metadata: ["reason": "\(error)"])
         }
         state.withLock { $0 = State(newest: name.time) }

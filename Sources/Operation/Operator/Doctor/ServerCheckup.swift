@@ -91,6 +91,8 @@ package struct ServerCheckup {
         let files = self.files(server)
         checks += files.checks
         guard !files.areOthers else { return checks }
+        let delivery = await endpoints.delivery(of: key)
+        if !files.areReadable, case .otherServer(let reason) = delivery { return checks + [.notChecked("server", reason)] }
         if files.areReadable {
             checks += await [database(), disk(server), backup(server)]
         } else {
@@ -98,7 +100,7 @@ package struct ServerCheckup {
         }
         checks += await node(server)
         checks += await gorush(server)
-        checks.append(await admin(endpoints))
+        checks.append(admin(endpoints, delivery))
         return checks
     }
 
@@ -111,6 +113,9 @@ package struct ServerCheckup {
         }
         do throws(KeyFileError) {
             guard let own = try KeyFile(path: server.identityKeyFile).load() else {
+                guard !PrivateFile(path: server.identityKeyFile).isCredential else {
+                    return ([.notChecked(name, "\(server.identityKeyFile) is there only while the service runs")], true, false)
+                }
                 return (
                     [
                         .failed(
@@ -278,8 +283,8 @@ package struct ServerCheckup {
         ]
     }
 
-    private func admin(_ endpoints: AdminEndpoints) async -> ServerCheck {
-        switch await endpoints.delivery(of: key) {
+    private func admin(_ endpoints: AdminEndpoints, _ delivery: AdminEndpoints.Delivery) -> ServerCheck {
+        switch delivery {
         case .works, .fails: .ok("address", "the admin endpoints at \(endpoints.url) are this server's")
         case .unknown(let reason), .otherServer(let reason):
             .failed("address", reason, "Is the server running? Compare admin.listen of its settings.")
@@ -303,16 +308,12 @@ package struct ServerCheckup {
 }
 
 extension OperatorSettings {
-    /// Asks a server for its key. If none answers, it is that of the settings' key file.
+    /// Returns the key of the settings' key file. If it cannot be read, the server is asked.
     ///
     /// - Throws: ``Failure`` of kind `usage` without both.
     package func serverKey(asking endpoints: AdminEndpoints) async throws(Failure) -> PushClient.PublicKey {
-        do {
-            return try await endpoints.publicKey()
-        } catch {
-            guard areNamed, let own = try? KeyFile(path: paths.keyFile).load() else { throw error }
-            return PushClient.PublicKey(own.publicKey)
-        }
+        guard areNamed, let own = try? KeyFile(path: paths.keyFile).load() else { return try await endpoints.publicKey() }
+        return PushClient.PublicKey(own.publicKey)
     }
 }
 

@@ -4,8 +4,8 @@ import Platform
 /// A small file that only its owner may read: mode 0600, or a credential that systemd has put there for the service.
 package struct PrivateFile: Sendable {
     package let path: String
-    /// Whether the file is below `$CREDENTIALS_DIRECTORY`, or is the credential of a running unit, which root may read. systemd controls who
-    /// may read it there, and its mode may differ because of an access control list (systemd.exec(5), "CREDENTIALS").
+    /// Whether the file is below `$CREDENTIALS_DIRECTORY`, or is the credential of a running unit, which root may read. systemd controls
+    /// who may read it there, and its mode may differ because of an access control list (systemd.exec(5), "CREDENTIALS").
     package let isCredential: Bool
     private let sync: @Sendable (Int32) -> Int32
 

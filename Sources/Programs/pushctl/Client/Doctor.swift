@@ -10,9 +10,9 @@ struct Doctor: AsyncParsableCommand {
         discussion: """
             On the server's machine it first checks settings, files and their rights, database, disk, backups, clocks, node and gorush, \
             and names what it cannot check. Then it registers a new key, queries it, pushes to it and unregisters it. Without \
-            --device-token, notifications to the device are disabled, so no push reaches gorush. With one, the device shows a real notification. The doctor then waits for the outcome \
-            of the push and prints it with the reason of Apple or Google and a remedy. It reads the outcome and the readiness from the \
-            server's admin endpoints. Exit code 0 if all steps succeed.
+            --device-token, notifications to the device are disabled, so no push reaches gorush. With one, the device shows a real \
+            notification. The doctor then waits for the outcome of the push and prints it with the reason of Apple or Google and a remedy. \
+            It reads the outcome and the readiness from the server's admin endpoints. Exit code 0 if all steps succeed.
             """)
 
     @OptionGroup var server: ServerOptions

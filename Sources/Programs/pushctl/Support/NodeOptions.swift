@@ -43,8 +43,11 @@ struct NodeOptions: ParsableArguments {
         guard settings.areNamed, let server = try? settings.settings() else { return try access() }
         let relay = server.embeddedListen.first { $0.port != 0 }.map { "http://\($0)" }
         let url = server.transportKind == .waku ? server.wakuURLs.first : relay
-        return try access(
-            url: url ?? Self.defaultURL, pubsubTopic: server.pubsubTopics.first ?? Node.defaultPubsubTopic)
+        var access = try access(url: url ?? Self.defaultURL, pubsubTopic: server.pubsubTopics.first ?? Node.defaultPubsubTopic)
+        guard server.transportKind == .waku, access.url == url else { return access }
+        access.headers = server.wakuHeaders
+        access.certificateAuthorityFile = server.wakuCertificateAuthorityFile
+        return access
     }
 
     /// For a command that uses further shards by itself.

@@ -174,6 +174,7 @@ struct WaitingDevices: Sendable {
     mutating func add(_ code: DeviceCode, trust: PushTrust, due: Duration?, at now: Duration) {
         change(code, trust: trust, at: now) { device in
             if device.trust != .proven { device.trust = trust }
+            device.isMissed = false
             device.add(1, due: due.flatMap { $0 > now ? $0 : nil })
         }
     }
@@ -184,7 +185,7 @@ struct WaitingDevices: Sendable {
     mutating func addFound(_ code: DeviceCode, trust: PushTrust, isNet: Bool, at now: Duration) {
         let isKnown = devices[code].map { $0.hasPushes || $0.isBusy } ?? false
         change(code, trust: trust, at: now) { device in
-            device.isMissed = isNet && !isKnown
+            device.isMissed = device.isMissed || isNet && !isKnown
             device.isCounted = false
             // A look-up or an attempt in progress, or one that waits for its time, may not be of what was found.
             if device.untriedCount == 0 || device.isBusy { device.add(1, due: nil) }
@@ -236,7 +237,7 @@ struct WaitingDevices: Sendable {
     mutating func found(_ found: DeviceLookUp, of code: DeviceCode, at now: Duration) -> Bool {
         if found.isPush, devices[code]?.isMissed ?? false { missedCount += 1 }
         return update(code, at: now) { device in
-            device.isMissed = false
+            if found != .unchanged { device.isMissed = false }
             switch found {
             case .untried:
                 device.untriedCount -= min(1, device.untriedCount)
