@@ -286,6 +286,7 @@ package struct ServerCheckup {
     private func admin(_ endpoints: AdminEndpoints, _ delivery: AdminEndpoints.Delivery) -> ServerCheck {
         switch delivery {
         case .works, .fails: .ok("address", "the admin endpoints at \(endpoints.url) are this server's")
+        case .unknown where endpoints.url.hasSuffix(":0"): .notChecked("address", "admin.listen leaves its port to the system")
         case .unknown(let reason), .otherServer(let reason):
             .failed("address", reason, "Is the server running? Compare admin.listen of its settings.")
         }

@@ -53,7 +53,7 @@ package final class ChildProcess: Sendable {
     ///
     /// - Parameters:
     ///   - program: The name of a program in the folder of this program, or an absolute path.
-    ///   - environment: The complete environment.
+    ///   - environment: The complete environment, but for two variables of tests.
     package init(
         _ program: String, _ arguments: [String], environment: [String: String] = ChildProcess.environment
     ) throws(SpawnFailure) {
