@@ -58,7 +58,8 @@ struct OperatorSettingsTests {
             PUSHSERVER_CONFIG=/another.yaml
             """, to: "default")
         let unit = """
-            Environment=MALLOC_ARENA_MAX=2 PUSHSERVER_STORAGE_PATH=/unit "PUSHSERVER_IDENTITY_KEY_FILE=/a \\"key\\"" PUSHSERVER_LOG_LEVEL=debug
+            Environment=MALLOC_ARENA_MAX=2 PUSHSERVER_STORAGE_PATH=/unit "PUSHSERVER_IDENTITY_KEY_FILE=/a \\"key\\"" \
+            PUSHSERVER_LOG_LEVEL=debug
             EnvironmentFiles=\(folder.path("default")) (ignore_errors=yes)
             EnvironmentFiles=\(folder.path("missing")) (ignore_errors=yes)
             StateDirectory=pushserver
