@@ -29,7 +29,7 @@ struct RouteLog: Sendable {
     /// The registrations that ended with their tokens and are not told, with the time of the first.
     private var unregistered: (count: Int, since: Duration)?
 
-    /// While attempts are in flight, the status is looked at so often: a report at each event is a fifth of a push's cost.
+    /// While attempts are in flight, the status is looked at so often: reports at each event were a tenth of a push's cost.
     private static let interval = Duration.milliseconds(100)
     private var lookedAt: Duration?
 

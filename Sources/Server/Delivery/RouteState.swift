@@ -11,28 +11,6 @@ import Wire
 /// ``Turns`` knows who is next, ``GorushProfile`` what gorush is set up for, ``Belief`` what the answers show, ``UnrecordedOutcomes`` what
 /// the database does not know yet, and ``Schedule`` when to look. Times are monotonic and count from the delivery's start.
 struct RouteState: Sendable {
-    enum Action: Sendable, Equatable {
-        /// Ask gorush for its configuration, while everything else goes on.
-        case probe
-        // What the store does beside the attempts. Each tells its end.
-        /// Finish pushes that are older than their lifetime.
-        case expire
-        /// Read devices with waiting pushes from the table.
-        case read(Schedule.Page)
-        /// Shorten the waits of pushes whose attempts got no answer.
-        case bringForward
-        /// Mark these pushes, whose attempts are slow.
-        case mark([Int64])
-        /// Record the outcomes of attempts.
-        case record
-        /// Post the attempts that ``choose(at:)`` returns.
-        case post
-        /// Do nothing before that time unless an event comes.
-        case wait(until: Duration)
-        /// Return from `run`.
-        case stop
-    }
-
     /// A push is retried so soon if gorush did not take it, while that is not yet a pause of the route.
     private static let untakenDelay = Duration.milliseconds(500)
     /// The least wait of a device after words about a quota.
@@ -595,9 +573,4 @@ struct RouteState: Sendable {
         }
         schedule.probed(isFine: profile.isUsable && turns.breaker.refusedCount == 0, at: now)
     }
-}
-
-extension RouteState.Action {
-    /// When a wait ends, or nil for anything else.
-    fileprivate var end: Duration? { if case .wait(let end) = self { end } else { nil } }
 }
