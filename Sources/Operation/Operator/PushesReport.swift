@@ -42,19 +42,9 @@ package struct PushesReport: Report {
             return "accepted \(accepted) = " + all.map { "\($0.name) \($0.count)" }.joined(separator: " + ")
         }
 
-        private struct Key: CodingKey {
-            var stringValue: String
-            var intValue: Int? { nil }
-            init(_ name: String) { stringValue = name }
-            init?(stringValue: String) { self.stringValue = stringValue }
-            init?(intValue: Int) { nil }
-        }
-
         func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: Key.self)
-            for part in parts + [Part(name: "waiting", count: waiting), Part(name: "accepted", count: accepted)] {
-                try container.encode(part.count, forKey: Key(part.name))
-            }
+            let counts = parts.map { ($0.name, $0.count) } + [("waiting", waiting), ("accepted", accepted)]
+            try Dictionary(counts) { first, _ in first }.encode(to: encoder)
         }
     }
 
