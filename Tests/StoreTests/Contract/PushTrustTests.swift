@@ -134,28 +134,39 @@ struct PushTrustTests {
         }
     }
 
-    @Test(arguments: StoreUnderTest.all)
-    func `a device that has worked displaces whoever is heaviest, and one that never worked only such ones`(
-        kind: StoreUnderTest
+    @Test(arguments: StoreUnderTest.all, [(phones: 1, each: 450), (10, 45), (15, 30)])
+    func `a device that has worked displaces whoever is heaviest, and one that never worked what is above a burst`(
+        kind: StoreUnderTest, filling: (phones: Int, each: Int)
     ) async throws {
         try await kind.withSmallQueue { store in
-            func worked(_ numbers: ClosedRange<Int>, by installation: Int) -> [AcceptedPush] {
+            func worked(_ numbers: some Sequence<Int>, by installation: Int) -> [AcceptedPush] {
                 numbers.map {
                     var push = push($0, to: installation)
                     push.deviceToken = DeviceToken("worked \(installation)")
                     return push
                 }
             }
-            for number in [2_000, 2_001] { try await deliver(to: store.register(registration(installation(number))), in: store) }
-            // One that has worked has filled the queue.
-            try await store.enqueue(worked(1...450, by: 2_000))
+            for number in 2_000...2_000 + filling.phones {
+                try await deliver(to: store.register(registration(installation(number))), in: store)
+            }
+            for round in 0..<filling.each {
+                try await store.enqueue(
+                    (1...filling.phones).flatMap { worked([round * filling.phones + $0], by: 2_000 + $0) })
+            }
             #expect(try await store.queuedPushCount() == 400)
-            try await store.enqueue(pushes(501...501, to: "new phone"))
-            #expect(store.refusedPushCounts == ["": 51])
-            try await store.enqueue(worked(502...502, by: 2_001))
-            #expect(store.refusedPushCounts == ["": 52])
-            let due = try await store.duePushes(route: "", at: start, limit: 9_999)
-            #expect(due.count == 400 && due.contains { $0.id == 452 })
+            var refusedCount = filling.phones * filling.each - 400
+            #expect(store.refusedPushCounts == ["": refusedCount])
+            for number in [501, 502] { try await store.enqueue(pushes(number...number, to: "new phone \(number)")) }
+            refusedCount += 2
+            #expect(store.refusedPushCounts == ["": refusedCount])
+            try await store.enqueue(worked([503], by: 2_000))
+            let last = Int64(filling.phones * filling.each + 3)
+            let waiting = Set(try await store.duePushes(route: "", at: start, limit: 9_999).map(\.id))
+            // The new phones' pushes, and the last one.
+            let isExpected = [filling.each > 30, filling.each > 30, true]
+            #expect((last - 2...last).map(waiting.contains) == isExpected)
+            #expect(try await store.queuedPushCount() == 400)
+            #expect(Audit(try await store.auditFacts()).balances)
         }
     }
 

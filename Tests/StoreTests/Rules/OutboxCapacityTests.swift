@@ -79,6 +79,10 @@ struct OutboxCapacityTests {
         }
         #expect(order.count == 4 && order.prefix(2) == [one, one] && order.filter { $0 == one }.count == 3)
         heaviest.found([(one, 4), (two, 2)], at: start)
+        heaviest.lighten(endedCount: 1)
+        heaviest.grew(two)
+        heaviest.grew(DeviceCode(repeating: 3))
+        #expect(heaviest.count(of: one) == 3 && heaviest.count(of: two) == 3 && heaviest.count(of: DeviceCode(repeating: 3)) == nil)
         heaviest.lighten(endedCount: 0)
         #expect(heaviest.first?.device == two)
     }

@@ -17,6 +17,7 @@ package struct HeaviestDevices: Sendable {
     }
 
     private var devices = Heap<Entry>()
+    private var counts: [DeviceCode: Int] = [:]
     private var foundAt: Timestamp?
 
     package init() {}
@@ -27,18 +28,26 @@ package struct HeaviestDevices: Sendable {
         return foundAt.advanced(by: Self.searchInterval) <= now
     }
 
-    package mutating func found(_ counts: [(device: DeviceCode, count: Int)], at now: Timestamp) {
-        devices = Heap(counts.map { Entry(count: $0.count, device: $0.device) })
+    package mutating func found(_ found: [(device: DeviceCode, count: Int)], at now: Timestamp) {
+        devices = Heap(found.map { Entry(count: $0.count, device: $0.device) })
+        counts = Dictionary(found.map { ($0.device, $0.count) }) { first, _ in first }
         foundAt = now
     }
 
     /// The device with the most pushes, or nil if none is left.
     package var first: (device: DeviceCode, count: Int)? { devices.max.map { ($0.device, $0.count) } }
 
+    /// How many pushes a device has that was found, or nil for one that has few.
+    package func count(of device: DeviceCode) -> Int? { counts[device] }
+
     /// Records that a push of the first device has ended, or that it has none that may.
     package mutating func lighten(endedCount: Int) {
-        guard var first = devices.popMax(), endedCount > 0 else { return }
+        guard var first = devices.popMax() else { return }
         first.count -= endedCount
-        if first.count > 1 { devices.insert(first) }
+        counts[first.device] = first.count
+        if first.count > 1, endedCount > 0 { devices.insert(first) }
     }
+
+    /// Records that a device has got the slot of another one.
+    package mutating func grew(_ device: DeviceCode) { counts[device]? += 1 }
 }

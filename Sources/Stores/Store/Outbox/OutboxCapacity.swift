@@ -86,6 +86,11 @@ package struct OutboxCapacity: Sendable {
         return true
     }
 
+    /// Whether devices that never worked have not filled their part of the slots.
+    package func hasRoomForNewDevices(in queue: OutboxSlot.Queue) -> Bool {
+        (queues[queue]?.newCount ?? 0) < limits(of: queue.group).new
+    }
+
     /// Gives a slot back: its push has ended, or was not queued.
     package mutating func release(_ slot: OutboxSlot) {
         guard var usage = queues[slot.queue] else { return }

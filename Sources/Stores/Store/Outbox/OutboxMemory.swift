@@ -69,6 +69,10 @@ package final class OutboxChanges {
         memory.capacity.withLock { $0.exchange(given, for: taken) }
     }
 
+    package func hasRoomForNewDevices(in queue: OutboxSlot.Queue) -> Bool {
+        memory.capacity.withLock { $0.hasRoomForNewDevices(in: queue) }
+    }
+
     package func mustCount(_ queue: OutboxSlot.Queue, at now: Timestamp) -> Bool {
         memory.capacity.withLock { $0.mustCount(queue, at: now) }
     }

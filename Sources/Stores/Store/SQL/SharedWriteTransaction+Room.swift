@@ -1,9 +1,11 @@
 package import Envelope
+import PushProtocol
 
 extension SharedWriteTransaction {
     /// Finds a slot for a push. In a full queue, a waiting push of the device with the most gives way, if that has at least two more than
     /// this one: of many pushes to one phone the first stay, and nobody who has few is rejected while somebody has many. Of calls the
-    /// oldest gives way, because its caller has waited longest. A device that never worked displaces only such devices.
+    /// oldest gives way, because its caller has waited longest. A device that never worked displaces only such devices, and what a device
+    /// has above a burst of pushes.
     ///
     /// - Returns: Whether there is a slot. The caller rejects the push otherwise.
     package func takeSlot(_ slot: OutboxSlot, for device: DeviceCode, at now: Timestamp) throws -> Bool {
@@ -35,11 +37,27 @@ extension SharedWriteTransaction {
     ///
     /// - Returns: Whether one has ended, whose slot the new push has now.
     private func makeRoom(for device: DeviceCode, _ slot: OutboxSlot, at now: Timestamp) throws -> Bool {
+        guard slot.isOfNewDevice else { return try displace(for: device, slot, fromNewDevices: false, at: now) }
+        // In an outage, strangers' tokens must not take what honest phones wait for.
+        if slot.queue.group == .knownBundleIDs, outbox.hasRoomForNewDevices(in: slot.queue),
+            try displace(for: device, slot, fromNewDevices: false, leaving: ProtocolLimits.pushCapacity, at: now)
+        {
+            return true
+        }
+        return try displace(for: device, slot, fromNewDevices: true, at: now)
+    }
+
+    /// - Parameters:
+    ///   - areNew: Whether only devices that never worked make room.
+    ///   - leastCount: So many pushes of a device stay.
+    private func displace(
+        for device: DeviceCode, _ slot: OutboxSlot, fromNewDevices areNew: Bool, leaving leastCount: Int = 0, at now: Timestamp
+    ) throws -> Bool {
         let queue = slot.queue
-        let trusts = slot.isOfNewDevice && queue.group == .knownBundleIDs ? "\(PushTrust.unproven.rawValue)" : queue.group.trusts
-        let worked = slot.isOfNewDevice && queue.group == .calls ? "AND NOT has_worked" : ""
+        let trusts = areNew && queue.group == .knownBundleIDs ? "\(PushTrust.unproven.rawValue)" : queue.group.trusts
+        let worked = areNew && queue.group == .calls ? "AND NOT has_worked" : ""
         func heaviest<Result: Sendable>(_ body: (inout HeaviestDevices) -> Result) -> Result {
-            outbox.heaviest(in: queue, isOfNewDevices: slot.isOfNewDevice, body)
+            outbox.heaviest(in: queue, isOfNewDevices: areNew, body)
         }
         if heaviest({ $0.mustSearch(at: now) }) {
             let counts = try database.all(
@@ -53,7 +71,10 @@ extension SharedWriteTransaction {
             heaviest { $0.found(counts, at: now) }
         }
         while let (other, count) = heaviest({ $0.first }) {
-            guard other != device, try waitingCount(of: device, queue, trusts, atMost: count) + 2 <= count else { return false }
+            guard other != device, count > leastCount else { return false }
+            // To count the rows of one that has many would cost as much at each push.
+            let ownCount = try heaviest({ $0.count(of: device) }) ?? waitingCount(of: device, queue, trusts, atMost: count)
+            guard ownCount + 2 <= count else { return false }
             let order = queue.group == .calls ? "" : "DESC"
             let row = try database.first(
                 """
@@ -72,6 +93,7 @@ extension SharedWriteTransaction {
             let given = OutboxSlot(
                 route: queue.route, trust: row.trust, hasWorked: row.trust == .call ? row.hasWorked : row.trust == .proven)
             outbox.exchange(given, for: slot)
+            heaviest { $0.grew(device) }
             return true
         }
         return false
