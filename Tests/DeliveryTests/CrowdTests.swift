@@ -32,11 +32,12 @@ private let areWhole = ProcessInfo.processInfo.environment["CROWDS"] == "all"
     }
 
     private static let queues = [
-        (queueCount: 80, devices: 1, haveWorked: true, newRings: false), (80, 30, true, false), (80, 1, false, true),
+        (queueCount: 80, devices: 1, haveWorked: true, newRings: true), (80, 30, true, false), (80, 1, false, true),
         (80, 300, false, false),
     ]
     private static let wholeQueues = [
-        (4_000, 60, true, false), (1_000_000, 1, true, false), (1_000_000, 60, true, false), (1_000_000, 10_000, false, true),
+        (4_000, 1, true, true), (4_000, 60, true, true), (4_000, 10_000, false, false), (1_000_000, 1, true, true),
+        (1_000_000, 60, true, true), (1_000_000, 10_000, false, true),
     ]
 
     @Test(
@@ -82,9 +83,38 @@ private let areWhole = ProcessInfo.processInfo.environment["CROWDS"] == "all"
                     #expect(try await running.isAllDone())
                 }
                 #expect(honestRings())
-                // A phone that never worked displaces only such phones, and only those with more.
+                // A phone that never worked displaces only such phones with more, and what phones that worked have above thirty.
                 #expect(hasRung(2, at: stub) == newRings)
                 #expect(try await running.audit().balances)
+            }
+        }
+    }
+
+    @Test func `a stranger's pushes at one server take no room at the other one`() async throws {
+        let world = try await World(.postgresql)
+        try await withStubGorush { stub in
+            let url = await stub.url
+            try await world.withDelivery(of: "one", to: url, maximumQueueCount: 80) { one in
+                try await world.withDelivery(of: "two", to: url, maximumQueueCount: 80) { two in
+                    // A start moves what was accepted before it to its route, where it is counted later.
+                    try await one.settle()
+                    try await two.settle()
+                    stub.breakDown(.reset, hidesConfiguration: true)
+                    // Sixty slots are for phones that never worked.
+                    for number in 1...70 { try await one.accept([androidPush(1_000)], message: Int64(number)) }
+                    try await two.accept((1...60).map { androidPush($0) })
+                    #expect(try await world.count("finished_at IS NULL") == 120)
+                    // The stranger's push of the server that is full gives way.
+                    try await one.accept([androidPush(61)])
+                    // Nobody has more than one at the other server.
+                    try await two.accept([androidPush(62)])
+                    #expect(try await world.count("reason = 'queue full'") == 12)
+                    stub.breakDown(nil)
+                    try await two.pass { (1...61).allSatisfy { hasRung($0, at: stub) } }
+                    try await one.pass { try await one.isAllDone() }
+                    #expect(stub.notifications.all.count { $0.tokens == [androidToken(1_000)] } == 59)
+                    #expect(try await one.audit().balances)
+                }
             }
         }
     }
@@ -99,15 +129,48 @@ private let areWhole = ProcessInfo.processInfo.environment["CROWDS"] == "all"
                 let strangers = 100..<130
                 stub.breakDown(.hang, tokens: Set(strangers.map(androidToken)))
                 try await accept(strangers.flatMap { device in (1...4).map { call(device, $0) } }, in: running)
-                // Sixteen calls of phones that never worked are in flight.
-                await stub.posts.wait(for: 17)
+                // Of 48 workers of the route 36 are for calls, and nine for calls to phones that never worked.
+                await stub.posts.wait(for: 10)
                 for number in 1...5 {
                     try await accept([call(1, number)], in: running)
                     try await running.accept([androidPush(1), androidPush(200 + number)], message: Int64(1 + number))
                     await stub.waitForNotifications(count: 1 + 3 * number)
                     running.world.advance(by: .seconds(2))
                 }
-                #expect(stub.posts.all.count == 17 + 15)
+                #expect(stub.posts.all.count == 10 + 15)
+            }
+        }
+    }
+
+    @Test(arguments: [true, false], [4, 32, 96])
+    func `500 phones that worked and hang in calls delay no push, and those that hang in pushes no call`(
+        areCalls: Bool, workerCount: Int
+    ) async throws {
+        try await withStubGorush { stub in
+            stub.configuration.workerCount = workerCount
+            let world = try World()
+            try await world.withDelivery(to: await stub.url, { $0.drainLimit = .zero }) { running in
+                let phones = 100..<600
+                try await running.accept(phones.map { androidPush($0) } + [androidPush(1)])
+                // A route that has met calls leaves an eighth of gorush's workers to them.
+                try await accept([call(1, 0)], in: running)
+                try await running.pass { try await running.isAllDone() }
+                stub.breakDown(.hang, tokens: Set(phones.map(androidToken)))
+                for round in 1...4 {
+                    if areCalls {
+                        try await accept(phones.map { call($0, round) }, in: running)
+                    } else {
+                        try await running.accept(phones.map { androidPush($0) }, message: Int64(1 + round))
+                    }
+                    let count = stub.notifications.all.count
+                    if areCalls {
+                        try await running.accept([androidPush(1), androidPush(1_000 + round)], message: Int64(1 + round))
+                    } else {
+                        try await accept([call(1, round), call(1_000 + round, 1)], in: running)
+                    }
+                    await stub.waitForNotifications(count: count + 2)
+                    running.world.advance(by: .seconds(2))
+                }
             }
         }
     }

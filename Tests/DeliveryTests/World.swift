@@ -40,10 +40,10 @@ final class World: ManuallyClocked, Sendable {
 
     var database: String { folder.path("push.sqlite") }
 
-    func open(maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount) throws -> any PushStore {
+    func open(server: String = "one", maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount) throws -> any PushStore {
         if let parameters {
             return try PostgreSQLStore(
-                parameters, identity: FixedBytes(repeating: 2), sealingKeys: testSealingKeys, serverName: "one",
+                parameters, identity: FixedBytes(repeating: 2), sealingKeys: testSealingKeys, serverName: server,
                 maximumQueueCount: maximumQueueCount, clock: clock, logger: quietLogger)
         }
         return try SQLiteStore(
@@ -77,12 +77,13 @@ final class World: ManuallyClocked, Sendable {
 
     /// Runs a delivery, and shuts it down as SIGTERM would.
     func withDelivery(
-        to url: String, logger: Logger = quietLogger, maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount,
+        of server: String = "one", to url: String, logger: Logger = quietLogger,
+        maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount,
         mayPost: @escaping @Sendable (_ memberNumber: Int64) -> Bool = { _ in true },
         _ configure: (inout DeliveryConfiguration) -> Void = { _ in },
         _ body: @escaping @Sendable (Running) async throws -> Void
     ) async throws {
-        let store = try open(maximumQueueCount: maximumQueueCount)
+        let store = try open(server: server, maximumQueueCount: maximumQueueCount)
         var configuration = DeliveryConfiguration(endpoint: .init(url: url))
         // A hanging request lasts longer than a test, and no request times out.
         configuration.timeout = .seconds(3_600)

@@ -122,8 +122,8 @@ struct RouteState: Sendable {
         let slow = unmarkedSlow(at: now)
         if !slow.isEmpty { return .mark(slow) }
         guard profile.mayPost, !outcomes.areTooMany else { return .wait(until: pause) }
-        let bulkhead = turns.bulkhead
-        if let end = schedule.gathering(freeCount: bulkhead.workerCount - bulkhead.count, of: bulkhead.workerCount, at: now) {
+        let room = turns.room(at: now)
+        if let end = schedule.gathering(freeCount: room.free, of: room.workerCount, at: now) {
             return .wait(until: min(pause, end))
         }
         if let time = turns.nextTime {
@@ -292,7 +292,7 @@ struct RouteState: Sendable {
             posted[choice.number] = Posted(row: row, at: now, isMarked: isMarked)
             attempted.insert(row, of: choice.device)
         }
-        schedule.posted(isFull: turns.bulkhead.room(at: now).isFull, at: now)
+        schedule.posted(isFull: turns.room(at: now).isFull, at: now)
     }
 
     /// Attempts have ended.

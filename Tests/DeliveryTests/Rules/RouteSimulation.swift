@@ -86,6 +86,8 @@ struct RouteSimulation {
     /// What the store has told since the route last looked.
     private let arrivals = ToldArrivals()
     private var events = Heap<Timed>()
+    /// When gorush's workers have done what they do.
+    private var workers = Heap<Duration>()
     private var count = 0
     private var epoch = 0
     private var now = Duration.zero
@@ -302,13 +304,22 @@ struct RouteSimulation {
                 state.post([(choice, push.id, push.isMarkedFirst)], at: now)
                 postCount += 1
                 let (answer, seconds) = provider(now / .seconds(1), known.device, known.kind, &random)
-                schedule(.answer(answer, choice, push, postedAt: now, epoch: epoch), at: now + .seconds(seconds))
+                let end = answer == .away ? now + .seconds(seconds) : endOfWork(taking: .seconds(seconds))
+                schedule(.answer(answer, choice, push, postedAt: now, epoch: epoch), at: end)
             case .later(let next): state.drop([(choice, .nothing(until: Self.elapsed(next)))], at: now)
             case .moved: state.drop([(choice, .unchanged)], at: now)
             case .locked: state.drop([(choice, .nothing(until: now + Schedule.storeRetryInterval))], at: now)
             case .nothing: state.drop([(choice, .nothing(until: nil))], at: now)
             }
         }
+    }
+
+    /// Occupies one of gorush's workers, for which a request waits if none is free.
+    private mutating func endOfWork(taking duration: Duration) -> Duration {
+        var start = now
+        if workers.count >= workerCount, let free = workers.popMin() { start = max(now, free) }
+        workers.insert(start + duration)
+        return start + duration
     }
 
     private mutating func record() async throws {

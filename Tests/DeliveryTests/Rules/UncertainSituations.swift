@@ -137,9 +137,11 @@ private let manyCalls: [Situation] =
             })
     ]
 
+/// A phone that hangs holds a worker of gorush for a minute, so a gorush with fewer workers than such phones serves nobody else, whatever
+/// the server does: with one worker no situation holds, and phones that have worked hang once before that is known of them.
 private let hangingCalls: [Situation] =
-    [(4, 32), (4, 1), (4, 2), (4, 4), (4, 7), (20, 96), (500, 96)].flatMap { (count: Int, workers: Int) -> [Situation] in
-        [nil, worked].map { (provenAt: Double?) -> Situation in
+    [(4, 32), (4, 2), (4, 4), (4, 7), (20, 48), (20, 96), (500, 48), (500, 96)].flatMap { (count: Int, workers: Int) -> [Situation] in
+        (count < 64 && workers <= count ? [nil] : [nil, worked]).map { (provenAt: Double?) -> Situation in
             let isHealthy: Situation.Choice = count < 64 || provenAt == nil ? starts("p") : isPush
             return Situation(
                 name:
@@ -155,7 +157,7 @@ private let hangingCalls: [Situation] =
     }
 
 private let callsBesideHanging: [Situation] =
-    [1, 4, 32].map { (workers: Int) -> Situation in
+    [4, 32].map { (workers: Int) -> Situation in
         Situation(
             name: "500 phones that worked hang, honest calls, \(workers) workers", until: 1_000, isLong: true, workers: workers,
             isHealthy: isCall, told: .either,
@@ -165,7 +167,7 @@ private let callsBesideHanging: [Situation] =
     }
 
 private let callsOfOneHanging: [Situation] =
-    [1, 2, 3, 4, 5].map { (workers: Int) -> Situation in
+    [5, 8, 32].map { (workers: Int) -> Situation in
         Situation(
             name: "an honest phone hangs, 4 strangers call and hang, \(workers) workers", until: 1_000, workers: workers, isHealthy: isCall,
             losses: [.missedCall],

@@ -12,7 +12,7 @@ import Testing
     /// Makes a call to a device that has worked, which takes so long.
     private func call(_ device: Int, row: Int64, for seconds: Double, at time: Double, in calls: inout WaitingCalls) throws {
         calls.add(row, to: self.device(device), hasWorked: true, until: .seconds(time + 60))
-        let next = calls.takeNext(as: Int(row), at: .seconds(time))
+        let next = calls.takeNext(WaitingCalls.Limits(workerCount: 96), as: Int(row), at: .seconds(time))
         let taken = try #require(next)
         calls.posted(Int(row), to: taken.device, at: .seconds(time))
         calls.end(Int(row), to: taken.device, hasWorked: false, at: .seconds(time + seconds))
@@ -25,18 +25,18 @@ import Testing
         for number in 1...20 { calls.add(Int64(100 + number), to: device(number), hasWorked: true, until: .seconds(70)) }
         if end == "withdrawn" {
             for number in 1...16 {
-                let next = calls.takeNext(as: 100 + number, at: .seconds(10))
+                let next = calls.takeNext(WaitingCalls.Limits(workerCount: 96), as: 100 + number, at: .seconds(10))
                 let taken = try #require(next)
                 calls.end(100 + number, to: taken.device, hasWorked: false, at: .seconds(11))
             }
         }
-        _ = calls.takeNext(as: 200, at: .seconds(71))
+        _ = calls.takeNext(WaitingCalls.Limits(workerCount: 96), as: 200, at: .seconds(71))
         for number in 1...20 { calls.add(Int64(300 + number), to: device(number), hasWorked: true, until: .seconds(140)) }
         // Sixteen places are theirs.
-        let taken = (1...20).compactMap { calls.takeNext(as: 300 + $0, at: .seconds(80)) }
+        let taken = (1...20).compactMap { calls.takeNext(WaitingCalls.Limits(workerCount: 96), as: 300 + $0, at: .seconds(80)) }
         #expect(taken.count == 16)
         calls.add(400, to: device(400), hasWorked: true, until: .seconds(140))
-        let honest = calls.takeNext(as: 400, at: .seconds(80))
+        let honest = calls.takeNext(WaitingCalls.Limits(workerCount: 96), as: 400, at: .seconds(80))
         #expect(honest?.row == 400)
     }
 

@@ -42,7 +42,9 @@ struct Bulkhead: Sendable {
 
     /// Who may use the free workers.
     struct Room: Sendable {
-        fileprivate var free: Int
+        /// All workers that pushes may use.
+        fileprivate(set) var workerCount: Int
+        fileprivate(set) var free: Int
         fileprivate var held: [AttemptClass: Int]
         fileprivate var reserved: [AttemptClass: Int]
 
@@ -61,8 +63,10 @@ struct Bulkhead: Sendable {
         }
     }
 
-    func room(at now: Duration) -> Room {
-        var room = Room(free: workerCount - inFlight.count, held: [:], reserved: [:])
+    /// - Parameter count: How many workers are left to calls.
+    func room(leavingToCalls count: Int = 0, at now: Duration) -> Room {
+        let workerCount = max(1, workerCount - count)
+        var room = Room(workerCount: workerCount, free: workerCount - inFlight.count, held: [:], reserved: [:])
         var isCrowded = false
         for attempt in inFlight.values {
             let isSlow = now - attempt.postedAt >= Self.slowDuration

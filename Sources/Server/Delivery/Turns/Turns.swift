@@ -41,6 +41,11 @@ struct Turns: Sendable {
 
     private var workers: Int { bulkhead.workerCount }
 
+    /// Who may use the workers that are free.
+    func room(at now: Duration) -> Bulkhead.Room { bulkhead.room(leavingToCalls: calls.workerCount(callLimits), at: now) }
+
+    private var callLimits: WaitingCalls.Limits { WaitingCalls.Limits(workerCount: workers) }
+
     mutating func setWorkerCount(_ count: Int) { bulkhead.workerCount = count }
 
     // MARK: What waits
@@ -94,12 +99,12 @@ struct Turns: Sendable {
         case none(until: Duration?)
     }
 
-    func next(at now: Duration) -> Turn { next(bulkhead.room(at: now), at: now) }
+    func next(at now: Duration) -> Turn { next(room(at: now), at: now) }
 
     private func next(_ room: Bulkhead.Room, at now: Duration) -> Turn {
         let permission = breaker.permission(at: now)
         if case .wait(let until) = permission { return .none(until: until) }
-        if calls.hasTurn() { return .call }
+        if calls.hasTurn(callLimits) { return .call }
         var end: Duration?
         func wait(until time: Duration?) { if let time { end = min(end ?? time, time) } }
         for line in devices.lines.order {
@@ -124,15 +129,16 @@ struct Turns: Sendable {
         devices.wake(at: now)
         // gorush has taken a trial and not answered for a while, so it is there.
         if breaker.pausedSince != nil, breaker.permission(at: now) == .all { breaker.answered() }
-        var room = bulkhead.room(at: now)
+        var room = room(at: now)
         var chosen: [AttemptChoice] = []
         while true {
             let isTrial = breaker.permission(at: now) == .trial
             switch next(room, at: now) {
             case .none: return chosen
             case .call:
-                guard let (device, row) = calls.takeNext(as: lastNumber + 1, at: now) else { continue }
+                guard let (device, row) = calls.takeNext(callLimits, as: lastNumber + 1, at: now) else { continue }
                 chosen.append(begin(device, row: row, .call, .proven, at: now))
+                room = self.room(at: now)
             case .line(let line):
                 guard let device = devices.takeFirst(of: line) else { continue }
                 var choice = begin(device, row: nil, line.isRetry ? .retry : .first, line.attemptClass, at: now)

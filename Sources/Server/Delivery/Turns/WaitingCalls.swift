@@ -7,10 +7,8 @@ import Store
 struct WaitingCalls: Sendable {
     /// How long somebody waits for an answer to a call.
     static let lifetime = Duration.seconds(60)
-    /// Calls in flight of a route: twice its usual workers.
+    /// Calls in flight of a route at most: twice its usual workers.
     static let maximumInFlight = 64
-    /// Of these, calls to devices that never worked, and calls to devices whose last one was slow. Anyone can register any number of those.
-    static let maximumOfClass = 16
     /// A second call to a device may be another caller's.
     static let maximumPerDevice = 2
     /// Calls that wait for a device. A further one takes the place of the oldest, whose caller has waited longest.
@@ -21,7 +19,32 @@ struct WaitingCalls: Sendable {
     static let endedBatchCount = 1_000
 
     private enum CallClass: Int, Sendable, CaseIterable {
-        case regular, new, slow
+        case regular
+        /// To a device that never worked.
+        case new
+        /// To a device whose last call was slow.
+        case slow
+    }
+
+    /// How many calls may be in flight beside the pushes of a route. A POST without a free worker waits in gorush behind devices that hang,
+    /// and anyone can register any number of these.
+    struct Limits: Sendable {
+        /// All, which leave pushes a quarter of the workers.
+        let all: Int
+        /// Those to new devices, and those to slow ones.
+        let ofClass: Int
+        /// Both together.
+        let ofBothClasses: Int
+        /// The workers that pushes leave to the next call.
+        let reservedCount: Int
+
+        /// - Parameter workerCount: The route's share of gorush's workers.
+        init(workerCount: Int) {
+            all = min(maximumInFlight, max(2, workerCount - workerCount / 4))
+            ofClass = max(1, all / 4)
+            ofBothClasses = all / 2
+            reservedCount = workerCount < 4 ? 0 : max(1, workerCount / 8)
+        }
     }
 
     private struct Waiting: Sendable {
@@ -59,13 +82,19 @@ struct WaitingCalls: Sendable {
     private var counts = [Int](repeating: 0, count: CallClass.allCases.count)
     /// The rows of calls that have ended without an attempt, for the database.
     private(set) var ended: [Int64] = []
+    /// Whether the route has calls at all.
+    private var hasMetCalls = false
 
     /// Whether no call waits.
     var isEmpty: Bool { turns.allSatisfy(\.isEmpty) }
 
     var inFlightCount: Int { counts.reduce(0, +) }
 
+    /// How many workers the pushes leave to calls.
+    func workerCount(_ limits: Limits) -> Int { max(inFlightCount, hasMetCalls ? limits.reservedCount : 0) }
+
     mutating func add(_ row: Int64, to code: DeviceCode, hasWorked: Bool, until end: Duration) {
+        hasMetCalls = true
         var device = devices.removeValue(forKey: code) ?? Device(hasWorked: hasWorked)
         device.hasWorked = device.hasWorked || hasWorked
         if !device.waiting.contains(where: { $0.row == row }), !device.inFlight.values.contains(where: { $0.row == row }) {
@@ -83,17 +112,19 @@ struct WaitingCalls: Sendable {
     }
 
     /// Whether a call may begin now.
-    func hasTurn() -> Bool {
-        inFlightCount < Self.maximumInFlight
-            && CallClass.allCases.contains { !turns[$0.rawValue].isEmpty && counts[$0.rawValue] < limit(of: $0) }
+    func hasTurn(_ limits: Limits) -> Bool {
+        CallClass.allCases.contains { !turns[$0.rawValue].isEmpty && hasRoom(for: $0, limits) }
     }
 
-    private func limit(of callClass: CallClass) -> Int { callClass == .regular ? Self.maximumInFlight : Self.maximumOfClass }
+    private func hasRoom(for callClass: CallClass, _ limits: Limits) -> Bool {
+        guard inFlightCount < limits.all else { return false }
+        if callClass == .regular { return true }
+        return counts[callClass.rawValue] < limits.ofClass && inFlightCount - counts[CallClass.regular.rawValue] < limits.ofBothClasses
+    }
 
     /// Takes the next call, and begins it as that attempt.
-    mutating func takeNext(as number: Int, at now: Duration) -> (device: DeviceCode, row: Int64)? {
-        guard inFlightCount < Self.maximumInFlight else { return nil }
-        for callClass in CallClass.allCases where counts[callClass.rawValue] < limit(of: callClass) {
+    mutating func takeNext(_ limits: Limits, as number: Int, at now: Duration) -> (device: DeviceCode, row: Int64)? {
+        for callClass in CallClass.allCases where hasRoom(for: callClass, limits) {
             while let code = turns[callClass.rawValue].popFirst() {
                 guard var device = devices.removeValue(forKey: code) else { continue }
                 device.isQueued = false
