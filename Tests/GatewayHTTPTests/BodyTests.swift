@@ -83,6 +83,28 @@ import Testing
         }
     }
 
+    @Test func `a body takes memory for what has arrived of it, whatever it announces`() async throws {
+        // A hundred bodies of a megabyte each that are announced, and one that arrives.
+        try await withGateways([Counting()], bodyByteCount: 2 << 20) { client in
+            func begin() throws -> RawConnection {
+                let connection = try client.connect()
+                connection.write(
+                    "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1000000\r\n\r\n"
+                        + String(repeating: "x", count: 1_000))
+                return connection
+            }
+            let slow = try (0..<100).map { _ in try begin() }
+            let whole = try begin()
+            whole.write(String(repeating: "x", count: 999_000))
+            #expect(await whole.readToEnd().hasSuffix("\r\n\r\n1000000\n"))
+            for connection in slow { connection.write(String(repeating: "x", count: 10)) }
+            let late = try begin()
+            late.write(String(repeating: "x", count: 999_000))
+            #expect(await late.readToEnd().hasSuffix("\r\n\r\n1000000\n"))
+            for connection in slow + [whole, late] { connection.close() }
+        }
+    }
+
     @Test func `a body counts until its request ends, and is cut off only while it arrives`() throws {
         let addresses = try ["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2"].map { try #require(IPAddress($0)) }
         let bodies = (0..<6).map { _ in NSObject() }

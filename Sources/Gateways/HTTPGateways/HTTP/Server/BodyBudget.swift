@@ -18,7 +18,7 @@ struct BodyBudget: Sendable {
         maximumByteCount = byteCount
     }
 
-    /// Counts bytes of a body.
+    /// Counts memory that a body has taken.
     ///
     /// - Returns: The bodies to cut off. They don't count any more.
     mutating func receive(_ count: Int, of body: ObjectIdentifier, from client: IPAddress) -> [ObjectIdentifier] {

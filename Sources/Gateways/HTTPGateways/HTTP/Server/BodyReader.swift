@@ -86,7 +86,7 @@ final class IncomingBody: Sendable {
     }
 
     private func collect(_ limit: GatewayRequest.BodyLimit) async throws -> [UInt8] {
-        var bytes: [UInt8] = []
+        var (bytes, capacity) = ([UInt8](), 0)
         for try await buffer in body {
             let count = bytes.count + buffer.readableBytes
             guard count <= limit.maximumByteCount else { throw GatewayRequest.BodyError.tooLarge }
@@ -97,7 +97,8 @@ final class IncomingBody: Sendable {
                 pace.receive(buffer.readableBytes)
                 if count > limit.shortByteCount { pace.becomeLong(at: reader.elapsed()) }
             }
-            reader.receive(buffer.readableBytes, of: self)
+            reader.receive(bytes.capacity - capacity, of: self)
+            capacity = bytes.capacity
         }
         isRead.store(true, ordering: .relaxed)
         if bytes.count > limit.shortByteCount {
