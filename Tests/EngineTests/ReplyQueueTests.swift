@@ -274,11 +274,15 @@ import Wire
     @Test mutating func `a reply that arrived before the last failure for want of peers was held`() throws {
         add([1])
         let publication = try take(at: .zero)
-        #expect(!queue.wasHeld(publication))
+        let now = Timestamp(nanoseconds: 0)
+        #expect(!queue.wasHeld(publication, at: now))
         queue.hold(at: Timestamp(nanoseconds: -1))
-        #expect(!queue.wasHeld(publication))
-        queue.hold(at: Timestamp(nanoseconds: 0))
-        #expect(queue.wasHeld(publication))
+        #expect(!queue.wasHeld(publication, at: now))
+        queue.hold(at: now)
+        #expect(queue.wasHeld(publication, at: now))
+        // The clock was ahead.
+        queue.hold(at: RememberedTime.ahead)
+        #expect(queue.wasHeld(publication, at: RememberedTime.ahead) && !queue.wasHeld(publication, at: RememberedTime.right))
     }
 
     @Test(arguments: [false, true])

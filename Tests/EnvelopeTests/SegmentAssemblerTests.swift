@@ -84,14 +84,6 @@ import Wire
         #expect(assembler.byteCount == 0)
     }
 
-    @Test func `A set from a clock that was a year ahead is given up ten minutes after the clock is right`() {
-        var assembler = SegmentAssembler()
-        _ = assembler.add(segments[0], id: 1, signer: nil, now: .start.advanced(by: .seconds(365 * 86_400)))
-        #expect(assembler.expire(now: .start) == [])
-        #expect(assembler.expire(now: .start.advanced(by: .seconds(599))) == [])
-        #expect(assembler.expire(now: .start.advanced(by: .seconds(600))) == [1])
-    }
-
     @Test func `A set whose hash does not match is returned completely and forgotten`() {
         var assembler = SegmentAssembler()
         _ = assembler.add(.data(0, of: 2), id: 1)

@@ -24,12 +24,6 @@ import WakuREST
         #expect(acquire() == 0)
     }
 
-    @Test mutating func `a pause that began while the clock was a year ahead is over when the clock is right again`() {
-        _ = acquire()
-        selector.release(0, after: .failed, at: Self.now.advanced(by: .seconds(365 * 86_400)))
-        #expect((0..<3).map { _ in acquire() } == [1, 2, 0])
-    }
-
     @Test mutating func `a message is not sent to the same node twice`() {
         #expect(acquire(besides: [0]) == 1)
         #expect(acquire(besides: [0, 1]) == 2)

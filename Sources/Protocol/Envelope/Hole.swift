@@ -90,10 +90,11 @@ package struct HistoryProgress: Sendable {
         let oldest = now.advanced(by: .zero - Hole.lifetime)
         holes = holes.flatMap { hole in
             hole.period.split(at: times).flatMap { piece in received.map { piece.subtracting($0) } ?? [piece] }
-                .filter { oldest < $0.upperBound && $0.lowerBound <= now }  // the clock may have been set back
-                .map { max($0.lowerBound, oldest)...$0.upperBound }
+                // The clock may have been set back.
+                .filter { oldest < $0.upperBound && $0.lowerBound <= now }
+                .map { max($0.lowerBound, oldest)...min($0.upperBound, now.latestPast) }
                 .filter { $0.length >= Hole.minimumLength }
-                .map { Hole($0, foundAt: hole.foundAt) }
+                .map { Hole($0, foundAt: min(hole.foundAt, now.latestPast)) }
         }
         return holes.sorted { $0.period.length > $1.period.length }.prefix(Hole.maximumCount)
             .sorted { $0.period.lowerBound < $1.period.lowerBound }

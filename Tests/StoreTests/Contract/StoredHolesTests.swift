@@ -41,6 +41,18 @@ import Testing
         }
     }
 
+    @Test(arguments: StoreUnderTest.all)
+    func `the checkpoint of a node that left while the clock was a year ahead hides no hole`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store async throws in
+            try await store.save(Self.progress(365 * 86_400, at: "gone:8645"))
+            try await store.save(Self.progress(100))
+            var progress = Self.progress(1_000)
+            progress.start = Self.time(1_000)
+            try await store.save(progress)
+            #expect(try await store.holes(of: Self.topic).holes.map(\.period) == [Self.time(100)...Self.time(1_000)])
+        }
+    }
+
     @Test func `every living server lists a hole, and what another one received is none`() async throws {
         try await Cluster.with { cluster in
             var progress = Self.progress(1_000)

@@ -65,8 +65,10 @@ package struct Subscription: Sendable {
     }
 
     private mutating func newEnvelopes(from node: Node) async throws -> [WakuEnvelope] {
+        let now = node.now
         // A message that arrives later may claim an earlier time.
-        let next = node.now.advanced(by: .zero - Exchange.clockTolerance)
+        let next = now.advanced(by: .zero - Exchange.clockTolerance)
+        let start = since.ifPast(at: now) ?? next
         do {
             let isNew = inbox == nil
             let inbox = if let inbox { inbox } else { try await node.exchange.subscribe(to: Set(entries.keys)) }
@@ -74,13 +76,13 @@ package struct Subscription: Sendable {
             var envelopes = isNew ? [] : try node.exchange.take(from: inbox)
             if isNew || historyFailure != nil {
                 do {
-                    envelopes = try await node.exchange.history(of: Set(entries.keys), since: since) + envelopes
+                    envelopes = try await node.exchange.history(of: Set(entries.keys), since: start) + envelopes
                     historyFailure = nil
                 } catch let error as PushClientError {
                     historyFailure = error
                 }
             }
-            if historyFailure == nil { since = max(since, next) }
+            if historyFailure == nil { since = max(start, next) }
             return envelopes
         } catch {
             inbox = nil

@@ -415,6 +415,8 @@ struct HistorySync {
             return stall("\(error)", at: now)
         }
         guard listing.isComplete || now < deadline else { return stall(Self.endless, at: now) }
+        // The clock may have been set back.
+        pass?.deadline = min(deadline, Self.deadline(of: window, at: now))
         pass?.listing = listing
         reportListed()
         let unknown = page.rows.filter { row in row.digest.map { !isKnown($0) } ?? true }

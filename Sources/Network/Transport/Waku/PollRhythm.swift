@@ -20,7 +20,8 @@ struct PollRhythm {
 
     /// Notes that a poll returned messages, or none.
     mutating func polled(at time: Duration, _ now: Timestamp) {
-        if isPaused(at: time) { lastPauseEnd = now }
+        // The clock may have been set back.
+        lastPauseEnd = isPaused(at: time) ? now : lastPauseEnd.map { min($0, now) }
         lastPoll = time
     }
 

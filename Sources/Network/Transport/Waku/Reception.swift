@@ -19,6 +19,8 @@ struct Reception {
     mutating func received(at time: Duration, _ now: Timestamp) {
         defer { last = (time, now) }
         guard let last else { return (start, since) = (now, now) }
+        // The clock may have been set back.
+        since = since.map { min($0, now) }
         let pause = time - last.time
         guard pause > Hole.minimumLength else { return }
         if missed.count == Hole.maximumCount { missed.removeFirst() }

@@ -58,10 +58,11 @@ struct SeenCache {
         else { return generations.append(Generation(start: now)) }
     }
 
-    /// Drops the generations whose youngest hash, which is not younger than the next generation, has had its lifetime. Those from the
+    /// Drops the generations whose youngest hash, which is not younger than the next generation, has had its lifetime. Times from the
     /// future, where the clock was, are of now.
     private mutating func expire(at now: Timestamp) {
         for index in generations.indices { generations[index].start = min(generations[index].start, now) }
+        forgottenUntil = forgottenUntil.map { min($0, now) }
         while generations.count > 1, generations[1].start.advanced(by: Self.lifetime) <= now { dropOldest() }
     }
 

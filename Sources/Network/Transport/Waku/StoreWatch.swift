@@ -54,9 +54,9 @@ struct StoreWatch {
 
     /// Judges the last minute, once it is over, after a period was listed to the end.
     mutating func completed(_ period: ClosedRange<Timestamp>, at now: Timestamp) {
-        for (hash, sent) in pending where sent <= period.upperBound {
+        for (hash, sent) in pending where sent <= period.upperBound || sent.ifPast(at: now) == nil {
             pending[hash] = nil
-            if sent >= period.lowerBound { counts.lacking += 1 }
+            if period.contains(sent) { counts.lacking += 1 }
         }
         let elapsed = lastVerdict.map { $0.duration(to: now) } ?? Self.minute
         // The clock may have been set back.

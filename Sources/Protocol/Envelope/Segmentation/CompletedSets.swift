@@ -24,9 +24,9 @@ struct CompletedSets<Key: Hashable & Sendable>: Sendable {
         if count > maximumCount, let oldest = queue.oldest() { remove(oldest.key) }
     }
 
-    /// Removes sets that were completed at or before a time.
-    mutating func removeAll(until moment: Timestamp) {
-        while let oldest = queue.oldest(), oldest.completedAt <= moment { remove(oldest.key) }
+    /// Removes sets that were completed at or before a time, and sets from the future, where the clock was.
+    mutating func removeAll(until moment: Timestamp, at now: Timestamp) {
+        while let oldest = queue.oldest(), oldest.completedAt <= moment || oldest.completedAt.ifPast(at: now) == nil { remove(oldest.key) }
     }
 
     private mutating func remove(_ key: Key) {

@@ -94,13 +94,13 @@ package struct SegmentAssembler: Sendable {
         Array(sets.keys).flatMap { remove($0) }.sorted()
     }
 
-    /// Drops expired sets and forgets completed sets that have expired. Sets from the future, where the clock was, begin now. Call this
-    /// regularly.
+    /// Drops expired sets and forgets completed sets that have expired. Of sets from the future, where the clock was, incomplete ones begin
+    /// now, and completed ones are forgotten. Call this regularly.
     ///
     /// - Returns: The ids of the dropped segments, ascending.
     package mutating func expire(now: Timestamp) -> [Int64] {
         let moment = now.advanced(by: .zero - limits.maximumAge)
-        completed.removeAll(until: moment)
+        completed.removeAll(until: moment, at: now)
         for index in sets.values.indices where sets.values[index].set.startedAt > now { sets.values[index].set.startedAt = now }
         let expired = sets.filter { $0.value.set.startedAt <= moment }.keys
         return expired.flatMap { remove($0) }.sorted()

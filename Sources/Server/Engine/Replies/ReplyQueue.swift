@@ -264,14 +264,14 @@ struct ReplyQueue: Sendable {
     mutating func hold(at wallTime: Timestamp) { lastHold = (budget.time, wallTime) }
 
     /// Whether a reply was held, so that its time says nothing about this server.
-    func wasHeld(_ publication: Publication) -> Bool {
-        publication.isTakenBack || lastHold.map { publication.reply.receivedAt <= $0.wallTime } ?? false
+    func wasHeld(_ publication: Publication, at now: Timestamp) -> Bool {
+        publication.isTakenBack || lastHold?.wallTime.ifPast(at: now).map { publication.reply.receivedAt <= $0 } ?? false
     }
 
     /// Decides what a reply that was held is still good for. Responses to push requests always are.
     func fate(of publication: Publication, at now: Timestamp) -> Fate {
         let reply = publication.reply
-        guard wasHeld(publication), reply.receivedAt.duration(to: now) > Self.maximumHoldTime else { return .publish }
+        guard wasHeld(publication, at: now), reply.receivedAt.duration(to: now) > Self.maximumHoldTime else { return .publish }
         if reply.isToRegistration { return .drop }
         // The network's probe is published as it is, or all queries would be decided again for each probe.
         guard reply.completion == .decision, !publication.isTakenBack, !isBlocked, let lastHold, publication.enteredAt <= lastHold.time

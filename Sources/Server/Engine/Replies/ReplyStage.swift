@@ -214,9 +214,10 @@ final class ReplyStage: Sendable {
 
     private func published(_ publication: ReplyQueue.Publication) {
         mark(publication)
+        let now = context.wallClock.now()
         let (wasBlocked, wasHeld, droppedEchoCount) = update { queue in
             defer { queue.published(publication) }
-            return (queue.isBlocked, queue.wasHeld(publication), queue.takeDroppedEchoCount())
+            return (queue.isBlocked, queue.wasHeld(publication, at: now), queue.takeDroppedEchoCount())
         }
         if wasBlocked { context.logger.warning("replies can be published again") }
         context.metrics.countEchoes(.dropped, droppedEchoCount)
@@ -225,7 +226,7 @@ final class ReplyStage: Sendable {
         } else {
             let (kind, receivedAt) = (ReplyKind(publication.reply.type), publication.reply.receivedAt)
             context.metrics.count(kind, .published)
-            if !wasHeld { context.metrics.record(kind, after: receivedAt.duration(to: context.wallClock.now())) }
+            if !wasHeld { context.metrics.record(kind, after: receivedAt.duration(to: now)) }
         }
     }
 

@@ -25,7 +25,9 @@ extension SharedStore {
 
 extension SharedWriteTransaction {
     fileprivate func save(_ progress: HistoryProgress, of server: String) throws {
-        let newest = progress.start == nil ? nil : try database.checkpoints(of: progress.pubsubTopic).values.max()
+        let newest =
+            progress.start == nil
+            ? nil : try database.checkpoints(of: progress.pubsubTopic).values.compactMap { $0.ifPast(at: progress.now) }.max()
         try database.add(
             """
             INSERT INTO checkpoint (pubsub_topic, received_until) VALUES ($1, $2)
