@@ -168,6 +168,7 @@ enum Tables {
             name bytea NOT NULL,
             PRIMARY KEY (token_type, apn_topic)
         );
+        \(routeHoldTable);
         CREATE TABLE delivered_topic (
             route bytea NOT NULL,
             apn_topic bytea NOT NULL,               -- empty for Android
@@ -293,8 +294,18 @@ enum Tables {
             ADD COLUMN IF NOT EXISTS brought_forward int8 NOT NULL DEFAULT 0, ADD COLUMN IF NOT EXISTS broken int8 NOT NULL DEFAULT 0,
             ADD COLUMN IF NOT EXISTS has_worked bool NOT NULL DEFAULT true;
         \(deliveryIndexes);
+        \(routeHoldTable);
         \(holeTables);
         \(lostTimeTable)
+        """
+
+    private static let routeHoldTable = """
+        -- The routes that an operator holds (`RouteHold`).
+        CREATE TABLE IF NOT EXISTS route_hold (
+            route bytea PRIMARY KEY,
+            started_at int8 NOT NULL,
+            ends_at int8 NOT NULL
+        )
         """
 
     private static let holeTables = """

@@ -217,6 +217,15 @@ package protocol PushOutbox: Sendable {
     /// The number of pushes that were refused because their route's queue was full, by route, since the store was opened.
     var refusedPushCounts: [String: Int] { get }
 
+    /// Whether three quarters of a route's slots for known bundle ids are taken, as far as this server has counted.
+    func isQueueNearlyFull(of route: String) -> Bool
+
+    /// Returns the holds of routes, also those whose time is over.
+    func routeHolds() async throws -> [RouteHold]
+
+    /// Ends a hold, unless another one has replaced it.
+    func end(_ hold: RouteHold) async throws
+
     /// Counts the open pushes by route.
     func queuedPushCounts() async throws -> [String: Int]
 }
@@ -348,6 +357,14 @@ package protocol OperatorViews: Sendable {
     ///
     /// For a tool while no server runs, because a server would continue with the data in its memory.
     func forget(_ key: PublicKey, at now: Timestamp) async throws -> Forgotten
+
+    /// Holds routes, in place of earlier holds of them. Servers may be running.
+    func hold(_ holds: [RouteHold]) async throws
+
+    /// Ends the holds of routes. Servers may be running.
+    ///
+    /// - Returns: The holds that there were.
+    func resume(_ routes: Set<String>) async throws -> [RouteHold]
 }
 
 extension OperatorViews {

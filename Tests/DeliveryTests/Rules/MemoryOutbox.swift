@@ -244,6 +244,9 @@ actor MemoryOutbox: PushOutbox {
 
     func deliveredBundleIDs() -> [String: Set<String>] { [:] }
     nonisolated var refusedPushCounts: [String: Int] { [:] }
+    nonisolated func isQueueNearlyFull(of route: String) -> Bool { false }
+    func routeHolds() -> [RouteHold] { [] }
+    func end(_ hold: RouteHold) {}
     func queuedPushCounts() -> [String: Int] { ["": rows.count] }
     func openIDs() -> Set<Int64> { Set(rows.keys) }
 }

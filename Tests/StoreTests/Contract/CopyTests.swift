@@ -20,6 +20,8 @@ import Testing
         try await secrets.plant(in: original)
         let undecided = try await original.record(1_000)
         try await original.save(HistoryProgress(of: "/waku/2/rs/16/1", checkpoint: start))
+        let hold = RouteHold(route: "ios", start: start, end: start.advanced(by: .seconds(60)))
+        try await original.hold([hold])
         let rows = try await Self.rows(of: original)
 
         try await first.copyToPostgreSQL(from: original)
@@ -45,6 +47,7 @@ import Testing
         #expect(try await store.unfinishedRows().undecided.count == 2)
         #expect(try await store.record([(hash(1), envelope(1)), (hash(1_001), envelope(1_001))], at: start) == [nil, nil])
         #expect(try await store.checkpoints(of: "/waku/2/rs/16/1")["/waku/2/rs/16/1"] == start)
+        #expect(try await store.routeHolds() == [hold])
         let facts = try await store.auditFacts()
         #expect(Audit(facts).balances && facts.openCount == 82, "\(Audit(facts).lines.filter { !$0.balances })")
         _ = try await store.record(1_002)

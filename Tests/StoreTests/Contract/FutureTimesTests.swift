@@ -44,6 +44,7 @@ struct FutureTimesTests {
         _ = try await store.update(update, at: now)
         let later = now.advanced(by: .seconds(1))
         _ = try await store.unregister(token: "device token 2", attemptedAt: later, at: now)
+        try await store.hold([RouteHold(route: "ios", start: now, end: now.advanced(by: RouteHold.maximumLength))])
         for number in 1...2 {
             let device = ProxyStoreTests.device(number)
             try await store.changeDevice(device.identifier, at: now) { _ in

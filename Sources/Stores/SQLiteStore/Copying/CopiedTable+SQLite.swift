@@ -67,7 +67,8 @@ extension CopiedTable {
                 source: name, expressions: ["user_name": "user"], derived: ["user": "CAST(:user_name AS TEXT)"], hasRowNumbers: false)
         case "nextcloud_origin_device":
             Layout(source: name, expressions: ["user_name": "user"], derived: ["user": "CAST(:user_name AS TEXT)"])
-        case "route", "delivered_topic", "suspect_token", "proven_token", "ledger": Layout(source: name, hasRowNumbers: false)
+        case "route", "route_hold", "delivered_topic", "suspect_token", "proven_token", "ledger":
+            Layout(source: name, hasRowNumbers: false)
         default: Layout(source: name)
         }
     }

@@ -37,7 +37,8 @@ extension SQLiteStore {
         }
     }
 
-    private static func change<Result>(_ path: String, _ body: (Database) throws -> Result) throws(StoreError) -> Result {
+    /// Changes the database on a connection of its own.
+    static func change<Result>(_ path: String, _ body: (Database) throws -> Result) throws(StoreError) -> Result {
         try DatabaseFile.find(path: path)
         do {
             var configuration = Configuration()

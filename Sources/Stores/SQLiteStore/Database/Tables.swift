@@ -162,6 +162,7 @@ enum Tables {
             name TEXT NOT NULL,
             PRIMARY KEY (token_type, apn_topic)
         ) STRICT, WITHOUT ROWID;
+        \(routeHoldTable)
         -- Bundle ids that a push was ever delivered to, by route; '' for Android.
         CREATE TABLE delivered_topic (
             route TEXT NOT NULL,
@@ -298,7 +299,17 @@ enum Tables {
         ALTER TABLE push ADD COLUMN has_worked INTEGER NOT NULL DEFAULT 1;
         DROP INDEX push_due;
         \(deliveryIndexes)
+        \(routeHoldTable)
         \(holeTables)
+        """
+
+    private static let routeHoldTable = """
+        -- The routes that an operator holds (`RouteHold`).
+        CREATE TABLE route_hold (
+            route TEXT PRIMARY KEY,
+            started_at INTEGER NOT NULL,
+            ends_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
         """
 
     private static let holeTables = """

@@ -132,6 +132,8 @@ extension SQLiteStore {
 
     package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
 
+    package func isQueueNearlyFull(of route: String) -> Bool { outbox.capacity.withLock { $0.isNearlyFull(route) } }
+
     package func queuedPushCounts() async throws -> [String: Int] {
         try await read { database in
             let counts = try database.all("SELECT route, count(*) FROM push WHERE finished_at IS NULL GROUP BY route") { row in

@@ -74,6 +74,7 @@ package struct CopiedTable: Sendable {
             has_worked:bool
             """),
         CopiedTable("route", key: "token_type apn_topic", "token_type apn_topic:text name:text"),
+        CopiedTable("route_hold", key: "route", "route:text started_at ends_at"),
         CopiedTable("delivered_topic", key: "route apn_topic", "route:text apn_topic:text"),
         CopiedTable(
             "suspect_token", key: "token_digest",

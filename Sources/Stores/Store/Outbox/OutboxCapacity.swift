@@ -73,6 +73,12 @@ package struct OutboxCapacity: Sendable {
         }
     }
 
+    /// Whether three quarters of a route's slots for known bundle ids are taken. Devices that never worked get none beyond that.
+    package func isNearlyFull(_ route: String) -> Bool {
+        let queue = OutboxSlot.Queue(route: route, group: .knownBundleIDs)
+        return queues[queue].map { $0.count >= limits(of: queue.group).new } ?? false
+    }
+
     /// Takes a slot.
     ///
     /// - Returns: False if none is free, or the queue was never counted.

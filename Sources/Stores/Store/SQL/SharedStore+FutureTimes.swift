@@ -28,6 +28,7 @@ package struct TableOfTimes: Sendable {
             Self("suspect_token", by: "token_digest", past: ["suspected_at", "tried_at", "first_counted_at"]),
             Self("proven_token", by: "token_digest", past: ["delivered_at", "first_delivered_at"]),
             Self("dead_registration", past: ["died_at"]),
+            Self("route_hold", by: "route", past: ["started_at"], deadlines: ["ends_at": RouteHold.maximumLength]),
             Self("nextcloud_device", by: dialect.proxyDeviceRow, past: ["created_at", "updated_at", "used_at", "removed_at"]),
             Self("nextcloud_origin_device", past: ["created_at"]),
             Self("nextcloud_origin_push", deadlines: ["expires_at": OriginPush.lifetime]),
