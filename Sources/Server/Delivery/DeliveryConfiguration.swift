@@ -150,6 +150,15 @@ extension DeliveryConfiguration {
         return all
     }
 
+    /// Returns the names of a platform's routes, or else the route of that name, if there is one.
+    package func routes(named name: String) -> [String] {
+        let ofPlatform = allRoutes.filter { $0.platform.label.rawValue == name }
+        return (ofPlatform.isEmpty ? allRoutes.filter { $0.name == name } : ofPlatform).map(\.name)
+    }
+
+    /// The names of all routes and platforms.
+    package var routeNames: [String] { Set(allRoutes.flatMap { [$0.name, $0.platform.label.rawValue] }).sorted() }
+
     /// The routes by token type and bundle id, for the outbox. If two routes have the same bundle id or platform, the first counts.
     var assignments: Set<RouteAssignment> {
         var taken: Set<[String]> = []

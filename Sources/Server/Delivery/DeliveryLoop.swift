@@ -4,6 +4,7 @@ package import Logging
 import PushProtocol
 import ServiceLifecycle
 package import Store
+import Synchronization
 import Tasks
 
 /// Posts the accepted pushes in the outbox to gorush and records their outcomes (RELIABILITY.md I1, I2).
@@ -19,6 +20,11 @@ package final class DeliveryLoop: Service {
     private let wallClock: WallClock
     private let logger: Logger
     private let shutdown = Notify()
+    /// Between two readings of operators' holds.
+    private static let holdInterval = Duration.seconds(2)
+    private let time: SteadyTime
+    /// When the holds are read next.
+    private let nextHoldReading = Mutex(Duration.zero)
     /// The waiters for outcomes of first attempts.
     package let firstAttempts = FirstAttemptWaiters()
 
@@ -40,9 +46,9 @@ package final class DeliveryLoop: Service {
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
+        time = SteadyTime(clock: clock, start: wallClock.read().stamp)
         let dependencies = Route.Dependencies(
-            outbox: outbox, configuration: configuration, clock: clock, wallClock: wallClock,
-            time: SteadyTime(clock: clock, start: wallClock.read().stamp),
+            outbox: outbox, configuration: configuration, clock: clock, wallClock: wallClock, time: time,
             random: random, logger: logger, firstAttempts: firstAttempts, memberNumber: memberNumber, mayPost: mayPost,
             memberCount: memberCount, onUnregistered: onUnregistered)
         let all = configuration.allRoutes
@@ -60,6 +66,7 @@ package final class DeliveryLoop: Service {
     /// Returns the time until which nothing happens unless ``wake()`` is called, or nil while work is in progress. Both times count from
     /// when the delivery was created.
     package func idleUntil(at now: Duration) -> Duration? {
+        guard now < nextHoldReading.withLock(\.self) else { return nil }
         let ends = routes.map { $0.idleUntil(at: now) }
         return ends.contains(nil) ? nil : ends.compactMap(\.self).min()
     }
@@ -75,6 +82,11 @@ package final class DeliveryLoop: Service {
     /// Settings of gorush that lose or delay pushes, and other conditions that an operator should know.
     package var warnings: [String] {
         reports.flatMap { report in report.warnings.map(report.text) }
+    }
+
+    /// The routes that an operator holds, and holds that have ended early.
+    package var holds: [String] {
+        reports.flatMap { report in [report.holdCondition].compactMap { $0.map { report.text($0.text) } } }
     }
 
     /// Whether every route has asked its gorush and may post to it, so that a target without a delivery is unused.
@@ -105,9 +117,25 @@ package final class DeliveryLoop: Service {
 
     private func deliver() async {
         guard await takeOver() else { return }
-        await withDiscardingTaskGroup { group in
-            for route in routes { group.addTask { await route.run() } }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.watchHolds() }
+            await withDiscardingTaskGroup { group in
+                for route in routes { group.addTask { await route.run() } }
+            }
+            group.cancelAll()
         }
+    }
+
+    /// Reads operators' holds, beside the attempts. While the database does not answer, what was read last stays true until its end.
+    private func watchHolds() async {
+        while (try? await time.sleep(until: nextHoldReading.withLock(\.self))) != nil { try? await readHolds() }
+    }
+
+    private func readHolds() async throws {
+        defer { nextHoldReading.withLock { $0 = time.elapsed() + Self.holdInterval } }
+        let holds = Dictionary(try await outbox.routeHolds().map { ($0.route, $0) }) { first, _ in first }
+        let over = routes.filter { $0.held(holds[$0.name]) }
+        for hold in over.compactMap({ holds[$0.name] }) { try await outbox.end(hold) }
     }
 
     private func drainAtShutdown() async {
@@ -126,6 +154,7 @@ package final class DeliveryLoop: Service {
             do {
                 let leaseCount = try await outbox.takeOverOutbox(
                     routes: configuration.assignments, latest: wallClock.read().stamp.advanced(by: configuration.lifetime))
+                try await readHolds()
                 let topics = try await outbox.deliveredBundleIDs()
                 let earliest = wallClock.now().advanced(by: .zero - RecentDevices.interval)
                 for route in routes {

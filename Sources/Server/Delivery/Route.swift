@@ -101,6 +101,21 @@ final class Route: Sendable {
         }
     }
 
+    /// Records whether the database has a hold of the route.
+    ///
+    /// - Returns: Whether the hold is over.
+    func held(_ hold: RouteHold?) -> Bool {
+        let (reading, now) = (dependencies.wallClock.read(), dependencies.time.elapsed())
+        // While the time is in doubt, the earlier one counts: a step of the clock ends no hold.
+        let wall = min(reading.now, reading.expected ?? reading.now)
+        let end = hold.map { $0.isOver(at: wall) ? now : now + wall.duration(to: $0.end) } ?? now
+        let isFull = dependencies.outbox.isQueueNearlyFull(of: name)
+        let isOver = state.withLock { $0.held(hold, until: end, isQueueNearlyFull: isFull, at: now) }
+        log(at: now)
+        changed.notify()
+        return isOver
+    }
+
     /// Records that the outbox could not be taken over from the previous process.
     func takeOverFailed(_ error: String) { change { $0.storeFailed(error, in: .reading, at: $1) } }
 
@@ -309,13 +324,13 @@ final class Route: Sendable {
             for (var choice, found) in found {
                 switch found {
                 // A call that was not sent, while another session of the database holds its row.
-                case .push(let push, _) where choice.kind == .call && state.isAttempted(push): state.hold([choice], at: now)
+                case .push(let push, _) where choice.kind == .call && state.isAttempted(push): state.lookUpLater([choice], at: now)
                 case .push(let push, let others):
                     let others = others.map { max(now, dependencies.time.elapsed(at: $0)) }
                     if state.admit(&choice, push, others: others, at: now) { chosen.append((choice, push)) }
                 case .later(let next): state.drop([(choice, .nothing(until: dependencies.time.elapsed(at: next)))], at: now)
                 case .moved: state.drop([(choice, .unchanged)], at: now)
-                case .locked: state.hold([choice], at: now)
+                case .locked: state.lookUpLater([choice], at: now)
                 case .nothing: state.drop([(choice, .nothing(until: nil))], at: now)
                 }
             }
@@ -383,7 +398,7 @@ final class Route: Sendable {
                 }, areMarked: true)
             // The others have ended, or another session of the database holds their rows.
             let others = chosen.filter { marked[$0.push.id] == nil }.map(\.choice)
-            change(wakes: true) { $0.hold(others, at: $1) }
+            change(wakes: true) { $0.lookUpLater(others, at: $1) }
             await withDiscardingTaskGroup { group in
                 if !left.isEmpty { group.addTask { await self.finish(left) } }
                 for batch in batches { group.addTask { await self.post(batch, as: member) } }
@@ -410,7 +425,7 @@ final class Route: Sendable {
             change(wakes: true) { state, now in
                 state.storeWorked(in: .recording)
                 state.drop(changed.map { ($0, $0.kind == .call ? .nothing(until: nil) : .unchanged) }, at: now)
-                state.hold(left.choices.filter { locked.contains($0.key) }.map(\.value), at: now)
+                state.lookUpLater(left.choices.filter { locked.contains($0.key) }.map(\.value), at: now)
             }
         } catch {
             change(wakes: true) { state, now in

@@ -1,3 +1,5 @@
+import Store
+
 /// What an operator should know about a route: a reason why its pushes are not delivered, or a warning.
 struct RouteCondition: Sendable, Equatable {
     /// What it is about. While that stays the same, it is the same condition, although numbers and the provider's words change.
@@ -27,6 +29,10 @@ struct RouteCondition: Sendable, Equatable {
         case tooLarge
         /// A setting of gorush, with a constant text.
         case setting(String)
+        /// An operator holds the route.
+        case held(RouteHold)
+        /// A hold has ended before its time.
+        case holdEnded(RouteHold)
     }
 
     var kind: Kind

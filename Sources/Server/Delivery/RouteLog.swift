@@ -71,7 +71,8 @@ struct RouteLog: Sendable {
         if let error = report.storeIssue, error != outboxError { lines.append(.outboxUnusable(error)) }
         outboxError = report.storeIssue
         warnings = warnings.filter { now - $0.value < Self.sameIssueInterval }
-        for warning in report.warningConditions where warnings.updateValue(now, forKey: warning.kind) == nil {
+        for warning in report.warningConditions + [report.holdCondition].compactMap(\.self)
+        where warnings.updateValue(now, forKey: warning.kind) == nil {
             lines.append(.attention(reason: warning.text))
         }
         if let (count, since) = unregistered, now - since >= Self.countInterval {

@@ -17,6 +17,7 @@ package struct RouteMetrics: Sendable {
     private let workers: Meter
     private let failing: Meter
     private let credentials: Meter
+    private let held: Meter
     private let missedDevices: Counter
 
     init(route: String, platform: GorushPlatform) {
@@ -33,6 +34,7 @@ package struct RouteMetrics: Sendable {
         workers = Self.workers.gauge(route)
         failing = Self.failing.gauge(route)
         credentials = Self.credentials.gauge(route)
+        held = Self.held.gauge(route)
         missedDevices = Self.missedDevices.counter(route)
     }
 
@@ -81,13 +83,14 @@ package struct RouteMetrics: Sendable {
         workers.set(report.workerCount)
         failing.set(report.isFailing ? 1 : 0)
         credentials.set(report.refusesCredentials ? 1 : 0)
+        held.set(report.holdTime == nil ? 0 : 1)
     }
 }
 
 extension RouteMetrics {
     package static let declarations = [
         pushes, pushSeconds, retries, failures, deadRegistrations, requests, requestSeconds, breaker, inFlight, workers, failing,
-        credentials, missedDevices,
+        credentials, held, missedDevices,
     ]
 
     private static let pushes = Metric(
@@ -127,4 +130,7 @@ extension RouteMetrics {
     private static let credentials = Metric(
         .gauge, "pushserver_route_credentials_rejected", configuredLabels: ["route"],
         help: "Whether Apple or Google rejects gorush itself.")
+    private static let held = Metric(
+        .gauge, "pushserver_route_held", configuredLabels: ["route"],
+        help: "Whether an operator holds the route, so that its pushes wait.")
 }

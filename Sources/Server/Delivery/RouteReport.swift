@@ -27,6 +27,10 @@ package struct RouteReport: Sendable, Equatable {
     let conditions: [RouteCondition]
     /// The conditions that may lose or delay pushes.
     let warningConditions: [RouteCondition]
+    /// Whether an operator holds the route, or a hold has ended early.
+    let holdCondition: RouteCondition?
+    /// The time until the end of the operator's hold, or nil if there is none.
+    package let holdTime: Duration?
     let storeIssue: String?
     /// Whether a probe has ended, and gorush's configuration allows posting.
     let mayPost: Bool
@@ -54,6 +58,8 @@ package struct RouteReport: Sendable, Equatable {
         let (gorush, provider) = (state.gorushIssues(at: now), state.providerIssues(at: now))
         conditions = gorush + provider
         warningConditions = state.warnings(at: now)
+        holdCondition = state.holdCondition(at: now)
+        holdTime = state.hold.end(at: now).map { $0 - now }
         storeIssue = state.storeIssue
         let issues =
             gorush.map { Issue.gorush($0.text) } + provider.map { .provider($0.text) }

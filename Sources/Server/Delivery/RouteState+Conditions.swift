@@ -15,6 +15,9 @@ extension RouteState {
     /// Returns the reasons why Apple or Google delivers nothing, or nothing for a bundle id.
     func providerIssues(at now: Duration) -> [RouteCondition] { profile.isUsable ? belief.issues(at: now) : [] }
 
+    /// Returns whether an operator holds the route, or a hold has ended early.
+    func holdCondition(at now: Duration) -> RouteCondition? { hold.condition(of: route.name, at: now) }
+
     /// Returns the conditions that may lose or delay pushes, in words for an operator.
     func warnings(at now: Duration) -> [RouteCondition] {
         profile.warnings(isPaused: turns.breaker.pausedSince != nil, at: now).map { RouteCondition(kind: .setting($0), text: $0) }

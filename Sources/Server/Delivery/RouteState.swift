@@ -45,8 +45,9 @@ struct RouteState: Sendable {
     private var uncertain: Set<DeviceCode> = []
     private var posted: [Int: Posted] = [:]
     private var attempted = AttemptedRows()
-    /// Choices whose rows another session of the database holds, in the order of the times when they are looked up again.
-    private var held: Deque<(choice: AttemptChoice, until: Duration)> = []
+    /// Choices whose rows another session of the database has locked, in the order of the times when they are looked up again.
+    private var lockedChoices: Deque<(choice: AttemptChoice, until: Duration)> = []
+    private(set) var hold = OperatorHold()
     /// This server's number among the database's servers.
     private var memberNumber: Int64?
     private var memberCount = 1
@@ -85,8 +86,8 @@ struct RouteState: Sendable {
     }
 
     private mutating func decide(at now: Duration) -> Action {
-        while let first = held.first, first.until <= now || schedule.isStopping {
-            held.removeFirst()
+        while let first = lockedChoices.first, first.until <= now || schedule.isStopping {
+            lockedChoices.removeFirst()
             drop([(first.choice, .unchanged)], at: now)
         }
         // A mark must not come after the outcome of its attempt.
@@ -101,7 +102,8 @@ struct RouteState: Sendable {
         }
         if schedule.mustProbe(at: now) { return .probe }
         let ends = [
-            schedule.pause(at: now), belief.nextChange(after: now), turns.bulkhead.nextChange(after: now), held.first?.until,
+            schedule.pause(at: now), belief.nextChange(after: now), turns.bulkhead.nextChange(after: now), lockedChoices.first?.until,
+            hold.end(at: now),
         ]
         var pause = ends.compactMap(\.self).min() ?? now
         // gorush's configuration decides about the very first request.
@@ -130,7 +132,7 @@ struct RouteState: Sendable {
             if time <= now { return .post }
             pause = min(pause, time)
         }
-        switch turns.next(at: now) {
+        switch turns.next(isHeld: isHeld(at: now), at: now) {
         case .call, .line: return .post
         case .none(let until): return .wait(until: min(pause, until ?? pause))
         }
@@ -143,7 +145,7 @@ struct RouteState: Sendable {
     }
 
     /// Chooses the attempts to make now, and begins them.
-    mutating func choose(at now: Duration) -> [AttemptChoice] { turns.choose(at: now) }
+    mutating func choose(at now: Duration) -> [AttemptChoice] { turns.choose(isHeld: isHeld(at: now), at: now) }
 
     /// What to look up for a choice.
     func lookUp(_ choice: AttemptChoice) -> PushChoice {
@@ -214,13 +216,13 @@ struct RouteState: Sendable {
     /// not wait calls ``next(at:)`` anyway.
     func mustWake(at now: Duration) -> Bool {
         guard let waitEnd = schedule.waitEnd else { return false }
-        guard isPosting, held.first.map({ $0.until > now }) ?? true else { return true }
+        guard isPosting, lockedChoices.first.map({ $0.until > now }) ?? true else { return true }
         var copy = self
         return copy.decide(at: now).end.map { $0 < waitEnd } ?? true
     }
 
     /// Whether attempts are looked up or posted.
-    var isPosting: Bool { turns.inFlight.count > held.count }
+    var isPosting: Bool { turns.inFlight.count > lockedChoices.count }
 
     // MARK: What waits
 
@@ -258,8 +260,8 @@ struct RouteState: Sendable {
         setMemberCount(count)
         guard memberNumber != number else { return }
         if memberNumber != nil {
-            for (choice, _) in held { drop([(choice, .nothing(until: nil))], at: now) }
-            held = []
+            for (choice, _) in lockedChoices { drop([(choice, .nothing(until: nil))], at: now) }
+            lockedChoices = []
             turns.removeAll()
             schedule.readAll()
         }
@@ -273,6 +275,17 @@ struct RouteState: Sendable {
 
     mutating func stop() { schedule.stop() }
 
+    // MARK: The operator
+
+    /// The database has this hold of the route, or none.
+    ///
+    /// - Returns: Whether the hold is over, so that the database need not have it any more.
+    mutating func held(_ hold: RouteHold?, until end: Duration, isQueueNearlyFull: Bool, at now: Duration) -> Bool {
+        self.hold.read(hold, until: end, isQueueNearlyFull: isQueueNearlyFull, at: now)
+    }
+
+    private func isHeld(at now: Duration) -> Bool { hold.end(at: now) != nil }
+
     // MARK: Attempts
 
     /// Ends attempts that are not made.
@@ -281,8 +294,8 @@ struct RouteState: Sendable {
     }
 
     /// Looks these up again once another session of the database may have released their rows.
-    mutating func hold(_ choices: [AttemptChoice], at now: Duration) {
-        held.append(contentsOf: choices.map { ($0, now + Schedule.storeRetryInterval) })
+    mutating func lookUpLater(_ choices: [AttemptChoice], at now: Duration) {
+        lockedChoices.append(contentsOf: choices.map { ($0, now + Schedule.storeRetryInterval) })
     }
 
     /// Records that attempts are posted now.
@@ -566,7 +579,7 @@ struct RouteState: Sendable {
     mutating func probed(_ probe: GorushClient.Probe, at now: Duration) {
         profile.probed(probe, at: now)
         setMemberCount(memberCount)
-        if case .instance = probe, turns.breaker.pausedSince != nil, !turns.isWaiting {
+        if case .instance = probe, turns.breaker.pausedSince != nil, !turns.isWaiting || isHeld(at: now) {
             // No push waits that could be the trial.
             turns.gorushAnswered()
             issue = nil

@@ -25,4 +25,16 @@ import Wire
                 RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios-rest"),
             ])
     }
+
+    @Test func `a platform's name means all its routes, and another name one`() {
+        var configuration = DeliveryConfiguration(endpoint: .init(url: "http://x"))
+        configuration.routes = [
+            .init(name: "one", pushes: .apnTopics(["a"])), .init(name: "android", pushes: .apnTopics(["b"])),
+            .init(name: "google", pushes: .platform(.android)),
+        ]
+        #expect(configuration.routes(named: "ios") == ["one", "android", "ios"])
+        #expect(configuration.routes(named: "android") == ["google"])
+        #expect(configuration.routes(named: "one") == ["one"] && configuration.routes(named: "two") == [])
+        #expect(configuration.routeNames == ["android", "google", "ios", "one"])
+    }
 }

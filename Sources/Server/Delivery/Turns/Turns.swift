@@ -99,12 +99,14 @@ struct Turns: Sendable {
         case none(until: Duration?)
     }
 
-    func next(at now: Duration) -> Turn { next(room(at: now), at: now) }
+    /// - Parameter isHeld: Whether an operator holds the route, so that only calls have turns.
+    func next(isHeld: Bool, at now: Duration) -> Turn { next(room(at: now), isHeld: isHeld, at: now) }
 
-    private func next(_ room: Bulkhead.Room, at now: Duration) -> Turn {
+    private func next(_ room: Bulkhead.Room, isHeld: Bool, at now: Duration) -> Turn {
         let permission = breaker.permission(at: now)
         if case .wait(let until) = permission { return .none(until: until) }
         if calls.hasTurn(callLimits) { return .call }
+        if isHeld { return .none(until: nil) }
         var end: Duration?
         func wait(until time: Duration?) { if let time { end = min(end ?? time, time) } }
         for line in devices.lines.order {
@@ -125,7 +127,7 @@ struct Turns: Sendable {
     var nextTime: Duration? { devices.nextTime }
 
     /// Chooses the attempts to make now, and begins them.
-    mutating func choose(at now: Duration) -> [AttemptChoice] {
+    mutating func choose(isHeld: Bool, at now: Duration) -> [AttemptChoice] {
         devices.wake(at: now)
         // gorush has taken a trial and not answered for a while, so it is there.
         if breaker.pausedSince != nil, breaker.permission(at: now) == .all { breaker.answered() }
@@ -133,7 +135,7 @@ struct Turns: Sendable {
         var chosen: [AttemptChoice] = []
         while true {
             let isTrial = breaker.permission(at: now) == .trial
-            switch next(room, at: now) {
+            switch next(room, isHeld: isHeld, at: now) {
             case .none: return chosen
             case .call:
                 guard let (device, row) = calls.takeNext(callLimits, as: lastNumber + 1, at: now) else { continue }
