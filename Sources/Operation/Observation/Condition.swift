@@ -19,6 +19,8 @@ package indirect enum Condition: Sendable, Equatable {
     case provider(String)
     /// A setting of gorush or the outcomes of attempts suggest that pushes are lost or late.
     case route(String)
+    /// An operator holds a route, or the hold has ended early.
+    case hold(String)
     /// No gorush is configured.
     case dryRun
     /// The wall clock has made a step, or contradicts the database's.
@@ -40,9 +42,8 @@ package indirect enum Condition: Sendable, Equatable {
     package var text: String {
         switch self {
         case .node(let text), .network(let text), .store(let text), .overload(let text), .clients(let text), .gorush(let text),
-            .provider(let text), .route(let text), .clock(let text), .keyFile(let text), .canary(let text), .replies(let text),
-            .backup(let text),
-            .pushProxy(let text):
+            .provider(let text), .route(let text), .hold(let text), .clock(let text), .keyFile(let text), .canary(let text),
+            .replies(let text), .backup(let text), .pushProxy(let text):
             text
         case .dryRun: "dry run: no gorush.url is set, and no push leaves this machine"
         case .further(let count, let condition): "\(count) more of the kind \(condition.kind)"
@@ -60,6 +61,7 @@ package indirect enum Condition: Sendable, Equatable {
         case .gorush: "gorush"
         case .provider: "provider"
         case .route: "route"
+        case .hold: "hold"
         case .dryRun: "dryRun"
         case .clock: "clock"
         case .keyFile: "keyFile"
@@ -93,6 +95,7 @@ package indirect enum Condition: Sendable, Equatable {
                 + " Accepted pushes wait for up to \(pushLifetime)."
         case .route(let text):
             Remedy.of(text)?.text ?? "Compare gorush's configuration with Config/gorush.yml, and its keys with the app."
+        case .hold: "Wait for its end, or end it with `pushctl resume`. If it has ended early, its pushes are posted."
         case .dryRun: "Set gorush.url in the configuration and restart the server."
         case .clock where usesPostgreSQL:
             "Correct the clock that is wrong, this machine's or PostgreSQL's. Nothing is lost if it is right within ten minutes."
@@ -114,7 +117,7 @@ package indirect enum Condition: Sendable, Equatable {
         case .store where shell.usesPostgreSQL:
             shell.commands("pushserver check-config --probe > /dev/null") + ["journalctl --unit pushserver --lines 50"]
         case .store: ["df -h", "dmesg | tail", "journalctl --unit pushserver --lines 50"]
-        case .overload, .replies: shell.commands("pushctl top" + shell.adminOption)
+        case .hold, .overload, .replies: shell.commands("pushctl top" + shell.adminOption)
         case .clients: ["pushserver --version"]
         case .clock: ["timedatectl"]
         case .canary: shell.commands("pushctl doctor" + shell.clientOptions)

@@ -61,6 +61,14 @@ package struct ServerDatabase: Sendable {
             open: { try location().openForChange(sealingKeys: keys, logger: Self.silentLogger) }, body)
     }
 
+    /// Opens the database for a change that running servers notice, calls `body` and closes the database.
+    ///
+    /// - Throws: ``Failure`` when the database cannot be used.
+    package func changeBesideServers<Result>(_ body: (any PushStore) async throws -> Result) async throws -> Result {
+        if url == nil { try FolderOwner.become(for: path) }
+        return try await withStore(open: { try location().openForReading(sealingKeys: nil, logger: Self.silentLogger) }, body)
+    }
+
     /// Returns the database with everything that opening it needs, but for its keys. Call this before the process gives up root's rights.
     func location() throws -> DatabaseLocation {
         guard let url else { return .sqlite(path: path) }

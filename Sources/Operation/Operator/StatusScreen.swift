@@ -151,7 +151,8 @@ package struct StatusScreen {
 
     private static func text(_ route: StatusSnapshot.Route, isStoreAway: Bool) -> String {
         let state = route.isDelivering ? route.state(isStoreAway: isStoreAway).rawValue : "NOT DELIVERING"
-        return "\(route.name) \(state), breaker \(route.isBreakerOpen ? "open" : "closed"), "
+        let hold = route.holdText.map { ", \($0)" } ?? ""
+        return "\(route.name) \(state)\(hold), breaker \(route.isBreakerOpen ? "open" : "closed"), "
             + "\(StatusText.count(route.sent)) sent, \(StatusText.count(route.failed)) failed, "
             + StatusText.last("success", route.lastSentSeconds)
     }

@@ -83,7 +83,8 @@ struct Pushctl: ParsableCommand {
             CommandGroup(
                 name: "Operating a server:",
                 subcommands: [
-                    TopCommand.self, ClusterCommand.self, AuditCommand.self, TraceCommand.self, PushesCommand.self,
+                    TopCommand.self, ClusterCommand.self, AuditCommand.self, TraceCommand.self, PushesCommand.self, HoldCommand.self,
+                    ResumeCommand.self,
                     RegistrationsCommand.self, DeadTokensCommand.self,
                     BackupCommand.self, RestoreCommand.self, MigrateStoreCommand.self, ImportCommand.self, ForgetCommand.self,
                 ]),

@@ -54,6 +54,8 @@ struct JSONOutputTests {
         try await check("dead-tokens", ["dead-tokens"] + database)
         try await check("trace", ["trace", "--message", "abcd"] + database)
         try await check("pushes", ["pushes"] + database)
+        try await check("hold", ["hold", "ios", "--for", "10m"] + database)
+        try await check("resume", ["resume", "ios"] + database)
         try await check("audit", ["audit"] + database)
         try await check("unregister", ["unregister", "--json"])
         try await check("error", ["query", "--owner", alice, "--timeout", "10ms", "--json"], exitCode: 1)

@@ -48,6 +48,7 @@ struct ServerConditions: Sendable {
             lostTimes.warnings.map(Condition.store), wal.warnings, statementLog?.warnings ?? [],
             [parts.engine.versionWarning.map(Condition.clients)].compactMap(\.self),
             parts.delivery?.warnings.map(Condition.route) ?? [.dryRun],
+            (parts.delivery?.holds ?? []).map(Condition.hold),
             [parts.proxyDelivery?.warning.map(Condition.pushProxy)].compactMap(\.self),
             damagedRows.warnings, (issues.isEmpty ? parts.canary?.warnings ?? [] : []).map(Condition.canary),
             (parts.backup?.warnings ?? []).map(Condition.backup),

@@ -192,12 +192,12 @@ struct StatusPageContent {
             switch state {
             case .delivering: "good"
             case .untried: ""
-            case .failing, .waiting: "warn"
+            case .failing, .waiting, .held: "warn"
             case .notDelivering: "bad"
             }
         return Dependency(
             name: route.name == route.platform ? platform : "\(route.name) (\(platform))", state: state.rawValue, style: style,
-            notes: [
+            notes: [route.holdText].compactMap(\.self) + [
                 "breaker \(route.isBreakerOpen ? "open" : "closed")",
                 "\(StatusText.count(route.sent)) sent, \(StatusText.count(route.failed)) failed since the start",
                 StatusText.last("success", route.lastSentSeconds), route.gorush,

@@ -188,6 +188,7 @@ extension StatusSnapshot.Route {
         gorush = report.gorushURL
         isDelivering = report.isDelivering
         isBreakerOpen = report.isBreakerOpen
+        holdSeconds = report.holdTime.map(\.wholeSeconds)
         sent = report.deliveryCount
         failed = report.failureCount
         lastSentSeconds = report.lastDeliveryAge.map(\.wholeSeconds)

@@ -196,6 +196,8 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         package var gorush = ""
         package var isDelivering = false
         package var isBreakerOpen = false
+        /// The time until the end of an operator's hold, or nil if there is none.
+        package var holdSeconds: Int?
         /// The number of delivered pushes since the start.
         package var sent = 0
         /// The number of failed attempts since the start.

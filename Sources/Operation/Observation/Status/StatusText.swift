@@ -112,10 +112,14 @@ extension StatusSnapshot.Canary {
 }
 
 extension StatusSnapshot.Route {
+    /// When an operator's hold ends, as text.
+    package var holdText: String? { holdSeconds.map { "the hold ends in \(StatusText.age($0))" } }
+
     /// What is known about the route. It only counts as delivering once it has delivered.
     package enum State: String {
         case delivering
         case waiting = "waits for the database"
+        case held = "held by an operator"
         case untried = "nothing sent yet"
         case failing = "no success yet"
         case notDelivering = "not delivering"
@@ -125,6 +129,7 @@ extension StatusSnapshot.Route {
     package func state(isStoreAway: Bool) -> State {
         if !isDelivering { return .notDelivering }
         if isStoreAway { return .waiting }
+        if holdSeconds != nil { return .held }
         return sent > 0 ? .delivering : failed > 0 ? .failing : .untried
     }
 }

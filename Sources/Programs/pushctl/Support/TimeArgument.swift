@@ -33,6 +33,20 @@ enum TimeArgument {
         return period
     }
 
+    /// Reads a time such as `30s`, `10m` or `1h`.
+    ///
+    /// - Returns: Nil for a malformed time, or for more than `most`.
+    static func period(_ text: String, most: Duration) -> Duration? { read(text, Self.units, most: most) }
+
+    /// Returns a time of whole seconds as one writes it.
+    static func text(_ time: Duration) -> String {
+        let seconds = time.components.seconds
+        let (suffix, unit) = units.last { seconds % $0.unit.components.seconds == 0 } ?? units[0]
+        return "\(seconds / unit.components.seconds)\(suffix)"
+    }
+
+    private static let units: [(suffix: String, unit: Duration)] = [("s", .seconds(1)), ("m", .seconds(60)), ("h", .seconds(3_600))]
+
     private static func read(_ text: String, _ units: [(suffix: String, unit: Duration)], most: Duration) -> Duration? {
         guard let (suffix, unit) = units.first(where: { text.hasSuffix($0.suffix) }), let count = Int(text.dropLast(suffix.count)),
             (1...3_600_000).contains(count), unit * count <= most
