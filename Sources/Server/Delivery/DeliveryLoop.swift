@@ -132,7 +132,10 @@ package final class DeliveryLoop: Service {
     }
 
     private func readHolds() async throws {
-        defer { nextHoldReading.withLock { $0 = time.elapsed() + Self.holdInterval } }
+        defer {
+            let next = time.elapsed() + Self.holdInterval
+            nextHoldReading.withLock { $0 = next }
+        }
         let holds = Dictionary(try await outbox.routeHolds().map { ($0.route, $0) }) { first, _ in first }
         let over = routes.filter { $0.held(holds[$0.name]) }
         for hold in over.compactMap({ holds[$0.name] }) { try await outbox.end(hold) }

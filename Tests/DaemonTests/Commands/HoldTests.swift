@@ -44,7 +44,7 @@ struct HoldTests {
         let page = try await admin.body(of: "/") { $0.contains("the hold ends in ") }
         #expect(page.contains("iOS: held by an operator"))
         let top = try await ChildProcess.run("pushctl", ["top", "--admin", "http://\(world.server.addresses.admin)"])
-        #expect(top.output.contains("ios held by an operator, the hold ends in 59 min"), "\(top.output)")
+        #expect(top.output.contains("ios held by an operator, the hold ends in "), "\(top.output)")
         #expect(top.output.contains("delivery ios: held by an operator"), "\(top.output)")
     }
 
