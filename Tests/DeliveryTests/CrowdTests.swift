@@ -121,25 +121,28 @@ private let areWhole = ProcessInfo.processInfo.environment["CROWDS"] == "all"
         }
     }
 
-    @Test func `strangers' phones that hang in calls delay no honest call and no push`() async throws {
+    /// The route has half of gorush's workers.
+    @Test(arguments: [(strangers: 30, workers: 96, hanging: 9), (2, 64, 4), (2, 8, 1), (2, 4, 1)])
+    func `strangers' phones that hang in calls delay no honest call and no push`(
+        strangers: Int, workers: Int, hanging: Int
+    ) async throws {
         try await withStubGorush { stub in
-            stub.configuration.workerCount = 96
+            stub.configuration.workerCount = workers
             let world = try World()
             try await world.withDelivery(to: await stub.url, { $0.drainLimit = .zero }) { running in
                 try await running.accept([androidPush(1)])
                 try await running.pass { try await running.isAllDone() }
-                let strangers = 100..<130
+                let strangers = 100..<100 + strangers
                 stub.breakDown(.hang, tokens: Set(strangers.map(androidToken)))
                 try await accept(strangers.flatMap { device in (1...4).map { call(device, $0) } }, in: running)
-                // Of 48 workers of the route 36 are for calls, and nine for calls to phones that never worked.
-                await stub.posts.wait(for: 10)
+                await stub.posts.wait(for: 1 + hanging)
                 for number in 1...5 {
                     try await accept([call(1, number)], in: running)
                     try await running.accept([androidPush(1), androidPush(200 + number)], message: Int64(1 + number))
                     await stub.waitForNotifications(count: 1 + 3 * number)
                     running.world.advance(by: .seconds(2))
                 }
-                #expect(stub.posts.all.count == 10 + 15)
+                #expect(stub.posts.all.count == 1 + hanging + 15)
             }
         }
     }
@@ -220,6 +223,25 @@ private let areWhole = ProcessInfo.processInfo.environment["CROWDS"] == "all"
                 #expect(try await running.store.queuedPushCount() > 0)
                 try await running.pass { try await running.isAllDone() }
                 #expect(try await running.outcomes() == [.sent: 1, .expired: Int64(count)])
+            }
+        }
+    }
+
+    @Test func `beside 300 dead tokens of a stranger a phone in trouble is tried again within seconds`() async throws {
+        try await withStubGorush { stub in
+            stub.configuration.workerCount = 192
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                let phones = (0...300).map { iosPush($0) }
+                try await running.accept(phones)
+                try await running.pass { try await running.isAllDone() }
+                for push in phones.dropFirst() { stub.fail(token: push.deviceToken.text, with: "BadDeviceToken") }
+                stub.fail(token: phones[0].deviceToken.text, with: "ServiceUnavailable")
+                try await running.accept(phones, message: 2)
+                try await running.pass(.seconds(30))
+                stub.fail(token: phones[0].deviceToken.text, with: nil)
+                let late = try await running.pass { try await running.outcomes()[.sent] == 302 }
+                #expect(late <= .seconds(30))
             }
         }
     }

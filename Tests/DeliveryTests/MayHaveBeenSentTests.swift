@@ -62,6 +62,39 @@ import Testing
         }
     }
 
+    @Test func `of 300 phones the half without answers for an hour rings once they are back, and the others at once`() async throws {
+        try await withStubGorush { stub in
+            let phones = (0..<300).map { androidPush($0) }
+            try await World().withDelivery(to: await stub.url) { running in
+                try await running.accept(phones)
+                try await running.pass { try await running.isAllDone() }
+                stub.breakDown(.answer(status: 504), tokens: Set((0..<150).map { androidToken(2 * $0 + 1) }))
+                for phone in phones {
+                    try await running.accept([phone], message: 2)
+                    try await running.pass(.seconds(2))
+                }
+                #expect(try await running.outcomes()[.sent] == 450)
+                try await running.pass(.seconds(3_000))
+                stub.breakDown(nil)
+                let late = try await running.pass { try await running.isAllDone() }
+                // The first of them that rings brings the others forward.
+                #expect(late <= UncertainAttempts.interval * 2 + .seconds(10))
+                #expect(try await running.outcomes() == [.sent: 600])
+            }
+        }
+    }
+
+    @Test func `a kept connection that gorush closes at the moment of the POST delays the push by a failure`() async throws {
+        try await withStubGorush { stub in
+            try await withProvenPhones(1, in: try World(), to: stub) { running in
+                stub.next(.reset)
+                try await running.accept([Self.phones[0]], message: 2)
+                #expect(try await running.pass { try await running.isAllDone() } <= .seconds(3))
+                #expect(stub.posts.all.count == 3)
+            }
+        }
+    }
+
     @Test func `six hours of lost answers with a restart each ten minutes ring a phone at growing distances`() async throws {
         try await withStubGorush { stub in
             let world = try World()

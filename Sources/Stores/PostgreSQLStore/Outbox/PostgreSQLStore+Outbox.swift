@@ -194,6 +194,8 @@ extension WriteTransaction {
     /// Stores the assignments, if they have changed, and moves this server's open pushes to the queues of their routes.
     fileprivate func assign(_ routes: Set<RouteAssignment>) throws {
         if try database.assignedRoutes() != routes {
+            // A push whose transaction has read the routes before would never be moved. What was committed until now is.
+            database.add("LOCK TABLE route IN ACCESS EXCLUSIVE MODE")
             database.add("DELETE FROM route")
             database.add(
                 "INSERT INTO route (token_type, apn_topic, name) SELECT * FROM unnest($1::int8[], $2::bytea[], $3::bytea[])",
