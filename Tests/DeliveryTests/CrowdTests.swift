@@ -77,8 +77,9 @@ private let areWhole = ProcessInfo.processInfo.environment["CROWDS"] == "all"
                 if areWhole {
                     // Not after all the others.
                     world.advance(by: CircuitBreaker.trialInterval)
-                    await stub.notifications.wait { [expected] in
-                        expected.isSubset(of: $0.dropFirst(before).compactMap { ring in (1...3).first { ring.tokens == [androidToken($0)] } })
+                    await stub.notifications.wait { all in
+                        let rings = all.dropFirst(before)
+                        return expected.allSatisfy { number in rings.contains { $0.tokens == [androidToken(number)] } }
                     }
                 } else {
                     try await running.pass(.seconds(600))
