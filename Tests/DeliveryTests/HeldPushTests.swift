@@ -206,8 +206,8 @@ import Testing
         #expect(try await world.count("finished_at IS NULL") == 1)
     }
 
-    /// The second one has read the routes, as a push does that is accepted meanwhile: it would wait under none.
-    @Test(arguments: ["LOCK TABLE route", "SELECT name FROM route"])
+    /// The second one is that of a push which is accepted meanwhile, and has read the routes before.
+    @Test(arguments: ["LOCK TABLE route", "SELECT pg_advisory_xact_lock_shared(71)"])
     func `a start that waits for somebody's lock says that the outbox cannot be used`(statement: String) async throws {
         let session = try Session(world)
         try await world.withStore { store in try await world.accept([androidPush(1)], in: store) }

@@ -88,6 +88,17 @@ import WakuREST
         #expect(progress.start == nil && progress.missed == [Self.time(90)...Self.time(120)])
     }
 
+    @Test func `a clock that is wrong for one reading makes no time one in which messages were received`() {
+        var reception = Reception()
+        var progress = progress()
+        reception.loaded(hasCheckpoint: true)
+        for (time, step) in [(0, 0), (10, -3_600), (15, 0)] as [(Int64, Int64)] {
+            reception.received(at: .seconds(time), Self.time(time + step))
+        }
+        reception.report(in: &progress)
+        #expect(progress.received == Self.time(15)...Self.time(15))
+    }
+
     @Test(arguments: [[true, false], [false, true]])
     func `a start is told if the topic had a checkpoint before, whatever another node has saved since`(words: [Bool]) {
         var reception = Reception()

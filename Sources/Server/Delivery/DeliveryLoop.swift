@@ -137,8 +137,10 @@ package final class DeliveryLoop: Service {
             nextHoldReading.withLock { $0 = next }
         }
         let holds = Dictionary(try await outbox.routeHolds().map { ($0.route, $0) }) { first, _ in first }
-        let over = routes.filter { $0.held(holds[$0.name]) }
-        for hold in over.compactMap({ holds[$0.name] }) { try await outbox.end(hold) }
+        for route in routes {
+            let hold = holds[route.name]
+            if try await route.held(hold), let hold { try await outbox.end(hold) }
+        }
     }
 
     private func drainAtShutdown() async {

@@ -104,12 +104,12 @@ final class Route: Sendable {
     /// Records whether the database has a hold of the route.
     ///
     /// - Returns: Whether the hold is over.
-    func held(_ hold: RouteHold?) -> Bool {
+    func held(_ hold: RouteHold?) async throws -> Bool {
         let (reading, now) = (dependencies.wallClock.read(), dependencies.time.elapsed())
-        // While the time is in doubt, the earlier one counts: a step of the clock ends no hold.
-        let wall = min(reading.now, reading.expected ?? reading.now)
-        let end = hold.map { $0.isOver(at: wall) ? now : now + wall.duration(to: $0.end) } ?? now
-        let isFull = dependencies.outbox.isQueueNearlyFull(of: name)
+        let times = [reading.now, reading.expected ?? reading.now].sorted()
+        let longest = dependencies.configuration.lifetime / 2
+        let end = now + (hold?.rest(from: times[0], to: times[1], longest: longest) ?? .zero)
+        let isFull = hold == nil ? false : try await dependencies.outbox.isQueueNearlyFull(of: name, at: reading.stamp)
         let isOver = state.withLock { $0.held(hold, until: end, isQueueNearlyFull: isFull, at: now) }
         log(at: now)
         changed.notify()

@@ -218,7 +218,7 @@ package protocol PushOutbox: Sendable {
     var refusedPushCounts: [String: Int] { get }
 
     /// Whether three quarters of a route's slots for known bundle ids are taken, as far as this server has counted.
-    func isQueueNearlyFull(of route: String) -> Bool
+    func isQueueNearlyFull(of route: String, at now: Timestamp) async throws -> Bool
 
     /// Returns the holds of routes, also those whose time is over.
     func routeHolds() async throws -> [RouteHold]

@@ -244,7 +244,7 @@ actor MemoryOutbox: PushOutbox {
 
     func deliveredBundleIDs() -> [String: Set<String>] { [:] }
     nonisolated var refusedPushCounts: [String: Int] { [:] }
-    nonisolated func isQueueNearlyFull(of route: String) -> Bool { false }
+    nonisolated func isQueueNearlyFull(of route: String, at now: Timestamp) async throws -> Bool { false }
     func routeHolds() -> [RouteHold] { [] }
     func end(_ hold: RouteHold) {}
     func queuedPushCounts() -> [String: Int] { ["": rows.count] }

@@ -63,18 +63,30 @@ import Testing
                         return push
                     })
             }
-            #expect(!store.isQueueNearlyFull(of: ""))
+            func isNearlyFull(_ route: String = "") async throws -> Bool { try await store.isQueueNearlyFull(of: route, at: start) }
+            #expect(try await !isNearlyFull())
             try await enqueue(1...299)
-            #expect(!store.isQueueNearlyFull(of: ""))
+            #expect(try await !isNearlyFull())
             try await enqueue(300...300)
-            #expect(store.isQueueNearlyFull(of: "") && !store.isQueueNearlyFull(of: "ios"))
+            #expect(try await isNearlyFull())
+            #expect(try await !isNearlyFull("ios"))
             #expect(store.refusedPushCounts == [:])
+            // The places of expired pushes are free.
+            _ = try await store.expirePushes(route: "", acceptedBefore: start.advanced(by: .seconds(9)), limit: 999, at: start)
+            #expect(try await !isNearlyFull())
         }
     }
 
-    @Test func `a hold whose end is further away than any was is over`() {
-        let longest = Self.hold("ios", for: RouteHold.maximumLength)
-        #expect(!longest.isOver(at: start) && longest.isOver(at: longest.end))
-        #expect(longest.isOver(at: start.advanced(by: .seconds(-86_400))))
+    @Test(arguments: [
+        (early: 0, late: 0, rest: 3_600), (3_599, 3_599, 1), (3_600, 3_600, 0), (-660, 0, 3_600 + 660), (0, 86_400, 3_600),
+        (-86_400, -86_400, 0), (-86_400, 0, 7_200),
+    ])
+    func `a hold lasts as long as it may, by each time that it may be`(early: Int, late: Int, rest: Int) {
+        let hold = Self.hold("ios", for: .seconds(3_600))
+        func time(_ seconds: Int) -> Timestamp { start.advanced(by: .seconds(seconds)) }
+        #expect(hold.rest(from: time(early), to: time(late), longest: .seconds(7_200)) == .seconds(rest))
+        // A server whose pushes live for less has a shorter hold.
+        #expect(hold.rest(from: time(early), to: time(late), longest: .seconds(1_800)) <= .seconds(1_800))
+        #expect(hold.rest(from: start, to: start, longest: .seconds(1_800)) == .seconds(1_800))
     }
 }

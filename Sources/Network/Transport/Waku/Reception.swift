@@ -19,9 +19,10 @@ struct Reception {
     mutating func received(at time: Duration, _ now: Timestamp) {
         defer { last = (time, now) }
         guard let last else { return (start, since) = (now, now) }
-        // The clock may have been set back.
-        since = since.map { min($0, now) }
         let pause = time - last.time
+        // The clock may have been set: nothing was received in the time that it leaves out, or had before.
+        let isSet = last.wallTime.advanced(by: pause + Hole.minimumLength) < now
+        since = since.map { isSet ? now : min($0, now) }
         guard pause > Hole.minimumLength else { return }
         if missed.count == Hole.maximumCount { missed.removeFirst() }
         missed.append(now.advanced(by: .zero - pause)...now)

@@ -178,7 +178,12 @@ extension PostgreSQLStore {
 
     package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
 
-    package func isQueueNearlyFull(of route: String) -> Bool { outbox.capacity.withLock { $0.isNearlyFull(route) } }
+    package func isQueueNearlyFull(of route: String, at now: Timestamp) async throws -> Bool {
+        let queue = OutboxSlot.Queue(route: route, group: .knownBundleIDs)
+        // What has expired or was withdrawn still counts in memory.
+        guard outbox.capacity.withLock({ $0.isNearlyFull(queue) }) else { return false }
+        return try await writing { try $0.isNearlyFull(queue, at: now) }
+    }
 
     package func queuedPushCounts() async throws -> [String: Int] {
         try await read { database in
@@ -195,7 +200,7 @@ extension WriteTransaction {
     fileprivate func assign(_ routes: Set<RouteAssignment>) throws {
         if try database.assignedRoutes() != routes {
             // A push whose transaction has read the routes before would never be moved. What was committed until now is.
-            database.add("LOCK TABLE route IN ACCESS EXCLUSIVE MODE")
+            try database.run("SELECT pg_advisory_xact_lock(\(RouteTable.lock))")
             database.add("DELETE FROM route")
             database.add(
                 "INSERT INTO route (token_type, apn_topic, name) SELECT * FROM unnest($1::int8[], $2::bytea[], $3::bytea[])",

@@ -18,8 +18,12 @@ struct RouteTable {
     private let names: [Key: String]
     private let delivered: Set<BundleID>
 
+    /// The number of the advisory lock that transactions share which read the routes. A lock of the table would wait for a backup.
+    static let lock = 71
+
     init(_ database: Transaction) throws {
-        let (assignments, bundleIDs) = try database.fetch(
+        let (_, assignments, bundleIDs) = try database.fetch(
+            .count("SELECT count(pg_advisory_xact_lock_shared(\(Self.lock)))"),
             .all("SELECT token_type, apn_topic, name FROM route") {
                 (Key(tokenType: try $0.next(), apnTopic: try $0.next()), try $0.next(String.self))
             },

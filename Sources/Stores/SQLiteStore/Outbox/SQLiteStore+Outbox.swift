@@ -132,7 +132,12 @@ extension SQLiteStore {
 
     package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
 
-    package func isQueueNearlyFull(of route: String) -> Bool { outbox.capacity.withLock { $0.isNearlyFull(route) } }
+    package func isQueueNearlyFull(of route: String, at now: Timestamp) async throws -> Bool {
+        let queue = OutboxSlot.Queue(route: route, group: .knownBundleIDs)
+        // What has expired or was withdrawn still counts in memory.
+        guard outbox.capacity.withLock({ $0.isNearlyFull(queue) }) else { return false }
+        return try await writing { try $0.isNearlyFull(queue, at: now) }
+    }
 
     package func queuedPushCounts() async throws -> [String: Int] {
         try await read { database in

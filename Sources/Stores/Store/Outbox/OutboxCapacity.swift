@@ -24,6 +24,8 @@ package struct OutboxSlot: Sendable, Hashable {
     package struct Queue: Sendable, Hashable {
         package var route: String
         package var group: Group
+
+        package init(route: String, group: Group) { (self.route, self.group) = (route, group) }
     }
 
     package var queue: Queue
@@ -73,10 +75,9 @@ package struct OutboxCapacity: Sendable {
         }
     }
 
-    /// Whether three quarters of a route's slots for known bundle ids are taken. Devices that never worked get none beyond that.
-    package func isNearlyFull(_ route: String) -> Bool {
-        let queue = OutboxSlot.Queue(route: route, group: .knownBundleIDs)
-        return queues[queue].map { $0.count >= limits(of: queue.group).new } ?? false
+    /// Whether three quarters of a queue's slots are taken. Devices that never worked get none beyond that.
+    package func isNearlyFull(_ queue: OutboxSlot.Queue) -> Bool {
+        queues[queue].map { $0.count >= limits(of: queue.group).new } ?? false
     }
 
     /// Takes a slot.

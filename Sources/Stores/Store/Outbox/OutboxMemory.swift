@@ -69,6 +69,8 @@ package final class OutboxChanges {
         memory.capacity.withLock { $0.exchange(given, for: taken) }
     }
 
+    package func isNearlyFull(_ queue: OutboxSlot.Queue) -> Bool { memory.capacity.withLock { $0.isNearlyFull(queue) } }
+
     package func hasRoomForNewDevices(in queue: OutboxSlot.Queue) -> Bool {
         memory.capacity.withLock { $0.hasRoomForNewDevices(in: queue) }
     }

@@ -15,7 +15,16 @@ package struct RouteHold: Hashable, Sendable {
         (self.route, self.start, self.end) = (route, start, end)
     }
 
-    package func isOver(at now: Timestamp) -> Bool { end.isOver(at: now, length: Self.maximumLength) }
+    /// How long the hold still lasts.
+    ///
+    /// - Parameters:
+    ///   - early: The earliest time that it may be, by a clock in doubt: no step of it ends the hold.
+    ///   - late: The latest one. A hold from the future is none.
+    ///   - longest: The longest hold of this server, whatever the row says.
+    package func rest(from early: Timestamp, to late: Timestamp, longest: Duration) -> Duration {
+        guard start.ifPast(at: late) != nil else { return .zero }
+        return max(.zero, min(longest, early.duration(to: min(end, start.advanced(by: longest)))))
+    }
 }
 
 extension RouteHold: CustomStringConvertible {

@@ -22,6 +22,13 @@ extension SharedWriteTransaction {
         return true
     }
 
+    /// Counts a queue, and returns whether three quarters of its slots are taken.
+    package func isNearlyFull(_ queue: OutboxSlot.Queue, at now: Timestamp) throws -> Bool {
+        let (count, newCount) = try countOpenPushes(queue)
+        outbox.counted(queue, count, ofNewDevices: newCount, at: now)
+        return outbox.isNearlyFull(queue)
+    }
+
     private func countOpenPushes(_ queue: OutboxSlot.Queue) throws -> (all: Int, new: Int) {
         let isNew = queue.group == .calls ? "NOT has_worked" : "trust <> \(PushTrust.proven.rawValue)"
         return try database.first(
