@@ -95,8 +95,8 @@ final class Route: Sendable {
     /// Records what earlier processes have met: devices that got a push, with the time by the wall clock, and devices with pushes whose
     /// attempts got no answer.
     func restore(recent devices: [RecentDevice], uncertain: [DeviceCode]) {
-        change { state, _ in
-            state.restore(recent: devices.map { ($0.device, dependencies.time.elapsed(at: $0.deliveredAt), $0.isSuspected) })
+        change { state, now in
+            state.restore(recent: devices.map { ($0.device, dependencies.time.elapsed(at: $0.deliveredAt), $0.isSuspected) }, at: now)
             state.restore(uncertain: uncertain)
         }
     }

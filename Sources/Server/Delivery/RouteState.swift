@@ -571,7 +571,9 @@ struct RouteState: Sendable {
     mutating func saved(_ topics: Set<String>) { belief.saved(topics) }
 
     /// These devices got a push in an earlier process.
-    mutating func restore(recent devices: [(device: DeviceCode, deliveredAt: Duration, isSuspected: Bool)]) { belief.restore(devices) }
+    mutating func restore(recent devices: [(device: DeviceCode, deliveredAt: Duration, isSuspected: Bool)], at now: Duration) {
+        belief.restore(devices, at: now)
+    }
 
     // MARK: gorush
 

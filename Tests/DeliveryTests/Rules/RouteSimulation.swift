@@ -136,7 +136,7 @@ struct RouteSimulation {
             // The server has read at its start which devices got a push lately.
             let token = newToken(device)
             tokens[device] = token
-            state.restore(recent: [(MemoryOutbox.device(of: token.digest), .seconds(provenAt), false)])
+            state.restore(recent: [(MemoryOutbox.device(of: token.digest), .seconds(provenAt), false)], at: now)
         }
         schedule(
             .push(device: device, kind: kind, provenAt: provenAt, hasKnownBundleID: hasKnownBundleID, isCall: isCall), at: .seconds(time))
@@ -226,7 +226,7 @@ struct RouteSimulation {
         let earliest = World.start.advanced(by: now - RecentDevices.interval)
         let recent = await store.recentDevices(route: "", since: earliest, limit: RecentDevices.maximumCount)
         _ = arrivals.take()
-        state.restore(recent: recent.map { ($0.device, Self.elapsed($0.deliveredAt), $0.isSuspected) })
+        state.restore(recent: recent.map { ($0.device, Self.elapsed($0.deliveredAt), $0.isSuspected) }, at: now)
         state.restore(uncertain: await store.uncertainDevices(route: "", limit: .max))
     }
 

@@ -266,6 +266,16 @@ import Testing
         #expect(route.choose(at: 1_012).count == 3)
     }
 
+    @Test func `devices whose deliveries a clock that was ahead has dated are recent for two days`() {
+        var route = TestRoute()
+        route.state.restore(recent: (1...40).map { (TestRoute.device($0), .seconds(1_000_000_000), false) }, at: .zero)
+        for (time, isFailing) in [(86_400.0, false), (172_800, true)] {
+            route.attempt(41...43, .sent, at: time)
+            route.attempt(41...43, TestRoute.failure, at: time + 10)
+            #expect(route.state.belief.fails(at: .seconds(time + 70)) == isFailing)
+        }
+    }
+
     @Test func `credentials that are refused and accepted in turn are a warning and no reason`() {
         var route = TestRoute()
         let words = AttemptOutcome.failed(FailureTaxonomy.classify("InvalidProviderToken"))

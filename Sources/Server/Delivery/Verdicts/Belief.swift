@@ -159,10 +159,10 @@ struct Belief: Sendable {
         deliveredBundleIDs.formUnion(topics)
     }
 
-    /// Records devices that got a push in an earlier process.
-    mutating func restore(_ devices: [(device: DeviceCode, deliveredAt: Duration, isSuspected: Bool)]) {
+    /// Records devices that got a push in an earlier process, whose clock may have been ahead.
+    mutating func restore(_ devices: [(device: DeviceCode, deliveredAt: Duration, isSuspected: Bool)], at now: Duration) {
         for (device, time, isSuspected) in devices {
-            recent.record(device, at: time)
+            recent.record(device, at: min(time, now))
             if isSuspected { refused.restore(device) }
         }
     }
