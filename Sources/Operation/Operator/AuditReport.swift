@@ -23,9 +23,12 @@ package struct AuditReport: Report {
 
     private struct Content: Encodable {
         var lines: [Line]
-        var setAside: Int64
+        var setAside: Int
+        var setAsideRows: [String]
         var servers: [Server]
     }
+
+    private static let maximumNameCount = 20
 
     private let content: Content
 
@@ -35,7 +38,7 @@ package struct AuditReport: Report {
         }
         content = Content(
             lines: Audit(facts).lines.map { Line(name: $0.name, expected: $0.expected, found: $0.found, balances: $0.balances) },
-            setAside: facts.setAsideCount,
+            setAside: facts.setAside.count, setAsideRows: facts.setAside,
             servers: facts.servers.sorted { $0.key < $1.key }.map { name, work in
                 Server(
                     name: name,
@@ -47,13 +50,19 @@ package struct AuditReport: Report {
 
     package var lines: [String] {
         content.lines.map { "\($0.balances ? "ok  " : "BAD ") \($0.name): \($0.expected)\($0.balances ? "" : ", found \($0.found)")" }
-            + (content.setAside == 0
-                ? [] : ["warning: \(content.setAside) damaged rows are set aside; the server reads them again after its next start"])
+            + (content.setAside == 0 ? [] : [warning])
             + content.servers.map { server in
                 let work = ["undecided \(server.undecidedMessages)", "open \(server.openPushes)"]
                 let parts = server.counts.map { "\($0.event) \($0.count)" } + work
                 return "server \(server.name): \(parts.joined(separator: ", "))"
             }
+    }
+
+    /// Names the damaged rows, or as many as an operator looks at.
+    private var warning: String {
+        let names = content.setAsideRows.prefix(Self.maximumNameCount) + (content.setAside > Self.maximumNameCount ? ["…"] : [])
+        return "warning: \(content.setAside) damaged rows are set aside (\(names.joined(separator: ", "))); the server reads them again "
+            + "after its next start"
     }
 
     package var failure: Failure? {

@@ -80,8 +80,9 @@ package struct AuditFacts: Sendable, Equatable {
     package var pushRowsEver: Int64?
     package var damagedRowCount: Int64 = 0
     package var leakyRowCount: Int64 = 0
-    /// The unfinished rows that servers have set aside (``DamagedRowKind``). They are undecided, unpublished or open as well.
-    package var setAsideCount: Int64 = 0
+    /// The rows that servers have set aside, each with its kind (``DamagedRowKind``). Messages and pushes are undecided, unpublished or
+    /// open as well.
+    package var setAside: [String] = []
     /// What each server that shares the database has done, by its name. Empty if the database isn't shared.
     package var servers: [String: ServerWork] = [:]
 

@@ -39,6 +39,11 @@ struct OperatorToolTests {
             #expect(wrongJSON.exitCode == 1)
             #expect(try wrongJSON.decoded(as: AuditOutput.self).lines.contains { !$0.balances && $0.expected != $0.found })
             try world.database.execute("UPDATE ledger SET count = count - 1 WHERE milestone = 'processed'")
+
+            try world.database.execute(
+                "INSERT INTO damaged_row (kind, row) SELECT 'registration', id FROM registration WHERE installation_id IS NOT NULL")
+            let warned = try await world.pushctl("audit")
+            #expect(warned.exitCode == 0 && warned.output.contains("warning: 1 damaged rows are set aside (registration "), "\(warned.output)")
         }
     }
 

@@ -179,7 +179,7 @@ import Testing
             try await cluster.run("UPDATE message SET envelope = '\\xff'")
             #expect(try await cluster.one.undecided(row.compactMap(\.self)).isEmpty)
             #expect(try await cluster.two.unfinishedRows().undecided == [])
-            #expect(try await cluster.one.auditFacts().setAsideCount == 1)
+            #expect(try await cluster.one.auditFacts().setAside.count == 1)
         }
     }
 

@@ -58,7 +58,7 @@ import Wire
             #expect(try await cluster.one.nextAttempt(route: "") == later)
             #expect(try await cluster.one.duePushes(route: "", at: later, limit: 9).map(\.id) == [2])
             let facts = try await cluster.one.auditFacts()
-            #expect(facts.setAsideCount == 1 && facts.counts[.uncertain] == nil && Audit(facts).balances)
+            #expect(facts.setAside.count == 1 && facts.counts[.uncertain] == nil && Audit(facts).balances)
         }
     }
 

@@ -45,7 +45,7 @@ struct KnownFacts {
                 """,
                 limited.keyHashes, limited.installationIDs, lookups.allowances.now.advanced(by: DeferredPush.closingTime),
                 isNeeded: !lookups.rateLimitedTargets.isEmpty
-            ) { try $0.nextDeferredPush(to: $0.nextInstallation(), sealing) },
+            ) { try $0.readable { try $0.nextDeferredPush(to: $0.nextInstallation(), sealing) } },
             .all(
                 """
                 SELECT DISTINCT ON (status_message_id) status_message_id, id, recipient, sealed_reply FROM message
@@ -66,22 +66,31 @@ struct KnownFacts {
             if lookups.registrations.contains(installation) { facts.versions[installation] = stored.version }
         }
         for keyHash in registering where facts.installations[keyHash] == nil { facts.installations[keyHash] = [:] }
+        var damaged: [Int64] = []
         for (installation, row, target) in targets {
+            guard let target else {
+                damaged.append(row.row)
+                continue
+            }
             self.targets[installation] = row
             facts.targets[installation] = target
         }
         facts.recentDeduplicationKeys = Set(recent)
-        // The newest push of a type comes first.
-        facts.deferredPushes = Dictionary(deferred) { first, _ in first }
+        // The newest push of a type comes first. A damaged one is set aside when it is due.
+        facts.deferredPushes = Dictionary(deferred.compactMap(\.self)) { first, _ in first }
         for (request, payload) in responses { facts.responses[request] = payload }
-        try readQueries(Dictionary(grouping: sizes, by: \.keyHash).mapValues { $0.map { ($0.row, $0.byteCount) } }, transaction)
+        try readQueries(
+            Dictionary(grouping: sizes, by: \.keyHash).mapValues { $0.map { ($0.row, $0.byteCount) } }, or: &damaged, transaction)
+        try transaction.setAside(damaged, .registration)
         if !registering.isEmpty, let maximum = lookups.maximumStoredByteCount { facts.isStorageFull = try isStorageFull(maximum) }
     }
 
     /// Reads the registrations of the queried keys in order, until the response has no capacity for more.
     ///
     /// - Parameter stored: The live registrations of each key, with the sizes of their lists.
-    private mutating func readQueries(_ stored: [Digest64: [(row: Int64, byteCount: Int)]], _ transaction: WriteTransaction) throws {
+    private mutating func readQueries(
+        _ stored: [Digest64: [(row: Int64, byteCount: Int)]], or damaged: inout [Int64], _ transaction: WriteTransaction
+    ) throws {
         var chosen: [Digest64: [Int64]] = [:]
         for query in facts.lookups.queries {
             var budget = QueryBudget()
@@ -93,9 +102,12 @@ struct KnownFacts {
         }
         guard !chosen.isEmpty else { return }
         let rows = try transaction.database.all(
-            "SELECT \(QueryableRegistration.columns) FROM registration WHERE id = ANY($1) ORDER BY id", SQLArray(chosen.values.joined())
-        ) { try $0.nextQueryable(transaction.sealing) }
+            "SELECT id, \(QueryableRegistration.columns) FROM registration WHERE id = ANY($1) ORDER BY id", SQLArray(chosen.values.joined())
+        ) { row in
+            let id: Int64 = try row.next()
+            return try row.readable(id, or: &damaged) { try $0.nextQueryable(transaction.sealing) }
+        }
         facts.queryable = chosen.mapValues { _ in [] }
-        for (keyHash, registration) in rows { facts.queryable[keyHash, default: []].append(registration) }
+        for (keyHash, registration) in rows.compactMap(\.self) { facts.queryable[keyHash, default: []].append(registration) }
     }
 }

@@ -26,7 +26,7 @@ extension PostgreSQLStore {
                 ) { row in
                     (name: try row.next(String.self), undecidedCount: try row.next(Int64.self), openCount: try row.next(Int64.self))
                 },
-                .countDamagedRows)
+                .damagedRows)
             var facts = AuditFacts()
             facts.add(ledger: ledger)
             for row in messages {
@@ -34,7 +34,7 @@ extension PostgreSQLStore {
             }
             for row in pushes { facts.addPushes(state: row.state, isOpen: row.isOpen, count: row.count) }
             facts.leakyRowCount = Int64(leaks)
-            facts.setAsideCount = Int64(damaged)
+            facts.setAside = damaged
             // A server that has joined again has several rows.
             for server in servers {
                 facts.servers[server.name, default: ServerWork()].undecidedCount += server.undecidedCount

@@ -18,7 +18,10 @@ extension PostgreSQLStore {
                     FOR UPDATE SKIP LOCKED))
                 """, server)
             database.add(
-                "DELETE FROM damaged_row WHERE kind = 'push' AND row IN (SELECT id FROM push WHERE server = $1 AND \(OpenPushes.due))",
+                """
+                DELETE FROM damaged_row
+                WHERE kind = 'registration' OR kind = 'push' AND row IN (SELECT id FROM push WHERE server = $1 AND \(OpenPushes.due))
+                """,
                 server)
             let leaseCount = try database.run(
                 """

@@ -53,8 +53,8 @@ extension Query<[KnownInstallation]> {
     }
 }
 
-/// A live registration that a push is for.
-typealias KnownTarget = (installation: Installation, row: PushTargetRow, target: PushTarget)
+/// A live registration that a push is for. Its data are nil if they are damaged.
+typealias KnownTarget = (installation: Installation, row: PushTargetRow, target: PushTarget?)
 
 extension Query<[KnownTarget]> {
     /// Reads the live registrations that pushes are for.

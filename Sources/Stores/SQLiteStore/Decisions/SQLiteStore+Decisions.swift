@@ -42,6 +42,7 @@ struct KnownFacts {
     init(_ transaction: WriteTransaction, answering lookups: Lookups, at now: Timestamp) throws {
         facts = Facts(answering: lookups)
         let database = transaction.database
+        var damaged: [Int64] = []
         for installation in lookups.registrations {
             let stored = try database.stored(installation)
             installations[installation] = stored
@@ -53,6 +54,10 @@ struct KnownFacts {
         if !lookups.registrations.isEmpty { facts.isStorageFull = try database.isFull(above: lookups.maximumStoredByteCount) }
         for (installation, entries) in lookups.targets {
             guard let (row, target) = try transaction.pushTarget(installation, loading: entries) else { continue }
+            guard let target else {
+                damaged.append(row.row)
+                continue
+            }
             facts.targets[installation] = target
             targets[installation] = row
         }
@@ -65,7 +70,8 @@ struct KnownFacts {
             facts.deferredPushes.merge(deferred) { first, _ in first }
         }
         for request in lookups.requests { facts.responses[request] = try database.response(to: request, transaction.sealing) }
-        for query in lookups.queries { try read(query, from: transaction) }
+        for query in lookups.queries { try read(query, or: &damaged, from: transaction) }
+        try transaction.setAside(damaged, .registration)
     }
 
     /// Returns the row of an installation as it was before the batch. Reads it if the lookups do not contain it.
@@ -79,14 +85,14 @@ struct KnownFacts {
     }
 
     /// Reads the registrations of the queried keys in order, until the response has no capacity for more.
-    private mutating func read(_ query: [Digest64], from transaction: WriteTransaction) throws {
+    private mutating func read(_ query: [Digest64], or damaged: inout [Int64], from transaction: WriteTransaction) throws {
         var budget = QueryBudget()
         for keyHash in query {
             let sizes = try transaction.database.allowedKeyByteCounts(of: keyHash)
             guard let rows = budget.choose(among: sizes, credits: facts.lookups.allowances.answerByteCount(of: keyHash)) else { return }
             guard facts.queryable[keyHash] == nil else { continue }
             facts.queryable[keyHash] = try rows.compactMap {
-                try transaction.database.queryableRegistration($0, transaction.sealing)
+                try transaction.database.queryableRegistration($0, or: &damaged, transaction.sealing)
             }
         }
     }

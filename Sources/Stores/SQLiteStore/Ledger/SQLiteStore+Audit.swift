@@ -18,7 +18,7 @@ extension SQLiteStore {
                 report(messages.rowCount + done, total)
             }
             try database.readRowsEver(into: &facts)
-            facts.setAsideCount = Int64(try database.countDamagedRows())
+            facts.setAside = try database.damagedRows()
             return facts
         }
     }

@@ -11,7 +11,7 @@ extension SQLiteStore {
     package func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int {
         try await queue.perform { transaction in
             let database = transaction.database
-            try database.run("DELETE FROM damaged_row WHERE kind = 'push'")
+            try database.run("DELETE FROM damaged_row WHERE kind IN ('push', 'registration')")
             let leaseCount = try database.run(
                 """
                 UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = \(NextAttempt.now)

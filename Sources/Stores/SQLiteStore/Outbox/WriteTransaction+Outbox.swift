@@ -201,10 +201,10 @@ extension Database {
     /// - Parameter now: The monotonic time.
     func deferredPushes(to target: Installation, at now: Timestamp, _ sealing: RowSealing) throws -> [PushSlot: DeferredPush] {
         let deferred = try all(Self.selectDeferred, target.keyHash, target.installationID, now.advanced(by: DeferredPush.closingTime)) {
-            try $0.nextDeferredPush(to: target, sealing)
+            try $0.readable { try $0.nextDeferredPush(to: target, sealing) }
         }
-        // The newest push of a type comes first.
-        return Dictionary(deferred) { first, _ in first }
+        // The newest push of a type comes first. A damaged one is set aside when it is due.
+        return Dictionary(deferred.compactMap(\.self)) { first, _ in first }
     }
 
     /// Selects among the 8 newest rows only. While a push waits for a credit, later pushes of its type are coalesced with it, so few rows

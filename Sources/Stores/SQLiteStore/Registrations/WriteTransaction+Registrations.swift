@@ -105,10 +105,11 @@ extension WriteTransaction {
             keyHash.prefix, keyHash, ProtocolLimits.maximumUnknownTombstonesPerKey - 1)
     }
 
-    /// Returns the data of a live registration that a push request needs, or nil. Reads none of its lists.
+    /// Returns the row of a live registration and the data that a push request needs, or nil. The data are nil if they are damaged. Reads
+    /// none of its lists.
     ///
     /// - Parameter entries: The chats and authors to look for in its lists.
-    func pushTarget(_ installation: Installation, loading entries: Set<[UInt8]>) throws -> (row: PushTargetRow, target: PushTarget)? {
+    func pushTarget(_ installation: Installation, loading entries: Set<[UInt8]>) throws -> (row: PushTargetRow, target: PushTarget?)? {
         try database.first(
             Self.selectTarget, installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
         ) { try $0.nextPushTarget(installation, loading: entries, secrets) }
@@ -150,9 +151,9 @@ extension Database {
         try all(Self.selectAllowedKeyByteCounts, keyHash.prefix, keyHash) { (row: try $0.next(), byteCount: try $0.next()) }
     }
 
-    /// Returns the data of a registration for a query's response.
-    func queryableRegistration(_ row: Int64, _ sealing: RowSealing) throws -> QueryableRegistration? {
-        try first(Self.selectQueryable, row) { try $0.nextQueryable(sealing).registration }
+    /// Returns the data of a registration for a query's response, or nil if it is damaged.
+    func queryableRegistration(_ row: Int64, or damaged: inout [Int64], _ sealing: RowSealing) throws -> QueryableRegistration? {
+        try first(Self.selectQueryable, row) { try $0.readable(row, or: &damaged) { try $0.nextQueryable(sealing).registration } } ?? nil
     }
 
     /// The SQL condition for an installation, with the parameters key prefix, installation prefix, installation id and key hash. It names

@@ -76,7 +76,7 @@ package enum StoreCopy {
         for index in facts.indices {
             (facts[index].messageRowsEver, facts[index].pushRowsEver, facts[index].servers) = (nil, nil, [:])
             // A copy reads the damaged rows again.
-            facts[index].setAsideCount = 0
+            facts[index].setAside = []
         }
         guard facts[0] == facts[1] else { throw CopyDifference(description: "the audits of both databases find different numbers") }
         return rowCounts

@@ -25,11 +25,12 @@ package final class DamagedRows: Sendable {
 /// A kind of row that a store sets aside when it cannot be read: its values have another shape, or do not open with the sealing keys.
 ///
 /// Such a row must not stop its page's others. It stays undecided or open in the audit's sum, is never deleted, and is read again after the
-/// next start. The raw value is stored.
+/// next start. A registration is read again by each request to it. The raw value is stored.
 package enum DamagedRowKind: String, Sendable {
     /// An undecided message, or a reply that is not published.
     case message
     case push
+    case registration
 }
 
 extension SharedStore {
@@ -38,7 +39,6 @@ extension SharedStore {
     package func setAside(_ rows: [Int64], _ kind: DamagedRowKind) async throws {
         guard !rows.isEmpty else { return }
         try await writing { try $0.setAside(rows, kind) }
-        damagedRows.note(rows, of: kind.rawValue)
     }
 }
 

@@ -70,10 +70,17 @@ extension SQLRow {
     /// Reads the data of a live registration that a push request needs.
     ///
     /// - Parameter entries: The chats and authors to look for in its lists.
+    /// - Returns: Its row, and the data, or nil if they are damaged.
     package mutating func nextPushTarget(
         _ installation: Installation, loading entries: Set<[UInt8]>, _ secrets: DatabaseSecrets
-    ) throws -> (PushTargetRow, PushTarget) {
+    ) throws -> (row: PushTargetRow, target: PushTarget?) {
         let row = PushTargetRow(row: try next(), hasWorked: try next())
+        return (row, try readable { try $0.nextTarget(installation, loading: entries, secrets) })
+    }
+
+    private mutating func nextTarget(
+        _ installation: Installation, loading entries: Set<[UInt8]>, _ secrets: DatabaseSecrets
+    ) throws -> PushTarget {
         let (tokens, fingerprints) = (try nextTokens(of: installation, secrets.sealing), secrets.fingerprints)
         var target = PushTarget()
         (target.accessToken, target.deviceToken) = (tokens.access, tokens.device)
@@ -85,7 +92,7 @@ extension SQLRow {
         target.blockedChatList = fingerprints.entries(entries, in: try next())
         target.mutedChatList = fingerprints.entries(entries, in: try next())
         target.allowedMentionsChatList = fingerprints.entries(entries, in: try next())
-        return (row, target)
+        return target
     }
 
     /// Reads a registration as the response to a query shows it, and the hash of its key.

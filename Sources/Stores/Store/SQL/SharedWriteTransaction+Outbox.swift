@@ -162,6 +162,7 @@ extension SharedWriteTransaction {
                 UPDATE push SET next_attempt_at = \(NextAttempt.held), reason = 'damaged' WHERE id = $1 AND \(Database.dialect.isOpenRow)
                 """, row)
         }
+        damagedRows.note(rows, of: kind.rawValue)
     }
 
     /// Deletes what is only kept for a while: suspicions, deliveries to tokens, removed registrations and removed devices.

@@ -105,7 +105,7 @@ extension SharedWriteTransaction {
             let id: Int64 = try row.next()
             return try row.readable(id, or: &damaged) { try $0.liveRegistration(id, sealing) }
         }
-        damagedRows.note(damaged, of: "registration")
+        try setAside(damaged, .registration)
         return found.compactMap(\.self)
     }
 
