@@ -43,7 +43,8 @@ struct OperatorToolTests {
             try world.database.execute(
                 "INSERT INTO damaged_row (kind, row) SELECT 'registration', id FROM registration WHERE installation_id IS NOT NULL")
             let warned = try await world.pushctl("audit")
-            #expect(warned.exitCode == 0 && warned.output.contains("warning: 1 damaged rows are set aside (registration "), "\(warned.output)")
+            #expect(warned.exitCode == 0)
+            #expect(warned.output.contains("warning: 1 damaged rows are set aside (registration "), "\(warned.output)")
         }
     }
 
