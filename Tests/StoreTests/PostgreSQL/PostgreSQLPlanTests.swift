@@ -219,7 +219,9 @@ import Wire
             if let text = line.hasPrefix("\t") ? line.dropFirst() : nil {
                 plan?.append(String(text))
             } else {
-                if let lines = plan { plans.append(try JSONDecoder().decode(Plan.self, from: Data(lines.joined(separator: "\n").utf8))) }
+                // Sessions that log at the same moment mix their entries, of which the others are enough.
+                let entry = plan.flatMap { try? JSONDecoder().decode(Plan.self, from: Data($0.joined(separator: "\n").utf8)) }
+                if let entry { plans.append(entry) }
                 plan = line.hasPrefix("LOG:  duration: ") && line.hasSuffix("plan:") ? [] : nil
             }
         }
