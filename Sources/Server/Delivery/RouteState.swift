@@ -124,8 +124,8 @@ struct RouteState: Sendable {
         let slow = unmarkedSlow(at: now)
         if !slow.isEmpty { return .mark(slow) }
         guard profile.mayPost, !outcomes.areTooMany else { return .wait(until: pause) }
-        let room = turns.room(at: now)
-        if let end = schedule.gathering(freeCount: room.free, of: room.workerCount, at: now) {
+        let workerCount = turns.pushWorkerCount
+        if let end = schedule.gathering(freeCount: workerCount - turns.bulkhead.count, of: workerCount, at: now) {
             return .wait(until: min(pause, end))
         }
         if let time = turns.nextTime {
@@ -305,7 +305,7 @@ struct RouteState: Sendable {
             posted[choice.number] = Posted(row: row, at: now, isMarked: isMarked)
             attempted.insert(row, of: choice.device)
         }
-        schedule.posted(isFull: turns.room(at: now).isFull, at: now)
+        schedule.posted(isFull: turns.bulkhead.count >= turns.pushWorkerCount, at: now)
     }
 
     /// Attempts have ended.

@@ -42,9 +42,7 @@ struct Bulkhead: Sendable {
 
     /// Who may use the free workers.
     struct Room: Sendable {
-        /// All workers that pushes may use.
-        fileprivate(set) var workerCount: Int
-        fileprivate(set) var free: Int
+        fileprivate var free: Int
         fileprivate var held: [AttemptClass: Int]
         fileprivate var reserved: [AttemptClass: Int]
 
@@ -63,10 +61,13 @@ struct Bulkhead: Sendable {
         }
     }
 
+    /// How many workers pushes may use.
+    func workerCount(leavingToCalls count: Int) -> Int { max(1, workerCount - count) }
+
     /// - Parameter count: How many workers are left to calls.
     func room(leavingToCalls count: Int = 0, at now: Duration) -> Room {
-        let workerCount = max(1, workerCount - count)
-        var room = Room(workerCount: workerCount, free: workerCount - inFlight.count, held: [:], reserved: [:])
+        let workerCount = workerCount(leavingToCalls: count)
+        var room = Room(free: workerCount - inFlight.count, held: [:], reserved: [:])
         var isCrowded = false
         for attempt in inFlight.values {
             let isSlow = now - attempt.postedAt >= Self.slowDuration

@@ -44,6 +44,9 @@ struct Turns: Sendable {
     /// Who may use the workers that are free.
     func room(at now: Duration) -> Bulkhead.Room { bulkhead.room(leavingToCalls: calls.workerCount(callLimits), at: now) }
 
+    /// How many workers pushes may use.
+    var pushWorkerCount: Int { bulkhead.workerCount(leavingToCalls: calls.workerCount(callLimits)) }
+
     private var callLimits: WaitingCalls.Limits { WaitingCalls.Limits(workerCount: workers) }
 
     mutating func setWorkerCount(_ count: Int) { bulkhead.workerCount = count }
