@@ -110,10 +110,7 @@ final class Route: Sendable {
         let longest = dependencies.configuration.lifetime / 2
         let end = now + (hold?.rest(from: times[0], to: times[1], longest: longest) ?? .zero)
         let isFull = hold == nil ? false : try await dependencies.outbox.isQueueNearlyFull(of: name, at: reading.stamp)
-        let isOver = state.withLock { $0.held(hold, until: end, isQueueNearlyFull: isFull, at: now) }
-        log(at: now)
-        changed.notify()
-        return isOver
+        return change(wakes: true) { state, _ in state.held(hold, until: end, isQueueNearlyFull: isFull, at: now) }
     }
 
     /// Records that the outbox could not be taken over from the previous process.
@@ -127,12 +124,10 @@ final class Route: Sendable {
         await withDiscardingTaskGroup { probes in
             await withDiscardingTaskGroup { group in
                 while !Task.isCancelled {
-                    let now = dependencies.time.elapsed()
-                    let action = state.withLock { state in
+                    let action = change { state, now in
                         state.joined(as: dependencies.memberNumber(), of: dependencies.memberCount(), at: now)
                         return state.next(at: now)
                     }
-                    log(at: now)
                     switch action {
                     case .probe: probes.addTask { await self.probe() }
                     case .expire: group.addTask { await self.expire() }
@@ -159,11 +154,12 @@ final class Route: Sendable {
     /// Changes the state, and logs what has changed in the status.
     ///
     /// - Parameter wakes: Whether ``run()`` may wait, and has to look again.
-    private func change(wakes: Bool = false, _ change: (inout RouteState, Duration) -> Void) {
+    private func change<Result>(wakes: Bool = false, _ change: (inout RouteState, Duration) -> Result) -> Result {
         let now = dependencies.time.elapsed()
-        state.withLock { change(&$0, now) }
-        log(at: now)
+        let (result, isBusy) = state.withLock { (change(&$0, now), $0.isBusy) }
+        log(isBusy: isBusy, at: now)
         if wakes { changed.notify() }
+        return result
     }
 
     // MARK: Work beside the attempts
@@ -455,13 +451,17 @@ final class Route: Sendable {
             return completeRequest { $0.notPosted(notSent(.leaseEnded), at: $1) }
         }
         let start = dependencies.time.elapsed()
+        let (wantsNewConnection, retriesItself) = state.withLock { state in
+            (
+                state.wantsNewConnection(at: start) && state.takesNewConnection(at: start),
+                state.profile.instance?.retriesItself ?? false
+            )
+        }
         let answer = await gorush.post(
-            batch.items.map(\.notification), timeout: dependencies.configuration.timeout,
-            onNewConnection: state.withLock { $0.wantsNewConnection(at: start) && $0.takesNewConnection(at: start) },
+            batch.items.map(\.notification), timeout: dependencies.configuration.timeout, onNewConnection: wantsNewConnection,
             onFreshConnection: pushes.contains { $0.notification?.isCall ?? false },
             keepingConnectionIf: { answer in !answer.refusesCredentials || !state.withLock { $0.takesNewConnection(at: start) } })
         metrics.answered(answer, after: dependencies.time.elapsed() - start)
-        let retriesItself = state.withLock { $0.profile.instance?.retriesItself ?? false }
         switch ResponseInterpretation(answer, batch: batch.items, retriesItself: retriesItself) {
         case .outcomes(let outcomes, let health):
             let (attempts, jitter) = (attempts(outcomes), jitter())
@@ -481,13 +481,11 @@ final class Route: Sendable {
     }
 
     /// Records a request's end.
-    private func completeRequest(_ change: (inout RouteState, Duration) -> Void) {
-        let now = dependencies.time.elapsed()
-        let mustWake = state.withLock { state in
-            change(&state, now)
+    private func completeRequest(_ complete: (inout RouteState, Duration) -> Void) {
+        let mustWake = change { state, now in
+            complete(&state, now)
             return state.mustWake(at: now)
         }
-        log(at: now)
         if mustWake { changed.notify() }
     }
 
@@ -526,9 +524,9 @@ final class Route: Sendable {
         if newCount > 0 { logger.warning("route queue is full; refusing new pushes", metadata: ["pushes": "\(newCount)"]) }
     }
 
-    private func log(at now: Duration) {
-        // A failure of the store may end with the next transaction.
-        guard state.withLock({ !$0.isPosting || $0.storeIssue != nil }) || log.withLock({ $0.isDue(at: now) }) else { return }
+    /// - Parameter isBusy: ``RouteState/isBusy``. A busy route's status is looked at now and then.
+    private func log(isBusy: Bool, at now: Duration) {
+        guard !isBusy || log.withLock({ $0.isDue(at: now) }) else { return }
         let report = report(at: now)
         for line in log.withLock({ $0.lines(for: report, at: now) }) {
             switch line {

@@ -224,6 +224,9 @@ struct RouteState: Sendable {
     /// Whether attempts are looked up or posted.
     var isPosting: Bool { turns.inFlight.count > lockedChoices.count }
 
+    /// Whether the route posts and its status hardly changes. A failure of the store may end with the next transaction.
+    var isBusy: Bool { isPosting && storeFailure == nil }
+
     // MARK: What waits
 
     /// Adds what the store has queued.
