@@ -19,7 +19,7 @@ struct CommitTests {
                 try await store.queue.perform { transaction in
                     _ = try transaction.register(registration(), replacing: nil, topics: topics, at: start)
                     try transaction.database.execute(sql: "ROLLBACK")  // SQLite does this by itself on some errors
-                    try? transaction.enqueue(.init(push: push(), message: 1), target: nil, at: start)
+                    try? transaction.enqueue([.init(push: push(), message: 1)], loaded: [:], at: start)
                 }
             }
             #expect(try await store.registrationCount() == 0)
@@ -49,7 +49,7 @@ struct CommitTests {
         try await withSQLiteStore { store in
             let outcomes = try await whileWriterIsBusy(store, count: 100) { number in
                 try await store.queue.perform { transaction in
-                    try transaction.enqueue(.init(push: push(number), message: Int64(number)), target: nil, at: start)
+                    try transaction.enqueue([.init(push: push(number), message: Int64(number))], loaded: [:], at: start)
                     if number % 10 == 0 { throw StoreError.damaged }
                     return number
                 }

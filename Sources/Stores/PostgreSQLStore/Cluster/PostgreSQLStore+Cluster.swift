@@ -234,7 +234,7 @@ extension WriteTransaction {
                 server = $1, state = CASE WHEN push.state = \(leased) THEN \(OpenPushState.unknown.rawValue) ELSE push.state END,
                 next_attempt_at = CASE WHEN push.state = \(leased) OR next_attempt_at < \(NextAttempt.firstTime) THEN \(NextAttempt.now)
                     ELSE next_attempt_at END,
-                route = \(Self.assignedRoute)
+                route = \(RouteTable.assigned)
             FROM taken WHERE push.id = taken.id
             RETURNING taken.state = \(leased), push.id, push.route, push.trust, push.device, push.next_attempt_at, push.has_worked,
                 push.accepted_at
@@ -254,13 +254,6 @@ extension WriteTransaction {
         count(.uncertain, by: taken.count { $0 })
         return taken.count
     }
-
-    /// The SQL expression of the route to which the table assigns a push.
-    static let assignedRoute = """
-        coalesce(
-            (SELECT name FROM route WHERE route.token_type = push.token_type AND route.apn_topic = push.apn_topic),
-            (SELECT name FROM route WHERE route.token_type = push.token_type AND route.apn_topic = ''), '')
-        """
 
     /// Takes or keeps a job that one server does for all.
     ///

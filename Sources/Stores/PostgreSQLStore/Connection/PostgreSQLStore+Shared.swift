@@ -28,6 +28,11 @@ extension WriteTransaction: SharedWriteTransaction {
         for command in Command.lockOwners([keyHash], adding: []) { database.add(command) }
     }
 
+    /// The advisory lock that transactions share which read the routes. A lock of the table would wait for a backup.
+    package func lockRoutes() { database.add("SELECT pg_advisory_xact_lock_shared(\(Self.routesLock))") }
+
+    static let routesLock = 71
+
     package func register(
         _ registration: Registration, replacing stored: StoredInstallation?, topics: QueryTopics, at now: Timestamp
     ) throws -> Int64 {
@@ -40,6 +45,7 @@ extension RowCursor {
         user: "user_name", hasPrefixes: false, proxyDeviceRow: "identifier", isUnfinished: "is_unfinished",
         hasStatusMessageID: "status_message_id IS NOT NULL", isWaiting: OpenPushes.waiting,
         isOfDevice: OpenPushes.ofDevice, isUncertain: OpenPushes.uncertain,
+        isOpenOfTarget: "key_hash = $1 AND installation_id = $2 AND \(OpenPushes.ofTarget)",
         liveRegistrations: "registration",
         topics: "plain_topic, prefixed_topic",
         forUpdate: "FOR UPDATE", skippingLocked: "FOR UPDATE SKIP LOCKED", hasOwners: true,

@@ -122,6 +122,16 @@ extension Transaction: SQLDatabase {
         try fetch([Command(sql, repeat each values)])[0].changedCount
     }
 
+    package func run<each Value: SQLValue>(
+        _ sql: String, each rows: [(repeat each Value)], read: (inout RowCursor) throws -> Void
+    ) throws -> [Int] {
+        guard !rows.isEmpty else { return [] }
+        return try fetch(rows.map { Command(sql, repeat each $0) }).map { result in
+            _ = try result.map(read)
+            return result.changedCount
+        }
+    }
+
     package func step<each Value: SQLValue>(
         _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Bool
     ) throws {

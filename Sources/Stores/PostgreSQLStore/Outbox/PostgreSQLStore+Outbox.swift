@@ -203,7 +203,7 @@ extension WriteTransaction {
     fileprivate func assign(_ routes: Set<RouteAssignment>) throws {
         if try database.assignedRoutes() != routes {
             // A push whose transaction has read the routes before would never be moved. What was committed until now is.
-            try database.run("SELECT pg_advisory_xact_lock(\(RouteTable.lock))")
+            try database.run("SELECT pg_advisory_xact_lock(\(Self.routesLock))")
             database.add("DELETE FROM route")
             database.add(
                 "INSERT INTO route (token_type, apn_topic, name) SELECT * FROM unnest($1::int8[], $2::bytea[], $3::bytea[])",
@@ -211,8 +211,8 @@ extension WriteTransaction {
         }
         try database.run(
             """
-            UPDATE push SET route = \(Self.assignedRoute)
-            WHERE server = $1 AND \(OpenPushes.due) AND route <> \(Self.assignedRoute)
+            UPDATE push SET route = \(RouteTable.assigned)
+            WHERE server = $1 AND \(OpenPushes.due) AND route <> \(RouteTable.assigned)
             """,
             server)
     }

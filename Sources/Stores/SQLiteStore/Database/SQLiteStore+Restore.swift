@@ -19,7 +19,7 @@ extension SQLiteStore {
             let old = try database.all("SELECT id FROM push WHERE finished_at IS NULL AND accepted_at < ?", oldest) {
                 try $0.next(Int64.self)
             }
-            for push in old { try transaction.finish(push, as: .expired, reason: .restored, at: now) }
+            try transaction.finish(old, as: .expired, reason: .restored, at: now)
             let uncertainCount = try database.run(
                 "UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = \(NextAttempt.now) WHERE finished_at IS NULL")
             transaction.count(.uncertain, by: uncertainCount)

@@ -1,5 +1,4 @@
 package import Bytes
-package import Envelope
 package import GRDB
 package import Store
 
@@ -23,10 +22,7 @@ extension WriteTransaction: SharedWriteTransaction {
 
     /// Nothing to lock: the only writer holds all rows.
     package func lockOwner(_ keyHash: Digest64) {}
-
-    package func addDeliveries(to targets: [TargetRegistration], at now: Timestamp) throws {
-        for target in targets { try addDelivery(to: target, at: now) }
-    }
+    package func lockRoutes() {}
 }
 
 extension RowCursor {
@@ -36,6 +32,10 @@ extension RowCursor {
         hasStatusMessageID: "status_prefix IS NOT NULL",
         isWaiting: "push.finished_at IS NULL", isOfDevice: "push.finished_at IS NULL",
         isUncertain: "push.finished_at IS NULL AND push.state = 7",
+        // Without the `+`, SQLite would substitute the key hash for the column in substr() and not use the index.
+        isOpenOfTarget: """
+            substr(key_hash, 1, 8) = substr($1, 1, 8) AND installation_id = $2 AND push.finished_at IS NULL AND +key_hash = $1
+            """,
         liveRegistrations: """
             registration JOIN query_topic ON query_topic.registration = registration.id
             LEFT JOIN registration_lists ON registration_lists.registration = registration.id

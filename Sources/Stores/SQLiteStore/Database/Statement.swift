@@ -12,6 +12,15 @@ extension Database: SQLDatabase {
 
     package func add<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws { try run(sql, repeat each values) }
 
+    package func run<each Value: SQLValue>(
+        _ sql: String, each rows: [(repeat each Value)], read: (inout RowCursor) throws -> Void
+    ) throws -> [Int] {
+        try rows.map { row in
+            try forEach(sql, repeat each row, read: read)
+            return unsafe Int(sqlite3_changes(sqliteConnection))
+        }
+    }
+
     package func step<each Value: SQLValue>(
         _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Bool
     ) throws {

@@ -9,7 +9,7 @@ package struct WriteTransaction {
     package let damagedRows: DamagedRows
     package let outbox: OutboxChanges
     package let ledger = LedgerChanges()
-    let routes = RouteNames()
+    package let loadedRoutes = LoadedRoutes()
 
     var fingerprints: ListFingerprints { secrets.fingerprints }
     package var sealing: RowSealing { secrets.sealing }

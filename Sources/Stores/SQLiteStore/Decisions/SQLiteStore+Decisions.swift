@@ -37,7 +37,7 @@ extension SQLiteStore {
 struct KnownFacts {
     private(set) var facts: Facts
     private var installations: [Installation: StoredInstallation] = [:]
-    private var targets: [Installation: PushTargetRow] = [:]
+    private(set) var targets: [Installation: PushTargetRow] = [:]
 
     init(_ transaction: WriteTransaction, answering lookups: Lookups, at now: Timestamp) throws {
         facts = Facts(answering: lookups)
@@ -79,11 +79,6 @@ struct KnownFacts {
         facts.lookups.registrations.contains(installation) ? installations[installation] : try database.stored(installation)
     }
 
-    /// Returns the live registration that a push is for. Reads it if it was not loaded: the batch may have added it.
-    func target(_ installation: Installation, in database: Database) throws -> PushTargetRow? {
-        try targets[installation] ?? database.targetRow(of: installation)
-    }
-
     /// Reads the registrations of the queried keys in order, until the response has no capacity for more.
     private mutating func read(_ query: [Digest64], or damaged: inout [Int64], from transaction: WriteTransaction) throws {
         var budget = QueryBudget()
@@ -121,7 +116,7 @@ extension WriteTransaction {
                 }
             }
         }
-        for push in batch.pushes { try enqueue(push, target: known.target(push.push.target, in: database), at: now) }
+        try enqueue(batch.pushes, loaded: known.targets, at: now)
         for deferred in batch.coalesced.values { try rewrite(deferred) }
         count(.accepted, by: batch.coalescedCount)
         count(.coalesced, by: batch.coalescedCount)

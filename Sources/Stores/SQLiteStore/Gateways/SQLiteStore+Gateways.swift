@@ -10,7 +10,7 @@ import Wire
 extension SQLiteStore {
     package func withdraw(_ pushes: [Int64], at now: Timestamp) async throws {
         try await queue.perform { transaction in
-            for push in pushes { try transaction.finish(push, as: .withdrawn, reason: .withdrawn, at: now) }
+            _ = try transaction.finish(pushes, as: .withdrawn, reason: .withdrawn, at: now)
         }
     }
 }

@@ -118,7 +118,7 @@ extension SQLiteStore {
         }
         guard !expired.isEmpty else { return 0 }
         return try await queue.perform { transaction in
-            try expired.count { try transaction.finish($0, as: .expired, reason: .lifetime, at: now) }
+            try transaction.finish(expired, as: .expired, reason: .lifetime, at: now)
         }
     }
 
@@ -178,7 +178,7 @@ extension WriteTransaction {
         }
         try database.run(
             """
-            UPDATE push SET route = \(Self.route(tokenType: "push.token_type", apnTopic: "push.apn_topic")) WHERE finished_at IS NULL
+            UPDATE push SET route = \(RouteTable.assigned) WHERE finished_at IS NULL
             """)
     }
 }

@@ -16,7 +16,7 @@ extension SQLiteStore {
 extension WriteTransaction {
     package func withdrawPushes(toOwner keyHash: Digest64, at now: Timestamp) throws {
         let open = try database.all("SELECT id FROM push WHERE key_hash = ? AND finished_at IS NULL", keyHash) { try $0.next(Int64.self) }
-        for push in open { try finish(push, as: .withdrawn, reason: .forgotten, at: now) }
+        try finish(open, as: .withdrawn, reason: .forgotten, at: now)
     }
 
     package func eraseReplies(to recipient: FixedBytes<33>) throws -> Int {

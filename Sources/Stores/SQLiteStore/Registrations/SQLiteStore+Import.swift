@@ -20,7 +20,7 @@ extension WriteTransaction {
             let row = try register(
                 registration, replacing: database.stored(registration.installation),
                 topics: QueryTopics(keyHash: registration.keyHash), at: now)
-            try addDelivery(to: TargetRegistration(row: row, version: registration.content.version), at: now)
+            try addDeliveries(to: [TargetRegistration(row: row, version: registration.content.version)], at: now)
         case .tombstone(let installation, let version, let plaintextDigest):
             // A key keeps few tombstones of installations that were never registered, and all others. The row is therefore registered
             // first.

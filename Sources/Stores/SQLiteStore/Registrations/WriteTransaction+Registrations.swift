@@ -131,13 +131,6 @@ extension Database {
         }
     }
 
-    func targetRow(of installation: Installation) throws -> PushTargetRow? {
-        try first(
-            "SELECT id, delivered_at IS NOT NULL FROM registration WHERE \(Self.isInstallation) AND is_live = 1",
-            installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
-        ) { PushTargetRow(row: try $0.next(), hasWorked: try $0.next()) }
-    }
-
     /// Returns the stored states of all installations of a key.
     func installations(of keyHash: Digest64) throws -> [Installation: StoredInstallationState] {
         let installations = try all(Self.selectShapes, keyHash.prefix, keyHash) { row in

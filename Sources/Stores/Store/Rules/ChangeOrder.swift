@@ -4,8 +4,8 @@ import Wire
 
 /// An update's changes in the order in which every store applies them.
 ///
-/// A store may change all rows of the same kind with a single statement. Push changes concern different pushes, so their order doesn't
-/// matter. The order of token changes matters, because a later change may concern the same token.
+/// Push changes concern different pushes, so their order doesn't matter. The order of token changes matters, because a later change may
+/// concern the same token.
 package struct ChangeOrder: Sendable {
     /// A change to tokens, or several changes that a store may apply together.
     package enum TokenStep: Sendable {

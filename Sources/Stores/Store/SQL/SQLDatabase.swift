@@ -1,7 +1,7 @@
 /// A connection to a database, or a transaction of it, that runs statements.
 ///
-/// Their parameters are `$1`, `$2` and so on. Statements that both databases run in the same form are in this module. Those of the hot
-/// path are not: each store has them in the form that its database runs fastest.
+/// Their parameters are `$1`, `$2` and so on. Statements that both databases run in the same form are in this module. Each store has those
+/// about tables that differ, which are messages and registrations above all.
 package protocol SQLDatabase {
     associatedtype Row: SQLRow
 
@@ -14,6 +14,12 @@ package protocol SQLDatabase {
     /// Runs a statement whose result does not matter, at the latest before the next query.
     func add<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws
 
+    /// Runs a statement with each of several rows of values, and reads the rows that it returns. PostgreSQL does so in one round trip.
+    ///
+    /// - Returns: How many rows each run inserted, changed or deleted.
+    @discardableResult
+    func run<each Value: SQLValue>(_ sql: String, each rows: [(repeat each Value)], read: (inout Row) throws -> Void) throws -> [Int]
+
     /// Steps through the rows of a query until `read` returns false.
     func step<each Value: SQLValue>(_ sql: String, _ values: repeat each Value, read: (inout Row) throws -> Bool) throws
 }
@@ -21,6 +27,19 @@ package protocol SQLDatabase {
 extension SQLDatabase {
     /// The words in which the two databases differ.
     package static var dialect: SQLDialect { Row.dialect }
+
+    /// Runs a statement that returns no rows with each of several rows of values.
+    ///
+    /// - Returns: How many rows each run inserted, changed or deleted.
+    @discardableResult
+    package func run<each Value: SQLValue>(_ sql: String, each rows: [(repeat each Value)]) throws -> [Int] {
+        try run(sql, each: rows) { _ in }
+    }
+
+    /// Runs a statement whose results do not matter with each of several rows of values, at the latest before the next query.
+    package func add<each Value: SQLValue>(_ sql: String, each rows: [(repeat each Value)]) throws {
+        for row in rows { try add(sql, repeat each row) }
+    }
 
     /// Steps through all rows of a query.
     @inlinable

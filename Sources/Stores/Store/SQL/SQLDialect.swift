@@ -16,6 +16,8 @@ package struct SQLDialect: Sendable {
     package let isOfDevice: String
     /// The same, for pushes that may have been sent.
     package let isUncertain: String
+    /// The same, in statements about the pushes to an installation, whose key hash is `$1` and whose id is `$2`.
+    package let isOpenOfTarget: String
     /// The live registrations with their topics and lists, after `FROM`.
     package let liveRegistrations: String
     /// The columns with the topics of a live registration.
@@ -45,8 +47,8 @@ package struct SQLDialect: Sendable {
     package let isProxyDevice: String
 
     package init(
-        user: String, hasPrefixes: Bool, proxyDeviceRow: String, isUnfinished: String, hasStatusMessageID: String,
-        isWaiting: String, isOfDevice: String, isUncertain: String, liveRegistrations: String, topics: String, forUpdate: String,
+        user: String, hasPrefixes: Bool, proxyDeviceRow: String, isUnfinished: String, hasStatusMessageID: String, isWaiting: String,
+        isOfDevice: String, isUncertain: String, isOpenOfTarget: String, liveRegistrations: String, topics: String, forUpdate: String,
         skippingLocked: String, hasOwners: Bool, livingServers: String, isOpenRow: String, firstPosition: String, needsCompaction: Bool
     ) {
         self.user = user
@@ -57,6 +59,7 @@ package struct SQLDialect: Sendable {
         self.isWaiting = isWaiting
         self.isOfDevice = isOfDevice
         self.isUncertain = isUncertain
+        self.isOpenOfTarget = isOpenOfTarget
         self.liveRegistrations = liveRegistrations
         self.topics = topics
         self.forUpdate = forUpdate

@@ -130,7 +130,7 @@ extension SharedWriteTransaction {
         for target in device.targets {
             outbox.changed(
                 try sealing.device(of: target.token.targetDigest(as: target.type, apnTopic: target.topic)),
-                in: try route(of: target.type, apnTopic: target.topic))
+                in: try routes().route(of: target.type, apnTopic: target.topic))
         }
     }
 }

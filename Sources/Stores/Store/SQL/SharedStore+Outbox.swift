@@ -64,8 +64,7 @@ extension SharedStore {
                 """,
                 route, oldest, limit, transaction.owner
             ) { try $0.next(Int64.self) }
-            for call in calls { try transaction.finish(call, as: .expired, reason: .lifetime, at: now) }
-            return calls.count
+            return try transaction.finish(calls, as: .expired, reason: .lifetime, at: now)
         }
     }
 

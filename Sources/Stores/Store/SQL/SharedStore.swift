@@ -1,7 +1,7 @@
 package import Bytes
 package import Envelope
 package import PushProtocol
-package import Wire
+import Wire
 
 /// A store that runs the shared statements.
 package protocol SharedStore: Sendable {
@@ -37,6 +37,7 @@ package protocol SharedWriteTransaction {
     var damagedRows: DamagedRows { get }
     var outbox: OutboxChanges { get }
     var ledger: LedgerChanges { get }
+    var loadedRoutes: LoadedRoutes { get }
 
     // MARK: What each store does in its own way
 
@@ -55,29 +56,11 @@ package protocol SharedWriteTransaction {
         _ installation: Installation, replacing stored: StoredInstallation?, version: UInt64, plaintextDigest: Digest32, at now: Timestamp
     ) throws
 
-    /// Records deliveries to registrations.
-    func addDeliveries(to targets: [TargetRegistration], at now: Timestamp) throws
-
-    /// Returns the route of a push; the empty string if no assignment matches.
-    func route(of tokenType: TokenType, apnTopic: String) throws -> String
-
-    /// Applies changes of different pushes. Finished pushes, and those of other servers, do not change.
-    func applyPushes(_ changes: ChangeOrder, at now: Timestamp) throws
-
-    /// Records a delivery to a bundle id. After the first one, the open pushes to the bundle id leave the slots for unknown bundle ids.
-    func addDeliveredBundleID(_ apnTopic: String, in route: String) throws
+    /// Makes a server that changes the routes wait until the transaction ends.
+    func lockRoutes() throws
 
     /// Deletes suspicions.
     func clear(_ suspicions: [Digest32]) throws
-
-    /// Ends the waiting pushes of a device that never worked.
-    func expirePushes(to device: DeviceCode, route: String, reason: PushReason, at now: Timestamp) throws
-
-    /// Finishes an open push of this server and erases its secrets. A finished push keeps its outcome.
-    ///
-    /// - Returns: Whether the push was open.
-    @discardableResult
-    func finish(_ push: Int64, as outcome: PushOutcome, reason: PushReason?, at now: Timestamp) throws -> Bool
 
     /// Withdraws all open pushes to a key's devices because the key is forgotten.
     func withdrawPushes(toOwner keyHash: Digest64, at now: Timestamp) throws

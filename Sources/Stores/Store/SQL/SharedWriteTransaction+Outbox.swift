@@ -1,6 +1,6 @@
 import Bytes
 package import Envelope
-import PushProtocol
+package import PushProtocol
 import StatusCrypto
 import Wire
 
@@ -19,6 +19,59 @@ extension SharedWriteTransaction {
         return try changes.tokens.flatMap { try apply($0, at: now) }
     }
 
+    /// Adds pushes to the outbox.
+    ///
+    /// - Parameter loaded: The registrations that were loaded. The batch may have added others.
+    package func enqueue(_ accepted: [DecidedBatch.Push], loaded: [Installation: PushTargetRow], at now: Timestamp) throws {
+        guard !accepted.isEmpty else { return }
+        let dialect = Database.dialect
+        let insertion = """
+            INSERT INTO push (
+                message, state, route, accepted_at, next_attempt_at, finished_at, reason, attempts, deduplication_key, key_hash,
+                installation_id, token_type, type, apn_topic, secrets, registration, trust, device
+                \(dialect.hasPrefixes ? ", deduplication_prefix" : "") \(dialect.hasOwners ? ", server" : ""))
+            VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17
+                \(dialect.hasPrefixes ? ", $18" : "") \(dialect.hasOwners ? ", $19" : ""))
+            """
+        let routes = try routes()
+        let targets = try targets(of: accepted, loaded)
+        for accepted in accepted {
+            let (push, target) = (accepted.push, targets[accepted.push.target])
+            let route = routes.route(of: push.tokenType, apnTopic: push.apnTopic)
+            let trust = PushTrust(
+                hasWorked: target?.hasWorked ?? false, push.tokenType, apnTopic: push.apnTopic, namedBundleIDs: outbox.namedBundleIDs
+            ) { routes.isKnown(push.apnTopic, in: route) }
+            let device = try sealing.device(of: push.targetDigest)
+            let new = try NewPush(accepted, route: route, trust: trust) {
+                try takeSlot(OutboxSlot(route: route, trust: trust, hasWorked: trust == .proven), for: device, at: now)
+            }
+            let place = SealedPlace.push(to: push.target, deduplicationKey: push.deduplicationKey)
+            try database.add(
+                insertion, accepted.message, new.state, route, now, new.next, new.end == nil ? nil : now, new.end?.reason?.rawValue,
+                push.deduplicationKey, push.target.keyHash, push.target.installationID, push.tokenType, push.type, push.apnTopic,
+                try new.secrets.map { try sealing.seal($0.fields, in: place) }, target?.row, trust, device,
+                push.deduplicationKey.prefix, owner)
+            if let arrival = new.arrival(for: device) { outbox.arrived(arrival, in: route) }
+            for milestone in new.milestones { count(milestone) }
+        }
+    }
+
+    /// Returns the live registrations that pushes are for. Reads those that were not loaded.
+    private func targets(
+        of pushes: [DecidedBatch.Push], _ loaded: [Installation: PushTargetRow]
+    ) throws -> [Installation: PushTargetRow] {
+        var targets = loaded
+        let others = Set(pushes.map(\.push.target)).subtracting(loaded.keys)
+        try database.run(
+            """
+            SELECT key_hash, installation_id, id, delivered_at IS NOT NULL FROM registration
+            WHERE \(Database.dialect.isOfKey) AND installation_id = $3 AND is_live
+            """,
+            each: others.map { ($0.keyHash, $0.keyHash.prefix, $0.installationID) }
+        ) { targets[try $0.nextInstallation()] = PushTargetRow(row: try $0.next(), hasWorked: try $0.next()) }
+        return targets
+    }
+
     /// Adds a gateway's notification to the outbox. Its row has the message 0 and no registration.
     ///
     /// - Parameters:
@@ -35,7 +88,7 @@ extension SharedWriteTransaction {
             return nil
         }
         let (target, topic) = (accepted.target, accepted.notification.topic ?? "")
-        let route = try route(of: accepted.tokenType, apnTopic: topic)
+        let route = try routes().route(of: accepted.tokenType, apnTopic: topic)
         let digest = accepted.targetDigest
         let hasWorked =
             try database.count("SELECT count(*) FROM proven_token WHERE token_digest = $1", try sealing.code(of: digest)) > 0

@@ -94,7 +94,7 @@ extension SharedWriteTransaction {
             ) { (id: try $0.next(Int64.self), trust: try $0.next(PushTrust.self), hasWorked: try $0.next(Bool.self)) }
             heaviest { $0.lighten(endedCount: row == nil ? 0 : 1) }
             guard let row else { continue }
-            try finish(row.id, as: .refused, reason: .queueFull, at: now)
+            try finish([row.id], as: .refused, reason: .queueFull, at: now)
             outbox.reject(in: queue.route)
             // Both slots are of one queue: only whether the device is new may differ.
             let given = OutboxSlot(
