@@ -74,7 +74,7 @@ package final class PostgreSQLStore: PushStore {
             try Pooling.check(parameters)
             try OperatorLock.createTable(slot)
             let (secrets, number) = try slot.perform(.writing) { database in
-                try Schema.prepare(database, identity: identity)
+                try Schema.prepare(database, identity: identity) { try Connection(parameters) }
                 for table in try RowNumbers.raise(database) {
                     logger.warning("raised the sequence of a table, as after a logical copy", metadata: ["table": "\(table)"])
                 }

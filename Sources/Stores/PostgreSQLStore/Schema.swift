@@ -11,9 +11,10 @@ enum Schema {
 
     /// Creates the tables if there are none, and brings those of 0.3.0 up to date.
     ///
+    /// - Parameter connect: Opens another connection to the database.
     /// - Throws: `StoreError` if the database belongs to another identity or version, if an operator's command has locked it, or if another
     ///   session uses tables that have to be changed.
-    static func prepare(_ transaction: Transaction, identity: FixedBytes<33>) throws {
+    static func prepare(_ transaction: Transaction, identity: FixedBytes<33>, connect: () throws -> Connection) throws {
         try OperatorLock.exclude(by: transaction)
         OperatorLock.excludeStarts(by: transaction)
         if try !hasTables(transaction) {
@@ -22,6 +23,9 @@ enum Schema {
         }
         guard try self.identity(transaction) == identity else { throw StoreError.otherIdentity }
         guard try transaction.count("SELECT schema_version FROM identity") == earlierVersion else { return }
+        // This transaction waits for the indexes, and keeps other starts away.
+        try transaction.run("SET LOCAL idle_in_transaction_session_timeout = 0")
+        try addIndexes(connect())
         // Behind a change that waits for another session, all statements of the running servers would wait too.
         transaction.add("SET LOCAL lock_timeout = '2s'")
         changeTables(transaction)
@@ -45,9 +49,23 @@ enum Schema {
         transaction.add("UPDATE identity SET schema_version = $1", version)
     }
 
-    private static func add(_ statements: String, to transaction: Transaction) {
-        for statement in statements.split(separator: ";\n") { transaction.add(String(statement)) }
+    /// Adds the indexes that 0.3.0 lacks, while its servers continue: to read the whole table takes seconds. What is left of an interrupted
+    /// build is invalid.
+    private static func addIndexes(_ connection: Connection) throws {
+        func run(_ statement: String) throws -> Rows { try connection.run([Command(statement)])[0] }
+        _ = try run("SET lock_timeout = '2s'")
+        let invalid = try run("SELECT indexrelid::regclass::text::bytea FROM pg_index WHERE indrelid = 'push'::regclass AND NOT indisvalid")
+        for name in try invalid.map({ try $0.next(String.self) }) { _ = try run("DROP INDEX CONCURRENTLY \(name)") }
+        for statement in statements(of: Tables.deliveryIndexes) {
+            _ = try run(statement.replacing("CREATE INDEX", with: "CREATE INDEX CONCURRENTLY"))
+        }
     }
+
+    private static func add(_ statements: String, to transaction: Transaction) {
+        for statement in self.statements(of: statements) { transaction.add(statement) }
+    }
+
+    private static func statements(of text: String) -> [String] { text.split(separator: ";\n").map(String.init) }
 
     static func insertIdentity(_ transaction: Transaction, identity: FixedBytes<33>) {
         transaction.add("INSERT INTO identity (id, public_key, schema_version) VALUES (1, $1, $2)", identity, version)

@@ -337,7 +337,7 @@ enum Tables {
         )
         """
 
-    private static let deliveryIndexes = """
+    static let deliveryIndexes = """
         CREATE INDEX IF NOT EXISTS push_waiting ON push (server, route, trust, device, id) WHERE \(OpenPushes.waiting);
         CREATE INDEX IF NOT EXISTS push_uncertain ON push (server, route, attempted_at) WHERE \(OpenPushes.uncertain)
         """

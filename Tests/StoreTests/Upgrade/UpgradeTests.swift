@@ -143,6 +143,21 @@ import Wire
         #expect(try Self.postgreSQLShape(of: folder.databaseName) == Self.postgreSQLShape(of: newFolder.databaseName))
     }
 
+    /// To build an index that nobody waits for, PostgreSQL first registers it as invalid.
+    @Test func `indexes are built beside the servers of 0.3.0, also after an interrupted build`() async throws {
+        let (folder, newFolder, release) = (try TemporaryFolder(), try TemporaryFolder(), EarlierRelease.postgreSQL)
+        try release.copy(to: folder)
+        let server = try Connection(folder.newPostgreSQL())
+        _ = try server.run([Command("BEGIN"), Command("LOCK TABLE push IN ROW EXCLUSIVE MODE")])
+        #expect(throws: StoreError.self) { try release.open(folder, release.sealingKeys()) }
+        _ = try server.run([Command("ROLLBACK")])
+        #expect(try server.run([Command("SELECT 1 FROM pg_index WHERE NOT indisvalid")])[0].count == 1)
+        try await release.open(folder, release.sealingKeys()).close()
+        #expect(try server.run([Command("SELECT 1 FROM pg_index WHERE NOT indisvalid")])[0].count == 0)
+        try await newFolder.openPostgreSQL().close()
+        #expect(try Self.postgreSQLShape(of: folder.databaseName) == Self.postgreSQLShape(of: newFolder.databaseName))
+    }
+
     /// Servers of 0.3.0 go on while one of this version changes the tables (RELIABILITY.md T11).
     @Test func `each statement of 0.3.0 finds its tables and columns after the change`() async throws {
         let folder = try TemporaryFolder()
