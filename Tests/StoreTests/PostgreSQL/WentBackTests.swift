@@ -106,6 +106,12 @@ import Testing
         return try #require(try slot.perform(.reading) { try $0.first(query) { try $0.next(Timestamp.self) } })
     }
 
+    static func write(_ slot: ConnectionSlot) throws {
+        try slot.perform(.writing) {
+            $0.add("INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = probe.count + 1")
+        }
+    }
+
     @Test(arguments: [(0, true), (22, true), (24, false), (48, false), (168, false)])
     func `a missing mark older than a day proves nothing, because it was pruned`(hours: Int, isProof: Bool) throws {
         let folder = try TemporaryFolder()
@@ -113,7 +119,7 @@ import Testing
         _ = try PostgreSQLStore(parameters, identity: identity, sealingKeys: sealingKeys(1), serverName: "one", logger: quietLogger)
         let mark = NewestMark(serverName: "one")
         let slot = ConnectionSlot(parameters, newestMark: mark)
-        mark.committed(.init(writer: 1, sequence: 1), at: try Self.now(slot).advanced(by: .seconds(-3_600 * hours)))
+        mark.committed(.init(writer: 1, sequence: 1), at: try Self.now(slot).advanced(by: .seconds(-3_600 * hours)), on: slot)
         func write() throws { try slot.perform(.writing) { $0.add("UPDATE probe SET count = 1") } }
         if isProof {
             #expect(throws: StoreError.self) { try write() }
@@ -121,6 +127,21 @@ import Testing
         } else {
             try write()
         }
+    }
+
+    @Test(arguments: 0...1) func `of two connections each one's missing mark is a proof`(missing: Int) throws {
+        let folder = try TemporaryFolder()
+        let parameters = try folder.newPostgreSQL()
+        _ = try PostgreSQLStore(parameters, identity: identity, sealingKeys: sealingKeys(1), serverName: "one", logger: quietLogger)
+        let mark = NewestMark(serverName: "one")
+        let slots = (0...2).map { _ in ConnectionSlot(parameters, newestMark: mark) }
+        for slot in slots.prefix(2) { try Self.write(slot) }
+        try ConnectionSlot(parameters).perform(.writing) { database in
+            let older = Int64(1 - missing)
+            database.add(
+                "DELETE FROM last_write WHERE writer = (SELECT writer FROM last_write ORDER BY written_at DESC OFFSET $1 LIMIT 1)", older)
+        }
+        #expect(throws: StoreError.self) { try Self.write(slots[2]) }
     }
 
     @Test func `a connection that stays is compared once a minute`() throws {
@@ -131,22 +152,17 @@ import Testing
         let slot = ConnectionSlot(
             parameters, newestMark: NewestMark(serverName: "one", time: SteadyTime(clock: clock, start: Timestamp(nanoseconds: 0))))
         let other = ConnectionSlot(parameters)
-        func write(_ slot: ConnectionSlot) throws {
-            try slot.perform(.writing) {
-                $0.add("INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = probe.count + 1")
-            }
-        }
         for _ in 1...3 {
-            try write(slot)
+            try Self.write(slot)
             clock.advance(by: NewestMark.interval)
         }
-        try write(slot)
+        try Self.write(slot)
         try other.perform(.writing) { $0.add("DELETE FROM last_write") }
         clock.advance(by: NewestMark.interval - .seconds(1))
         // It leaves a mark of its own, which is lost as well.
-        try write(slot)
+        try Self.write(slot)
         try other.perform(.writing) { $0.add("DELETE FROM last_write") }
         clock.advance(by: .seconds(1))
-        #expect(throws: StoreError.self) { try write(slot) }
+        #expect(throws: StoreError.self) { try Self.write(slot) }
     }
 }

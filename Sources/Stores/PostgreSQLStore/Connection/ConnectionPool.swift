@@ -22,7 +22,7 @@ final class ConnectionPool: Sendable {
     /// - Parameters:
     ///   - limitsLocks: Whether a transaction fails that waits for a lock longer than ``LockLimit/batch``.
     ///   - notices: The log for the server's notices, or nil for none.
-    ///   - newestMark: The newest mark of all connections.
+    ///   - newestMark: The newest marks of all connections.
     init(
         _ parameters: [String: String], connectionCount: Int, limitsLocks: Bool = false, notices: NoticeLog? = nil,
         newestMark: NewestMark = NewestMark()
@@ -118,7 +118,7 @@ final class ConnectionSlot {
     private var writer = Int64.random(in: .min ... .max)
     private var transactionCount: Int64 = 0
     private var connection: Connection?
-    /// Whether the newest mark was looked for on this connection.
+    /// Whether the newest marks were looked for on this connection.
     private var isCompared = false
 
     init(
@@ -149,7 +149,7 @@ final class ConnectionSlot {
         do {
             let result = try body(transaction)
             try commit(transaction, mark)
-            if let time = transaction.markedAt { newestMark.committed(mark, at: time) }
+            if let time = transaction.markedAt { newestMark.committed(mark, at: time, on: self) }
             transaction.complete()
             return result
         } catch {
@@ -164,7 +164,7 @@ final class ConnectionSlot {
         return (mark, Transaction(kind, on: connection, mark: mark))
     }
 
-    /// Looks for the newest mark of this process. If it is missing, stores what is lost.
+    /// Looks for the newest marks of this process. If one is missing, stores what is lost.
     private func compare(on connection: Connection) throws {
         let (_, comparison) = begin(.reading, on: connection)
         let result: NewestMark.Comparison

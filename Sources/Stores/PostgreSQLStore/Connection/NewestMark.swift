@@ -2,8 +2,9 @@ import Envelope
 import Store
 import Synchronization
 
-/// The newest transaction that this process knows to be committed. If the database lacks it, the database has gone back in time: a standby
-/// was promoted that had not received it, or a backup was restored.
+/// The newest transaction of each connection that this process knows to be committed. If the database lacks one, the database has gone
+/// back in time: a standby was promoted that had not received it, or a backup was restored. The newest of all would not do, because
+/// transactions are not acknowledged in the order of their commits.
 final class NewestMark: Sendable {
     /// The time between two comparisons on a connection that stays.
     static let interval = Duration.seconds(60)
@@ -11,7 +12,7 @@ final class NewestMark: Sendable {
     static let lifetime = Duration.seconds(23 * 3_600)
 
     private struct State {
-        var newest: (mark: Transaction.Mark, at: Timestamp)?
+        var newest: [ObjectIdentifier: (mark: Transaction.Mark, at: Timestamp)] = [:]
         var nextComparison = Duration.zero
         var lost: LostTime?
     }
@@ -28,8 +29,12 @@ final class NewestMark: Sendable {
 
     /// Notes a commit.
     ///
-    /// - Parameter time: When the transaction began, by the database's clock.
-    func committed(_ mark: Transaction.Mark, at time: Timestamp) { state.withLock { $0.newest = (mark, time) } }
+    /// - Parameters:
+    ///   - time: When the transaction began, by the database's clock.
+    ///   - slot: The connection, whose commits come one after the other.
+    func committed(_ mark: Transaction.Mark, at time: Timestamp, on slot: ConnectionSlot) {
+        state.withLock { $0.newest[ObjectIdentifier(slot)] = (mark, time) }
+    }
 
     /// - Throws: `StoreError.wentBack` once the database has gone back in time. Nothing that this process has in memory fits it any more.
     func check() throws(StoreError) {
@@ -39,38 +44,42 @@ final class NewestMark: Sendable {
     /// Whether a transaction has to compare first.
     func isDue(onNewConnection isNew: Bool) -> Bool {
         let now = time.elapsed()
-        return state.withLock { $0.newest != nil && (isNew || $0.nextComparison <= now) }
+        return state.withLock { !$0.newest.isEmpty && (isNew || $0.nextComparison <= now) }
     }
 
     enum Comparison: Equatable {
         /// The database is a standby that is not promoted yet, and proves nothing.
         case standby
-        /// The mark is there, or too old to prove anything.
+        /// The marks are there, or too old to prove anything.
         case found
         case missing(LostTime)
     }
 
-    /// Looks for the newest mark, in a transaction that has read nothing yet: it would not see marks that are committed later.
+    /// Looks for the newest marks, in a transaction that has read nothing yet: it would not see marks that are committed later.
     func compare(in database: Transaction) throws -> Comparison {
         let next = time.elapsed() + Self.interval
-        guard let (mark, committedAt) = state.withLock(\.newest) else { return .found }
+        let newest = Array(state.withLock(\.newest).values)
         let found = try database.first(
             """
-            SELECT pg_is_in_recovery(), EXISTS (SELECT FROM last_write WHERE writer = $1 AND sequence >= $2), \(Self.nanoseconds("now()")),
-                coalesce((SELECT \(Self.nanoseconds("max(written_at)")) FROM last_write WHERE \(Self.nanoseconds("written_at")) <= $3), 0)
-            """, mark.writer, mark.sequence, committedAt
+            WITH missing AS (
+                SELECT max(at) AS at FROM unnest($1::int8[], $2::int8[], $3::int8[]) AS mark (writer, sequence, at)
+                WHERE NOT EXISTS (SELECT FROM last_write WHERE writer = mark.writer AND sequence >= mark.sequence))
+            SELECT pg_is_in_recovery(), \(Self.nanoseconds("now()")), at,
+                (SELECT \(Self.nanoseconds("max(written_at)")) FROM last_write WHERE \(Self.nanoseconds("written_at")) <= at)
+            FROM missing
+            """, SQLArray(newest.map(\.mark.writer)), SQLArray(newest.map(\.mark.sequence)), SQLArray(newest.map(\.at.nanoseconds))
         ) { row in
             (
-                isStandby: try row.next(Bool.self), exists: try row.next(Bool.self), now: try row.next(Timestamp.self),
-                newest: try row.next(Timestamp.self)
+                isStandby: try row.next(Bool.self), now: try row.next(Timestamp.self), missing: try row.next(Timestamp?.self),
+                newest: try row.next(Timestamp?.self)
             )
         }
         if found?.isStandby == true { return .standby }
-        guard let found, !found.exists, committedAt.duration(to: found.now) < Self.lifetime else {
+        guard let found, let end = found.missing, end.duration(to: found.now) < Self.lifetime else {
             state.withLock { $0.nextComparison = next }
             return .found
         }
-        return .missing(LostTime(start: min(found.newest, committedAt), end: committedAt, noticedAt: found.now))
+        return .missing(LostTime(start: found.newest ?? Timestamp(nanoseconds: 0), end: end, noticedAt: found.now))
     }
 
     /// Stores what is lost.
