@@ -7,6 +7,7 @@ import TestServers
 import TestSupport
 import Testing
 import Transport
+import Wire
 
 /// Servers that share a database, each at a node of its own.
 struct ClusterWorld: Sendable {
@@ -17,15 +18,17 @@ struct ClusterWorld: Sendable {
     private let folder: TemporaryFolder
     private let url: String
     private let settings: [String: String]
+    private let clock: PreloadedClock?
 
     /// Starts the nodes.
     ///
     /// - Parameter database: The settings of the database.
-    fileprivate init(names: [String], database: [String: String], gorush: StubGorush) async throws {
+    fileprivate init(names: [String], database: [String: String], clock: PreloadedClock?, gorush: StubGorush) async throws {
         self.names = names
+        self.clock = clock
         self.gorush = gorush
         let bus = bus
-        nodes = try names.map { _ in try RestartableNode(on: bus, clock: .system) }
+        nodes = try names.map { _ in try RestartableNode(on: bus, clock: clock?.wallClock ?? .system) }
         for node in nodes { await node.start() }
         folder = try TemporaryFolder()
         url = database["storage.url"] ?? ""
@@ -44,7 +47,7 @@ struct ClusterWorld: Sendable {
         let node = names.firstIndex(of: name).map { nodes[$0] }
         let own = ["server.name": name, "transport.waku.url": node?.url ?? "", "storage.path": folder.path("\(name).sqlite")]
         let all = settings.merging(own) { $1 }.merging(database) { $1 }
-        return try await ServerProcess.start(in: TemporaryFolder(), settings: all)
+        return try await ServerProcess.start(in: TemporaryFolder(), settings: all, environment: clock?.environment ?? [:])
     }
 
     /// Stops the server "one" as an update does. Returns its exit code.
@@ -91,6 +94,25 @@ struct ClusterWorld: Sendable {
         return try JSONDecoder().decode([Shown].self, from: Data(shown.output.utf8)).first.flatMap { UInt64($0.version) }
     }
 
+    /// The state of each push to a client, and why its newest attempt failed or its wait ended.
+    func pushes(to client: ProtocolClient) async throws -> [TracedPush] {
+        let traced = try await pushctl(
+            "trace", "--json", "--owner", Hex.encode(client.keyHash.bytes), "--installation", client.registration().installationID)
+        return traced.exitCode == 0 ? try JSONDecoder().decode([TracedPush].self, from: Data(traced.output.utf8)) : []
+    }
+
+    /// Returns when the states of a client's pushes are these.
+    func waitForPushes(to client: ProtocolClient, _ states: [String]) async throws {
+        try await OpenWaits.during("pushes that are \(states)") {
+            while try await pushes(to: client).map(\.state) != states { try Task.checkCancellation() }
+        }
+    }
+
+    struct TracedPush: Decodable {
+        var state: String?
+        var reason: String?
+    }
+
     /// The number of rows that a table has, or the sum of a column.
     func number(_ sql: String) async throws -> Int {
         let ended = try await ChildProcess.run("/usr/bin/psql", [url, "-XAtqc", "SELECT \(sql)"])
@@ -99,12 +121,14 @@ struct ClusterWorld: Sendable {
 }
 
 /// Runs a test with the nodes of servers that share a database.
+///
+/// - Parameter clock: The clock of nodes and servers, or nil for the system's.
 func withClusterWorld(
-    _ names: [String], database: [String: String]? = nil, _ body: (ClusterWorld) async throws -> Void
+    _ names: [String], database: [String: String]? = nil, clock: PreloadedClock? = nil, _ body: (ClusterWorld) async throws -> Void
 ) async throws {
     try await withStubGorush { gorush in
         let database = if let database { database } else { try await TestDatabase.postgresql.settings() }
-        let world = try await ClusterWorld(names: names, database: database, gorush: gorush)
+        let world = try await ClusterWorld(names: names, database: database, clock: clock, gorush: gorush)
         try await body(world)
         for node in world.nodes { await node.kill() }
     }

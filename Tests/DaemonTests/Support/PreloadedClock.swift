@@ -1,3 +1,4 @@
+import Envelope
 import Foundation
 import TestSupport
 import Testing
@@ -45,8 +46,10 @@ struct PreloadedClock {
     /// The variables of a process with these clocks.
     let environment: [String: String]
     private let file: String
+    private let folder: TemporaryFolder
 
     init(in folder: TemporaryFolder) async throws {
+        self.folder = folder
         try folder.write(Self.source, to: "clock.c")
         let library = folder.path("clock.so")
         let compiled = try await ChildProcess.run(
@@ -60,7 +63,28 @@ struct PreloadedClock {
     func step(seconds: Int) throws { try write(step: seconds, pause: 0) }
 
     /// Lets time pass at once, by all clocks.
+    ///
+    /// - Parameter seconds: Since the beginning.
     func pass(seconds: Int) throws { try write(step: 0, pause: seconds) }
+
+    /// The wall clock of whatever else lives in this time.
+    var wallClock: WallClock {
+        WallClock { [file] in
+            let pause = (try? String(contentsOfFile: file, encoding: .utf8))?.split(separator: " ").last.flatMap { Int($0) }
+            return WallClock.system.now().advanced(by: .seconds(pause ?? 0))
+        }
+    }
+
+    /// Lets a PostgreSQL and its later standbys live in this time. It finds a function by the search path, so these replace its own.
+    func move(_ database: PostgreSQLProcess) async throws {
+        try pass(seconds: 0)
+        let pause = "split_part(pg_read_file('\(file)'), ' ', 2)::int * interval '1 second'"
+        for name in ["now", "clock_timestamp"] {
+            try await database.query(
+                "CREATE FUNCTION public.\(name)() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.\(name)() + \(pause) $$")
+        }
+        try await database.query("ALTER DATABASE postgres SET search_path = public, pg_catalog")
+    }
 
     private func write(step: Int, pause: Int) throws {
         try Data("\(step) \(pause)".utf8).write(to: URL(filePath: file), options: .atomic)
