@@ -6,6 +6,7 @@ import HTTPClient
 import PushProtocol
 import StatusCrypto
 import Store
+import Synchronization
 import Wire
 
 /// The delivery of a full queue, on a real database, to a gorush. Its runs alternate with bare posts of the same size, which show the
@@ -120,17 +121,22 @@ package enum DeliveryBenchmark {
         var configuration = DeliveryConfiguration(endpoint: .init(url: url))
         configuration.knownBundleIDs = [topic]
         let wallClock = WallClock.system
+        let mayPost = Atomic(false)
         let loop = DeliveryLoop(
             store: store, configuration: configuration, clock: ContinuousClock(), wallClock: wallClock, logger: .silent,
-            onUnregistered: { _ in })
+            mayPost: { _ in mayPost.load(ordering: .relaxed) }, onUnregistered: { _ in })
         let delivering = Task { try await loop.run() }
-        // Enqueue all pushes at once after the first poll has found the queue empty.
+        // All pushes are in the queue before the first is posted.
         while loop.idleUntil(at: .zero) == nil { try await Task.sleep(for: .milliseconds(5)) }
         for start in stride(from: 0, to: count, by: 1_000) {
             try await store.apply(at: wallClock.now()) { batch in
                 for number in start..<min(count, start + 1_000) { batch.enqueue(push(number), message: Int64(number + 1)) }
             }
         }
+        mayPost.store(true, ordering: .relaxed)
+        loop.wake()
+        // An expired lease is looked at again within a second.
+        while try await store.queuedPushCounts().values.reduce(0, +) == count { try await Task.sleep(for: .milliseconds(5)) }
         let databaseSecondsBefore = database.processorSeconds
         var result = try await time(count) {
             loop.wake()
