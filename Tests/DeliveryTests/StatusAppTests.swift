@@ -33,7 +33,7 @@ import Wire
         func posted(_ push: AcceptedPush, _ templates: NotificationTemplates) throws -> NSDictionary {
             var push = push
             push.type = expected.type
-            let groups = GorushGroup.make(from: queued([push]), format: delivery.dataFormat, templates: templates, oneTokenEach: true)
+            let groups = GorushGroup.make(from: queued([push]), NotificationShapes(delivery.dataFormat, templates), oneTokenEach: true)
             let body = Data(GorushNotification.body(groups.map(\.notification)))
             let json = try #require(try JSONSerialization.jsonObject(with: body) as? [String: [[String: Any]]])
             var notification = try #require(json["notifications"]?.first)

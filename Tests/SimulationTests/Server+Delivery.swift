@@ -124,7 +124,7 @@ extension Server {
         _ look: Look, of index: Int, at now: Timestamp, _ steadily: Duration, using random: inout SplitMix64
     ) async throws -> DeliveryStep {
         let elapsed = steadily - startedSteadily
-        let planner = BatchPlanner(dataFormat: .rfc71, templates: NotificationTemplates(), lifetime: configuration.lifetime)
+        let planner = BatchPlanner(shapes: NotificationShapes(.rfc71, NotificationTemplates()), lifetime: configuration.lifetime)
         let time = steadyNow(steadily)
         var state = routes[index]
         var choices: [Int64: AttemptChoice] = [:]

@@ -61,7 +61,7 @@ final class Route: Sendable {
             http: http, endpoint: endpoint, probeTimeout: configuration.probeTimeout, trustsSyncMode: configuration.trustsSyncMode,
             clock: dependencies.clock)
         planner = BatchPlanner(
-            dataFormat: configuration.dataFormat, templates: configuration.templates(of: route), lifetime: configuration.lifetime,
+            shapes: NotificationShapes(configuration.dataFormat, configuration.templates(of: route)), lifetime: configuration.lifetime,
             padPayload: configuration.padPayload)
         metrics = RouteMetrics(route: route.name, platform: route.platform)
         var logger = dependencies.logger

@@ -56,7 +56,7 @@ import Wire
         for body in bodies {
             let references = try PostedNotification.parse(body)
             let pushes = try references.map(push)
-            let groups = GorushGroup.make(from: queued(pushes), format: .statusGo, templates: NotificationTemplates(), oneTokenEach: true)
+            let groups = GorushGroup.make(from: queued(pushes), NotificationShapes(.statusGo, NotificationTemplates()), oneTokenEach: true)
             #expect(try posted(groups.map(\.notification)) == references)
         }
     }

@@ -16,7 +16,7 @@ import Wire
         _ pushes: [AcceptedPush], _ format: GorushDataFormat = .rfc71, templates: NotificationTemplates = NotificationTemplates(),
         oneTokenEach: Bool = false
     ) -> [GorushGroup] {
-        GorushGroup.make(from: queued(pushes), format: format, templates: templates, oneTokenEach: oneTokenEach)
+        GorushGroup.make(from: queued(pushes), NotificationShapes(format, templates), oneTokenEach: oneTokenEach)
     }
 
     private func push(_ name: String, _ change: (inout AcceptedPush) -> Void = { _ in }) -> AcceptedPush {
@@ -265,7 +265,7 @@ private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> Acce
                 $0.chatID = [UInt8](repeating: 1, count: chatByteCount)
                 $0.message = [UInt8](repeating: 2, count: messageByteCount)
             }
-            let made = GorushGroup.make(from: queued([push]), format: format, templates: NotificationTemplates(), oneTokenEach: true)
+            let made = GorushGroup.make(from: queued([push]), NotificationShapes(format, NotificationTemplates()), oneTokenEach: true)
             let notification = try #require(made.first?.notification)
             var bytes: [UInt8] = []
             JSON.object(notification.members).write(to: &bytes)
@@ -277,7 +277,7 @@ private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> Acce
 
     @Test(arguments: GorushDataFormat.allCases)
     func `no key is one that Apple or Google reserves`(format: GorushDataFormat) throws {
-        let made = GorushGroup.make(from: queued([somePush()]), format: format, templates: NotificationTemplates(), oneTokenEach: true)
+        let made = GorushGroup.make(from: queued([somePush()]), NotificationShapes(format, NotificationTemplates()), oneTokenEach: true)
         guard case .object(let data)? = made[0].notification.members["data"] else {
             Issue.record()
             return

@@ -14,7 +14,7 @@ import Testing
         push.message = Array(repeating: 7, count: messageByteCount)
         var random = SplitMix64(seed: UInt64(messageByteCount))
         let planner = BatchPlanner(
-            dataFormat: .rfc71, templates: NotificationTemplates(), lifetime: .seconds(86_400), padPayload: multiple)
+            shapes: NotificationShapes(.rfc71, NotificationTemplates()), lifetime: .seconds(86_400), padPayload: multiple)
         let plan = planner.plan(
             [QueuedPush(id: 1, request: 1, push: push, acceptedAt: World.start)], batch: nil, at: World.start, using: &random,
             admitting: { Set($0.map(\.id)) })

@@ -89,7 +89,7 @@ import Wire
                 apnTopic: example.platform == .apn ? "im.status.ethereum" : "", type: .message, chatID: Self.chatID,
                 message: [UInt8](repeating: 0xEE, count: byteCount))
             let made = GorushGroup.make(
-                from: queued([push]), format: example.format, templates: example.templates, oneTokenEach: true)
+                from: queued([push]), NotificationShapes(example.format, example.templates), oneTokenEach: true)
             return switch made[0].notification.data {
             case .rfc71(_, let message, _), .statusGo(let message, _, _): message
             case .plain: ""
@@ -110,7 +110,7 @@ import Wire
                 deduplicationKey: Digest32(repeating: 9), tokenType: platform, deviceToken: DeviceToken(iosToken(number)),
                 apnTopic: platform == .apn ? "im.status.ethereum" : "", type: .message, chatID: Self.chatID, message: [])
         }
-        let groups = GorushGroup.make(from: queued(pushes), format: .rfc71, templates: NotificationTemplates(), oneTokenEach: false)
+        let groups = GorushGroup.make(from: queued(pushes), NotificationShapes(.rfc71, NotificationTemplates()), oneTokenEach: false)
         let own = platform == .apn ? #""\#(Self.identifier)""# : #"\"\#(Self.identifier)\""#
         let example = try #require(Self.examples.first { $0.platform == platform })
         let each = (platform == .apn ? 2 : 4) + "installation-100".utf8.count

@@ -16,7 +16,7 @@ import Wire
             target: Installation(keyHash: Digest64(repeating: 7), installationID: "b6ae4fde-bb65-11ea-b3de-0242ac130004"),
             deduplicationKey: Digest32(), tokenType: type, deviceToken: "token", apnTopic: "im.status.ethereum", type: .message,
             chatID: [UInt8](repeating: 1, count: 64), message: [UInt8](repeating: 2, count: PushMessage.maximumWholeByteCount))
-        let made = GorushGroup.make(from: queued([message]), format: format, templates: NotificationTemplates(), oneTokenEach: true)
+        let made = GorushGroup.make(from: queued([message]), NotificationShapes(format, NotificationTemplates()), oneTokenEach: true)
         let notification = try #require(made.first?.notification)
         let ciphertext: String? =
             switch notification.data {

@@ -50,8 +50,7 @@ struct DeliveryPlan: Sendable {
 
 /// Combines pushes into requests.
 struct BatchPlanner: Sendable {
-    var dataFormat: GorushDataFormat
-    var templates: NotificationTemplates
+    var shapes: NotificationShapes
     var lifetime: Duration
     /// ``DeliveryConfiguration/padPayload``.
     var padPayload = 0
@@ -110,7 +109,7 @@ struct BatchPlanner: Sendable {
         // Grouped by request, because only devices of the same request share a notification (PROTOCOL.md §10).
         let others = pushes.filter { $0.notification == nil }
         for (_, pushes) in Dictionary(grouping: others, by: \.request).sorted(by: { $0.key < $1.key }) {
-            for group in GorushGroup.make(from: pushes, format: dataFormat, templates: templates, oneTokenEach: oneTokenEach) {
+            for group in GorushGroup.make(from: pushes, shapes, oneTokenEach: oneTokenEach) {
                 items.append(item(group, identifier: NotificationID(at: now, using: &random), at: now))
             }
         }
@@ -138,7 +137,7 @@ struct BatchPlanner: Sendable {
         guard let item = batch.first, item.pushes.count > 1 else { return nil }
         let middle = item.pushes.count / 2
         return [item.pushes[..<middle], item.pushes[middle...]].map { pushes in
-            GorushGroup.make(from: pushes, format: dataFormat, templates: templates, oneTokenEach: false).map { group in
+            GorushGroup.make(from: pushes, shapes, oneTokenEach: false).map { group in
                 self.item(group, identifier: item.identifier, at: now)
             }
         }

@@ -4,12 +4,6 @@ import StatusCrypto
 import Store
 import Wire
 
-/// The two shapes of `data`. The raw value is the setting `gorush.dataFormat` (PROTOCOL.md §10).
-package enum GorushDataFormat: String, Sendable, CaseIterable {
-    case rfc71
-    case statusGo = "status-go"
-}
-
 /// Pushes from the same request that share a notification, and succeed or fail together.
 struct GorushGroup: Sendable {
     /// FCM rejects a notification with more tokens (GORUSH.md §2.4 a).
@@ -37,13 +31,13 @@ struct GorushGroup: Sendable {
     /// - Parameter oneTokenEach: Whether delivery must know about each device by itself (GORUSH.md §2.4 d). In `status-go` it always can.
     /// - Returns: The groups, ordered by their first push. Every push is in exactly one group.
     static func make(
-        from pushes: some Sequence<QueuedPush>, format: GorushDataFormat, templates: NotificationTemplates, oneTokenEach: Bool
+        from pushes: some Sequence<QueuedPush>, _ shapes: NotificationShapes, oneTokenEach: Bool
     ) -> [GorushGroup] {
-        let sharesNotifications = format == .rfc71 && !oneTokenEach
+        let sharesNotifications = shapes.format == .rfc71 && !oneTokenEach
         var groups: [GorushGroup] = []
         var openGroups: [SharedParts: Int] = [:]
         for push in pushes {
-            let parts = SharedParts(of: push.push, format: format, template: templates[PushKind(push.push.type)])
+            let parts = SharedParts(of: push.push, shapes)
             if sharesNotifications {
                 if let open = openGroups[parts], groups[open].hasRoom(for: push) {
                     groups[open].add(push)
@@ -51,7 +45,7 @@ struct GorushGroup: Sendable {
                 }
                 openGroups[parts] = groups.count
             }
-            var group = GorushGroup(parts, format: format)
+            var group = GorushGroup(parts, format: shapes.format)
             group.add(push)
             groups.append(group)
         }
@@ -89,7 +83,7 @@ struct GorushGroup: Sendable {
 }
 
 extension GorushNotification.Content {
-    fileprivate init(_ format: GorushDataFormat, chatID: [UInt8], message: [UInt8], targets: [Installation]) {
+    init(_ format: GorushDataFormat, chatID: [UInt8], message: [UInt8], targets: [Installation]) {
         let (chatID, message) = (Hex.encode(chatID, prefix: "0x"), Hex.encode(message, prefix: "0x"))
         self =
             switch format {
@@ -111,22 +105,15 @@ private struct SharedParts: Hashable {
     /// The payload's size without installation ids.
     let payloadByteCount: Int
 
-    init(of push: AcceptedPush, format: GorushDataFormat, template: NotificationTemplate) {
+    init(of push: AcceptedPush, _ shapes: NotificationShapes) {
         publicKeyHash = push.target.keyHash
         platform = push.tokenType == .apn ? .ios : .android  // no other is ever registered (PROTOCOL.md §7 row 10)
         topic = platform == .ios ? push.apnTopic : nil
-        self.template = template
-        let digest = String(repeating: "0", count: ShortDigest.byteCount)
-        var empty = GorushNotification(
-            tokens: [], platform: platform, text: template.shownText, threadIdentifier: template.threadsByChat ? digest : nil,
-            data: GorushNotification.Content(format, chatID: [], message: [], targets: format == .rfc71 ? [] : [push.target]),
-            template: template)
-        // Placeholders of full length for the values that the delivery adds later.
-        if !template.isSilent { empty.collapseIdentifier = digest }
-        empty.expiry = .init(unixSeconds: 0, secondsLeft: 86_400)
-        let emptyByteCount = GorushPayload.byteCount(of: empty)
+        let kind = PushKind(push.type)
+        template = shapes[kind]
+        let emptyByteCount = shapes.emptyByteCount(platform, kind)
         let ownByteCount =
-            format == .rfc71 ? GorushPayload.byteCount(ofInstallationID: push.target.installationID, platform: platform) : 0
+            shapes.format == .rfc71 ? GorushPayload.byteCount(ofInstallationID: push.target.installationID, platform: platform) : 0
         func fits(chatID: [UInt8], message: [UInt8]) -> Bool {
             emptyByteCount + ownByteCount + 2 * (chatID.count + message.count) <= GorushPayload.maximumByteCount
         }
