@@ -261,6 +261,41 @@ import Testing
         }
     }
 
+    /// What becomes of the first server, which has a job.
+    enum Holder: CaseIterable {
+        case lives, leaves, isFenced, isForgotten, letsTheLeaseEnd, letsTheLeaseEndAndIsForgotten
+
+        var sql: [String] {
+            switch self {
+            case .lives: []
+            case .leaves: ["UPDATE server SET is_leaving = true WHERE name = 'one'"]
+            case .isFenced: ["UPDATE server SET is_fenced = true WHERE name = 'one'"]
+            case .isForgotten: ["DELETE FROM server WHERE name = 'one'"]
+            case .letsTheLeaseEnd: ["UPDATE job SET lease_ends = now()"]
+            case .letsTheLeaseEndAndIsForgotten: Self.letsTheLeaseEnd.sql + Self.isForgotten.sql
+            }
+        }
+
+        var keepsJob: Bool {
+            switch self {
+            case .lives, .leaves: true
+            case .isFenced, .isForgotten, .letsTheLeaseEnd, .letsTheLeaseEndAndIsForgotten: false
+            }
+        }
+    }
+
+    @Test(arguments: Holder.allCases)
+    func `a job is taken from a server whose lease of it has ended, or that is no member any more`(holder: Holder) async throws {
+        try await Cluster.with { cluster in
+            let isTaken = try await cluster.one.write { try $0.takeJob("job") }
+            let isFree = try await cluster.two.write { try $0.takeJob("job") }
+            #expect(isTaken && !isFree)
+            for statement in holder.sql { try await cluster.run(statement) }
+            #expect(try await cluster.two.write { try $0.takeJob("job") } != holder.keepsJob)
+            #expect(try await cluster.one.write { try $0.takeJob("job") } == holder.keepsJob)
+        }
+    }
+
     @Test func `operators see the servers, their leases and their work`() async throws {
         try await Cluster.with { cluster in
             let hashes = cluster.hashes(of: cluster.one, count: 2)

@@ -263,7 +263,8 @@ extension WriteTransaction {
             """
             INSERT INTO job (name, server, lease_ends) VALUES ($1, $2, now() + \(Member.jobLease))
             ON CONFLICT (name) DO UPDATE SET server = excluded.server, lease_ends = excluded.lease_ends
-            WHERE job.server = excluded.server OR job.lease_ends <= now() OR job.server IN (SELECT number FROM server WHERE is_fenced)
+            WHERE job.server = excluded.server OR job.lease_ends <= now()
+                OR job.server NOT IN (SELECT number FROM server WHERE NOT is_fenced)
             """,
             name, server) == 1
     }
