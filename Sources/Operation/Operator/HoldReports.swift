@@ -35,7 +35,7 @@ package struct HoldReport: Report {
 
     package init(holding routes: NamedRoutes, for length: Duration, at now: Timestamp, in store: any PushStore) async throws {
         let others = try await (store.cluster?.members() ?? []).filter {
-            ($0.state == .alive || $0.state == .leaving) && Self.release($0.version) != Self.release(BuildInfo.version)
+            $0.state.isRunning && Self.release($0.version) != Self.release(BuildInfo.version)
         }
         guard others.isEmpty else {
             let names = others.map { "\($0.name) (\($0.version))" }.joined(separator: ", ")

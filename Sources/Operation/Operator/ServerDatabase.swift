@@ -159,7 +159,7 @@ package struct ServerDatabase: Sendable {
     }
 
     private static func checkThatNoServerRuns(on store: any OperatorStore, _ url: String) async throws {
-        let running = try await (store.cluster?.members() ?? []).filter { $0.state == .alive || $0.state == .leaving }.map(\.name)
+        let running = try await (store.cluster?.members() ?? []).filter(\.state.isRunning).map(\.name)
         guard running.isEmpty else {
             throw Failure.configuration("a server uses the database \(url): \(running.joined(separator: ", ")). Stop it first.")
         }

@@ -39,7 +39,7 @@ package struct TakenWork: Sendable, Equatable {
 
 /// A cluster member, for operators.
 package struct ClusterMember: Sendable, Equatable {
-    package enum State: String, Sendable {
+    package enum State: String, Sendable, CaseIterable {
         case alive
         /// It is about to stop or has lost its node, so it doesn't get further messages.
         case leaving
@@ -47,6 +47,14 @@ package struct ClusterMember: Sendable, Equatable {
         case expired
         /// Its lease has ended for good, and the remaining members take over its work.
         case fenced
+
+        /// Whether its process counts as one that uses the database.
+        package var isRunning: Bool {
+            switch self {
+            case .alive, .leaving: true
+            case .expired, .fenced: false
+            }
+        }
     }
 
     package var number: Int64
