@@ -243,7 +243,7 @@ let package = Package(
         // Clock, waiting, processes, vectors, keys: shared by all tests.
         library(
             "TestSupport", in: "Tests/Support",
-            ["CFaultyVFS", "Store", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Tasks", "Bytes", logging]),
+            ["CFaultyVFS", "Store", "Envelope", "Wire", "ServerCrypto", "StatusCrypto", "Tasks", "Bytes", logging, metrics]),
         // Nodes, the stub of gorush and clients of gateways: for tests over HTTP, and the demo.
         library(
             "TestServers", in: "Tests/Support",
@@ -308,7 +308,7 @@ let package = Package(
             ["TestServers", "HTTPGateways", "Delivery", "Store", "HTTPClient", "Envelope", "Bytes", logging, serviceLifecycle]),
         tests("Wire", ["Wire", "Bytes", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["ServerCrypto", "StatusCrypto", "Bytes"]),
-        tests("ServerFiles", ["ServerFiles", "SQLiteStore", "Store", "Envelope", "StatusCrypto", "Bytes", grdb, logging]),
+        tests("ServerFiles", ["ServerFiles", "SQLiteStore", "Store", "Envelope", "StatusCrypto", "Platform", "Bytes", grdb, logging]),
         tests("Envelope", ["Envelope", "Bytes", "StatusCrypto", "Wire"]),
         tests("PushProtocol", ["PushProtocol", "Bytes", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["TestServers", "HTTPClient"]),
@@ -357,8 +357,9 @@ let package = Package(
         tests(
             "Operator",
             [
-                "Operator", "Observation", "Delivery", "Transport", "SQLiteStore", "PostgreSQLStore", "Store", "PushProtocol",
-                "MetricDeclarations", "ServerFiles", "ServerCrypto", "Envelope", "Wire", "StatusCrypto", "Bytes", grdb,
+                "Operator", "Observation", "Conformance", "PushClientREST", "PushClient", "Delivery", "Transport", "SQLiteStore",
+                "PostgreSQLStore", "Store", "WakuREST", "PushProtocol", "MetricDeclarations", "ServerFiles", "ServerCrypto", "Envelope",
+                "Wire", "StatusCrypto", "Bytes", grdb,
             ]),
         tests(
             "Conformance",

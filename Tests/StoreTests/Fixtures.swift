@@ -109,7 +109,7 @@ func envelope(_ number: Int = 1) -> WakuEnvelope {
     message.version = 1
     message.timestamp = 1_800_000_000_000_000_000 + Int64(number)
     message.meta = [1, 2]
-    message.ephemeral = true
+    message.ephemeral = !number.isMultiple(of: 2)
     return WakuEnvelope(pubsubTopic: "/waku/2/rs/16/\(number)", message: message)
 }
 

@@ -15,18 +15,28 @@ struct GatewayOutboxTests {
     static let full: GatewayNotification = {
         var notification = GatewayNotification(
             platform: .ios, token: DeviceToken(text), topic: "topic", kind: .voip, priority: .high,
-            alert: .init(title: text, body: "body", titleLocalizationKey: "title key", bodyLocalizationKey: text), sound: "default",
-            data: ["subject": "AA+/==", text: text])
+            alert: .init(title: "title \(text)", body: "body", titleLocalizationKey: "title key", bodyLocalizationKey: "body key \(text)"),
+            sound: "default", data: ["subject": "AA+/==", text: text])
         notification.badge = -3
-        notification.isContentAvailable = true
-        notification.isMutable = true
-        notification.threadID = text
+        notification.threadID = "thread \(text)"
         notification.collapseID = "collapse"
-        notification.isTriedOnce = true
         return notification
     }()
 
-    @Test(arguments: StoreUnderTest.all, [minimal, full])
+    private static let flags: [@Sendable (inout GatewayNotification) -> Void] = [
+        { $0.isContentAvailable = true }, { $0.isMutable = true }, { $0.isTriedOnce = true }, { $0.isCall = true },
+    ]
+
+    /// Notifications with all values, and with each flag.
+    static let notifications =
+        [full, minimal]
+        + flags.map { set in
+            var notification = minimal
+            set(&notification)
+            return notification
+        }
+
+    @Test(arguments: StoreUnderTest.all, notifications)
     func `a notification is read as it was accepted`(_ stores: StoreUnderTest, _ notification: GatewayNotification) async throws {
         try await stores.withStore { store async throws in
             let accepted = AcceptedNotification(notification, digest: Digest32(), owner: [])
