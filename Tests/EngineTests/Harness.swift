@@ -72,7 +72,7 @@ final class Harness: ManuallyClocked, Sendable {
     func withServer(
         policy: RegistrationPolicy = RegistrationPolicy(), isDryRun: Bool = false, publishing: FailingPublisher = FailingPublisher(),
         echoesReplies: Bool = false, maximumIntakeCount: Int = 4_096, maximumIntakeByteCount: Int = 32 << 20,
-        maximumReplyCount: Int = 4_096, drainLimit: Duration = .seconds(10),
+        maximumReplyCount: Int = 4_096, drainLimit: Duration = .seconds(10), confirmsDelivery: Bool = false,
         deriveTopicKey: @escaping @Sendable (TopicName) -> SymmetricKey = { $0.deriveSymmetricKey() }, store: (any PushStore)? = nil,
         prepare: (any PushStore) async throws -> Void = { _ in },
         _ body: @escaping @Sendable (Running) async throws -> Void
@@ -83,7 +83,7 @@ final class Harness: ManuallyClocked, Sendable {
             drainLimit: drainLimit, deriveTopicKey: deriveTopicKey)
         let transport = TestTransport(replies: replies, publishing: publishing)
         try await withServer(
-            configuration, store: store, transport: { _ in transport },
+            configuration, confirmsDelivery: confirmsDelivery, store: store, transport: { _ in transport },
             prepare: { store in
                 try await prepare(store)
                 return { await transport.receiver.wait { $0 != nil } }
@@ -98,7 +98,8 @@ final class Harness: ManuallyClocked, Sendable {
     /// - Parameter prepare: A function that is called between the opening of the store and the start of the server. Its result is the
     ///   condition that must hold before the body runs.
     func withServer<Transport: MessageTransport>(
-        _ configuration: Engine.Configuration, store: (any PushStore)? = nil, transport makeTransport: (any PushStore) -> Transport,
+        _ configuration: Engine.Configuration, confirmsDelivery: Bool = false, store: (any PushStore)? = nil,
+        transport makeTransport: (any PushStore) -> Transport,
         prepare: (any PushStore) async throws -> @Sendable () async -> Void = { _ in {} },
         _ body: @escaping @Sendable (Engine, any PushStore, Transport) async throws -> Void
     ) async throws {
@@ -109,7 +110,8 @@ final class Harness: ManuallyClocked, Sendable {
         let transport = makeTransport(store)
         let engine = Engine(
             configuration: configuration, store: store, directory: try await TopicDirectory(serverKey: server, store: store),
-            transport: transport, clock: clock, wallClock: wallClock.clock, logger: logger, onAcceptedPushes: { self.accepted.append(()) })
+            transport: transport, clock: clock, wallClock: wallClock.clock, logger: logger, confirmsDelivery: { confirmsDelivery },
+            onAcceptedPushes: { self.accepted.append(()) })
         let group = ServiceGroup(configuration: .init(services: [.init(service: engine)], logger: logger))
         do {
             let isReceiving = try await prepare(store)
@@ -163,6 +165,7 @@ final class Harness: ManuallyClocked, Sendable {
     /// Advances the clock to the first deadline, as soon as a task other than the pruning sleeps.
     func passTime() async {
         await clock.sleepers { $0.contains { $0 <= .seconds(30) } }
+        guard !Task.isCancelled else { return }
         clock.advance(by: clock.sleepers.first ?? .zero)
     }
 
@@ -185,10 +188,13 @@ final class Harness: ManuallyClocked, Sendable {
 
     /// Opens the database while no server runs.
     func withStore(_ body: (any PushStore) async throws -> Void) async throws {
-        let store = try SQLiteStore(
-            path: database, identity: identity.publicKey.compressed, sealingKeys: testSealingKeys, logger: quietLogger)
+        let store = try openStore()
         try await body(store)
         await store.close()
+    }
+
+    func openStore() throws -> SQLiteStore {
+        try SQLiteStore(path: database, identity: identity.publicKey.compressed, sealingKeys: testSealingKeys, logger: quietLogger)
     }
 
     /// Changes the database without the server's knowledge. Triggers that fail a write simulate faults.

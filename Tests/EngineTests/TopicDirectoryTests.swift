@@ -2,6 +2,7 @@ import Bytes
 import Engine
 import Envelope
 import PushProtocol
+import SQLiteStore
 import StatusCrypto
 import Store
 import TestSupport
@@ -36,6 +37,25 @@ import Wire
             for form in [TopicName.QueryForm.plain, .prefixed] {
                 #expect(directory.wants(TopicName.query(alice.keyHash, form).topic) == isLiveAgain)
             }
+        }
+    }
+
+    @Test func `topics whose registrations cannot be read stay, and go once they can`() async throws {
+        let harness = try Harness()
+        let alice = ProtocolClient(server: harness.server)
+        let gone = ChangedRegistration(registration: 1, topics: QueryTopics(keyHash: alice.keyHash))
+        let topic = TopicName.query(alice.keyHash, .plain).topic
+        let closed = try harness.openStore()
+        await closed.close()
+        try await harness.withStore { store in
+            let directory = try await TopicDirectory(serverKey: harness.server, store: store)
+            directory.add([gone])
+            for _ in 1...2 {
+                await directory.remove([gone], unlessLiveIn: closed)
+                #expect(directory.wants(topic) && directory.queryTopicCount == 2)
+            }
+            await directory.remove([gone], unlessLiveIn: store)
+            #expect(!directory.wants(topic) && directory.queryTopicCount == 0)
         }
     }
 

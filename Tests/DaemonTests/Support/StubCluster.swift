@@ -10,7 +10,10 @@ final class StubCluster: ClusterStore {
     /// Whether renewals fail.
     let isAway = Mutex(false)
 
-    init(lease: Duration = .seconds(15)) { self.lease = lease }
+    /// The times that the database has lost.
+    let lost: [LostTime]
+
+    init(lease: Duration = .seconds(15), lost: [LostTime] = []) { (self.lease, self.lost) = (lease, lost) }
 
     var number: Int64 { 1 }
     var memberCount: Int { 1 }
@@ -28,6 +31,6 @@ final class StubCluster: ClusterStore {
     func logsValues() async throws -> Bool { false }
     func stopReceiving() async throws {}
     func members() async throws -> [ClusterMember] { [] }
-    func lostTimes() async throws -> [LostTime] { [] }
+    func lostTimes() async throws -> [LostTime] { lost }
     func endRestoredPushes(acceptedBefore oldest: Timestamp, at now: Timestamp) async throws -> Int { 0 }
 }
