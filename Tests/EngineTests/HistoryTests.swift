@@ -1,5 +1,4 @@
 import Bytes
-import Engine
 import Envelope
 import PushProtocol
 import StatusCrypto
@@ -8,6 +7,8 @@ import TestSupport
 import Testing
 import Transport
 import Wire
+
+@testable import Engine
 
 /// Late messages from a node's history, and replies that must leave in time for one.
 @Suite(.safetyNet) struct HistoryTests {
@@ -55,6 +56,20 @@ import Wire
             await server.engine.waitUntilIdle()
             #expect(harness.replyCount(to: bob) == (age < .seconds(24 * 3_600) ? 1 : 0))
         }
+    }
+
+    @Test(arguments: [
+        (false, .live, 5, nil), (false, .live, nil, nil), (false, .backfilled, 5, 5), (false, .backfilled, 0, nil),
+        (false, .backfilled, nil, nil), (true, .live, 5, 9), (true, .backfilled, 0, 9), (true, .backfilled, nil, 9),
+    ] as [(Bool, EnvelopeOrigin, Int64?, Int64?)])
+    func `a message ages from its sending if it is backfilled and has a time, and from its arrival if it has waited`(
+        isReadAgain: Bool, origin: EnvelopeOrigin, sentAt: Int64?, agesSince: Int64?
+    ) {
+        var envelope = alice.wrap([1], topic: TopicName.personal(harness.server).topic)
+        envelope.message.timestamp = sentAt
+        let message = RecordedMessage(
+            id: 1, receivedAt: Timestamp(nanoseconds: 9), envelope: envelope, addressees: .init(), origin: origin, isReadAgain: isReadAgain)
+        #expect(message.agesSince == agesSince.map(Timestamp.init(nanoseconds:)))
     }
 
     @Test func `a backfilled registration is accepted at any age`() async throws {

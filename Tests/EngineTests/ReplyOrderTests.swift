@@ -2,7 +2,6 @@ import Bytes
 import Engine
 import Envelope
 import Logging
-import PostgreSQLStore
 import PushProtocol
 import StatusCrypto
 import Store
@@ -12,6 +11,8 @@ import Testing
 import Transport
 import WakuREST
 import Wire
+
+@testable import PostgreSQLStore
 
 /// The order and time of a client's replies while the network is slow or down.
 @Suite(.safetyNet) struct ReplyOrderTests {
@@ -71,7 +72,10 @@ import Wire
         try await expectNothingLeft()
     }
 
-    @Test func `a reply that another server has superseded is not published`() async throws {
+    /// Runs a server that cannot publish beside another one, which acts before the first can publish again.
+    private func publish(
+        _ envelope: WakuEnvelope, whileOther act: @escaping @Sendable (PostgreSQLStore) async throws -> Void
+    ) async throws {
         let url = try #require(try await TestDatabase.postgresql.settings()["storage.url"])
         let parameters = try PostgreSQLLocation(url: url).connection(password: nil, name: "test")
         let stores = try ["one", "two"].map { name in
@@ -83,18 +87,38 @@ import Wire
         try await stores[1].stopReceiving()
         _ = try await stores[0].takePart()
         publisher.fail(.max, with: .node(.unreachable("on purpose")))
-        try await harness.withServer(publishing: publisher, store: stores[0]) { [harness, alice, publisher] server in
-            try await server.publish(alice.envelope(alice.registration(version: 1)))
+        try await harness.withServer(publishing: publisher, store: stores[0]) { [harness, publisher] server in
+            try await server.publish(envelope)
             await publisher.refused.wait(for: 1)
-            let newer = Reply(
-                type: .pushNotificationRegistrationResponse, payload: [], recipient: alice.key.publicKey.compressed, pubsubTopic: "",
-                statusMessageID: nil, installationID: alice.registration().installationID)
-            try await stores[1].apply(at: harness.wallClock.now) { $0.supersede(newer, answering: .max) }
+            try await act(stores[1])
             publisher.fail(0)
             await harness.whileTimePasses { await server.engine.waitUntilIdle() }
         }
-        #expect(harness.replies.all.isEmpty)
         await stores[1].close()
+    }
+
+    @Test func `a reply that another server has superseded is not published`() async throws {
+        try await publish(alice.envelope(alice.registration(version: 1))) { [harness, alice] other in
+            let newer = Reply(
+                type: .pushNotificationRegistrationResponse, payload: [], recipient: alice.key.publicKey.compressed, pubsubTopic: "",
+                statusMessageID: nil, installationID: alice.registration().installationID)
+            try await other.apply(at: harness.wallClock.now) { $0.supersede(newer, answering: .max) }
+        }
+        #expect(harness.replies.all.isEmpty)
+    }
+
+    /// What another server has published is looked up when it may have taken this server's messages, or may have superseded the reply.
+    @Test(arguments: [(false, 0, 1), (false, 3, 1), (false, 4, 0), (true, 0, 0), (true, 4, 0)])
+    func `a late reply that another server has published is not published again`(
+        isToRegistration: Bool, seconds: Int, count: Int
+    ) async throws {
+        let request = alice.request([alice.notification(to: alice)])
+        let envelope = try isToRegistration ? alice.envelope(alice.registration()) : alice.envelope(request)
+        try await publish(envelope) { [harness] other in
+            try await other.pool.perform(.writing) { $0.add("UPDATE message SET is_unfinished = false") }
+            harness.wallClock.advance(by: .seconds(seconds))
+        }
+        #expect(harness.replies.all.count == count)
     }
 
     @Test func `no late success follows an INTERNAL_ERROR`() async throws {

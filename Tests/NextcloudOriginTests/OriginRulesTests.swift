@@ -146,6 +146,15 @@ struct OriginRulesTests {
         #expect(notice.choose(from: Array(devices[1...])) == Array(devices[1...]))
     }
 
+    @Test(arguments: [
+        ("spreed", true), ("talk", true), ("admin_notification_talk", true), ("twofactor_nextcloud_notification", true),
+        ("phonetrack", true), ("files", false), ("", false), ("spreed2", false),
+    ])
+    func `Talk, the second factor and PhoneTrack are urgent, and no other app`(app: String, isUrgent: Bool) {
+        let content = NoticeContent(nid: 1, app: app, subject: "s", type: "t", id: "i")
+        #expect(Notice.content(content).payloads(for: .nextcloud).map(\.priority) == [isUrgent ? .high : .normal])
+    }
+
     @Test func `only recently seen devices are reachable, and at most the 20 newest`() {
         let limit = OriginDevice.maximumSilence
         let now = TestNode.start.advanced(by: limit)

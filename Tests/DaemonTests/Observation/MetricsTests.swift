@@ -61,6 +61,13 @@ import Testing
         CoreMetrics.Timer(label: "test").record(duration)
     }
 
+    @Test(arguments: [("", ""), ("a b", "a b"), ("\"", #"\""#), ("\\", #"\\"#), ("\n", #"\n"#), ("a\\\"\nb", #"a\\\"\nb"#)])
+    func `a label's value is escaped as scrapers read it`(value: String, escaped: String) {
+        let labels = PrometheusLabels([("one", value), ("two", value)])
+        #expect(labels.text == "{one=\"\(escaped)\",two=\"\(escaped)\"}")
+        #expect(labels.text(bound: "1") == "{one=\"\(escaped)\",two=\"\(escaped)\",le=\"1\"}")
+    }
+
     @Test func `a bucket of a histogram contains its bound`() {
         let histogram = PrometheusHistogram(labels: PrometheusLabels([]), bounds: [1, 2])
         for value in [0.5, 1, 1.5, 2, 2.5] { histogram.record(value) }

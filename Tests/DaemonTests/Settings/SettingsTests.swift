@@ -14,6 +14,18 @@ struct SettingsTests {
         var testDescription: String { problem }
     }
 
+    @Test(arguments: [(nil, nil, 0), (nil, "", 0), (nil, "2", 2), ("1", nil, 1), ("1", "", 1), ("1", "2", 1)] as [(String?, String?, Int)])
+    func `the named configuration file counts before the environment's`(named: String?, inEnvironment: String?, read: Int) throws {
+        let folder = try TemporaryFolder()
+        for number in ["1", "2"] {
+            try "log: { level: \(number) }\n".write(toFile: folder.path(number), atomically: true, encoding: .utf8)
+        }
+        let source = try SettingsSource(
+            file: named.map(folder.path),
+            environment: inEnvironment.map { [SettingsSource.configurationFileVariable: $0.isEmpty ? "" : folder.path($0)] } ?? [:])
+        #expect(source.find("log.level")?.value == (read == 0 ? nil : .scalar("\(read)")))
+    }
+
     @Test(arguments: [
         // Numbers to base 60, and aliases: a parser of YAML may compute with the former, and follow the latter.
         Case(
