@@ -57,6 +57,14 @@ import Wire
         #expect(next() == [2, 3])
     }
 
+    @Test mutating func `a key stays busy while one of its two registrations is in the queue`() {
+        add(registration(1, key: 1, byteCount: 400), registration(2, key: 1, byteCount: 500))
+        #expect(next(1) == [1])
+        add(registration(3, key: 1, byteCount: 500), registration(4, key: 1, byteCount: 100), other(5))
+        #expect(next() == [2, 3, 5])
+        #expect(next() == [4])
+    }
+
     @Test mutating func `a registration larger than the credit of its key waits until no other work does`() {
         add(registration(1, key: 1, byteCount: 1_001), other(2))
         #expect(next() == [2])

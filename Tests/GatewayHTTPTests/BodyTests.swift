@@ -126,6 +126,24 @@ import Testing
         #expect(cutOff.isEmpty)
     }
 
+    @Test(arguments: [false, true]) func `of two bodies of an address one ends, and the other counts on`(isComplete: Bool) throws {
+        let address = try #require(IPAddress("192.0.2.1"))
+        let bodies = (0..<3).map { _ in NSObject() }
+        func id(_ number: Int) -> ObjectIdentifier { ObjectIdentifier(bodies[number]) }
+        var budget = BodyBudget(byteCount: 100)
+        for number in 0...1 { _ = budget.receive(40, of: id(number), from: address) }
+        if isComplete { budget.complete(id(1), from: address) }
+        budget.end(id(0), from: address)
+        budget.end(id(0), from: address)
+        var cutOff = budget.receive(60, of: id(2), from: address)
+        #expect(cutOff.isEmpty)
+        cutOff = budget.receive(1, of: id(2), from: address)
+        #expect(cutOff == [id(2)])
+        budget.end(id(1), from: address)
+        cutOff = budget.receive(100, of: id(2), from: address)
+        #expect(cutOff.isEmpty)
+    }
+
     // MARK: Heads
 
     @Test func `a connection whose head is not there after ten seconds is closed, and another one is not`() async throws {

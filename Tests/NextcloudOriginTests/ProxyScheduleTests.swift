@@ -37,6 +37,16 @@ struct ProxyScheduleTests {
         #expect(started.count == 5 * ProxySchedule.userSlotCount + 1 && started.last == "shared")
     }
 
+    @Test func `a user whose one of two requests has ended may begin one`() {
+        var schedule = ProxySchedule()
+        schedule.add((1...4).map { Self.waiting("\($0)") })
+        for running in [["1", "2"], ["3"], ["4"]] {
+            #expect(Self.startAll(&schedule) == running)
+            let rest = schedule.finish(running[0], .responded(isMoreWaiting: false))
+            #expect(rest == nil)
+        }
+    }
+
     @Test func `the requests of many users are bounded in total`() {
         var schedule = ProxySchedule()
         schedule.add((1...100).map { Self.waiting("\($0)", "user \($0)") })

@@ -95,5 +95,9 @@ import Testing
         slots.release(clients[0])
         let isTaken = (own: slots.take(for: clients[1]), others: slots.take(for: clients[9]))
         #expect(!isTaken.own && isTaken.others)
+        // A client that returned one of its two slots gets one, once there is room.
+        for _ in 1...2 { slots.release(clients[2]) }
+        let again = (1...2).map { _ in slots.take(for: clients[0]) }
+        #expect(again == [true, false])
     }
 }

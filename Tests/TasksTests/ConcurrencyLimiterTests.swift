@@ -38,6 +38,16 @@ import Testing
         for task in waiting { try await task.value }
     }
 
+    @Test func `of two tasks with a slot one returns it, and one more has a slot`() async throws {
+        let limiter = ConcurrencyLimiter(limit: 2)
+        for _ in 1...2 { try await limiter.acquire() }
+        limiter.release()
+        try await limiter.acquire()
+        let waiting = Task { try await limiter.acquire() }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+    }
+
     @Test func `a cancelled task takes no slot`() async throws {
         let limiter = ConcurrencyLimiter(limit: 1)
         try await limiter.acquire()

@@ -52,12 +52,15 @@ struct BusTests {
     @Test func `a member that has left receives nothing`() async throws {
         let (listener, recorder) = (Listener(), Recorder())
         let membership = bus.attach(listener: Listener())
-        bus.attach(listener: listener).leave()
+        let stays = Listener()
+        _ = bus.attach(listener: stays)
+        let leaving = bus.attach(listener: listener)
+        for _ in 1...2 { leaving.leave() }
         bus.attach(recorder: recorder).leave()
 
         try await membership.publish(.sample())
 
-        #expect(listener.received.isEmpty)
+        #expect(listener.received.isEmpty && stays.received == [.sample()])
         #expect(recorder.recorded.withLock { $0 } == [])
     }
 }

@@ -80,6 +80,12 @@ import WakuREST
         _ = acquire()
         selector.release(0, after: .accepted(.goWaku, after: .milliseconds(5)), at: Self.now)
         #expect((0..<5).count { _ in acquire() != nil } == count)
+        // One message that the node has answered makes room for one.
+        let accepted = PublishNodeSelector.Outcome.accepted(.goWaku, after: .milliseconds(5))
+        for outcome in [accepted, .failed, .quotaExhausted, .cancelled, .unused] {
+            selector.release(0, after: outcome, at: Self.now)
+            #expect((0..<2).map { _ in acquire() } == [0, nil])
+        }
         selector.release(0, after: .accepted(.nwaku, after: .milliseconds(5)), at: Self.now)
         #expect((acquire() != nil) == (limit != nil))  // another node behind the same URL
     }
