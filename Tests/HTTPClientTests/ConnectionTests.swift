@@ -95,6 +95,20 @@ import Testing
         #expect(server.connectionCount == 3)
     }
 
+    @Test(arguments: [false, true])
+    func `a request to public addresses only uses no kept connection, because its address may be another`(isSeparate: Bool) async throws {
+        let server = try echoServer()
+        let client = HTTPClient()
+        for _ in 1...2 {
+            var request = HTTPRequest.to(server.url)
+            #expect(try await client.send(request).status == 200)
+            request.onlyPublicAddresses = true
+            request.isSeparate = isSeparate
+            #expect(await failure(client, request)?.requestMayHaveArrived == false)
+        }
+        #expect(server.connectionCount == 1)
+    }
+
     @Test("the time-out includes the wait for a free connection")
     func timeoutInQueue() async throws {
         let seen = Recorder<String>()
