@@ -54,7 +54,7 @@ import Wire
 
     private func read(_ path: String) throws -> [WakuEnvelope] {
         let page = try ArchiveFile.open(path: path).archive.page(.init())
-        return try #require(page).entries.map(\.envelope).sorted { $0.message.payload[0] < $1.message.payload[0] }
+        return try #require(page).entries.map(\.envelope).sorted { $0.message.payload.lexicographicallyPrecedes($1.message.payload) }
     }
 
     @Test func `an archive's file keeps each field of its messages`() throws {
