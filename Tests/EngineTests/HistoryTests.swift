@@ -58,10 +58,11 @@ import Wire
         }
     }
 
-    @Test(arguments: [
-        (false, .live, 5, nil), (false, .live, nil, nil), (false, .backfilled, 5, 5), (false, .backfilled, 0, nil),
-        (false, .backfilled, nil, nil), (true, .live, 5, 9), (true, .backfilled, 0, 9), (true, .backfilled, nil, 9),
-    ] as [(Bool, EnvelopeOrigin, Int64?, Int64?)])
+    @Test(
+        arguments: [
+            (false, .live, 5, nil), (false, .live, nil, nil), (false, .backfilled, 5, 5), (false, .backfilled, 0, nil),
+            (false, .backfilled, nil, nil), (true, .live, 5, 9), (true, .backfilled, 0, 9), (true, .backfilled, nil, 9),
+        ] as [(Bool, EnvelopeOrigin, Int64?, Int64?)])
     func `a message ages from its sending if it is backfilled and has a time, and from its arrival if it has waited`(
         isReadAgain: Bool, origin: EnvelopeOrigin, sentAt: Int64?, agesSince: Int64?
     ) {

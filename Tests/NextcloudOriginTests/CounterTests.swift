@@ -7,10 +7,11 @@ import Testing
 
 /// The counter of pushes goes up by their number in each request.
 @Suite(.safetyNet) struct CounterTests {
-    @Test(arguments: [
-        (OriginWorld.StubProxy.taken, Duration.seconds(2), "accepted"), (.text(403, "Forbidden"), .seconds(2), "rejected"),
-        (OriginWorld.StubProxy.taken, .seconds(86_401), "expired"),
-    ] as [(GatewayResponse, Duration, String)])
+    @Test(
+        arguments: [
+            (OriginWorld.StubProxy.taken, Duration.seconds(2), "accepted"), (.text(403, "Forbidden"), .seconds(2), "rejected"),
+            (OriginWorld.StubProxy.taken, .seconds(86_401), "expired"),
+        ] as [(GatewayResponse, Duration, String)])
     func `three pushes that waited for their proxy are counted as three`(
         answer: GatewayResponse, passed: Duration, outcome: String
     ) async throws {

@@ -60,9 +60,10 @@ import Wire
         }
     }
 
-    @Test(arguments: [
-        (.timedOut, .timedOut), (.quotaExhausted, .quotaExhausted), (.refused, .rejected), (.timedOutButSent, .timedOut),
-    ] as [(RelayFaults.Publishing, PublishFailure)])
+    @Test(
+        arguments: [
+            (.timedOut, .timedOut), (.quotaExhausted, .quotaExhausted), (.refused, .rejected), (.timedOutButSent, .timedOut),
+        ] as [(RelayFaults.Publishing, PublishFailure)])
     func `each attempt to publish that fails is counted with its reason`(
         fault: RelayFaults.Publishing, reason: PublishFailure
     ) async throws {

@@ -37,9 +37,11 @@ import Testing
         #expect(Answers(.failed(Failure(kind: kind, reason: .unknownText))) == expected)
     }
 
-    @Test(arguments: [
-        .sent, .unknown(reason: .noResponse), .broken, .passing(reason: .unavailable, retryAfter: nil), .notSent(reason: .overLimit),
-    ] as [AttemptOutcome]) func `no other outcome is a refusal`(outcome: AttemptOutcome) {
+    @Test(
+        arguments: [
+            .sent, .unknown(reason: .noResponse), .broken, .passing(reason: .unavailable, retryAfter: nil), .notSent(reason: .overLimit),
+        ] as [AttemptOutcome]) func `no other outcome is a refusal`(outcome: AttemptOutcome)
+    {
         #expect(Answers(outcome) == Answers())
     }
 

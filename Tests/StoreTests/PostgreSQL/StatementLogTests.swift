@@ -30,12 +30,13 @@ import Testing
         await postgres.stop()
     }
 
-    @Test(arguments: [
-        ([], false), (["log_statement=none"], false), (["log_statement=ddl"], false), (["log_statement=mod"], true),
-        (["log_statement=all"], true), (["log_min_duration_statement=0"], true), (["log_min_duration_statement=60000"], true),
-        (["log_min_duration_sample=0"], true), (["log_transaction_sample_rate=0.1"], true),
-        (["log_statement=all", "log_parameter_max_length=10"], true), (["log_statement=all", "log_parameter_max_length=0"], false),
-    ] as [([String], Bool)])
+    @Test(
+        arguments: [
+            ([], false), (["log_statement=none"], false), (["log_statement=ddl"], false), (["log_statement=mod"], true),
+            (["log_statement=all"], true), (["log_min_duration_statement=0"], true), (["log_min_duration_statement=60000"], true),
+            (["log_min_duration_sample=0"], true), (["log_transaction_sample_rate=0.1"], true),
+            (["log_statement=all", "log_parameter_max_length=10"], true), (["log_statement=all", "log_parameter_max_length=0"], false),
+        ] as [([String], Bool)])
     func `a log with the values of any statements is a warning, and one without values is none`(
         settings: [String], isLogged: Bool
     ) async throws {
