@@ -23,8 +23,8 @@ enum Schema {
         }
         guard try self.identity(transaction) == identity else { throw StoreError.otherIdentity }
         guard try transaction.count("SELECT schema_version FROM identity") == earlierVersion else { return }
-        // This transaction waits for the indexes, and keeps other starts away.
-        try transaction.run("SET LOCAL idle_in_transaction_session_timeout = 0")
+        // This transaction waits for the indexes, and keeps other starts away. If that takes longer, the next start finds what was built.
+        try transaction.run("SET LOCAL idle_in_transaction_session_timeout = '10min'")
         try addIndexes(connect())
         // Behind a change that waits for another session, all statements of the running servers would wait too.
         transaction.add("SET LOCAL lock_timeout = '2s'")
@@ -49,12 +49,15 @@ enum Schema {
         transaction.add("UPDATE identity SET schema_version = $1", version)
     }
 
-    /// Adds the indexes that 0.3.0 lacks, while its servers continue: to read the whole table takes seconds. What is left of an interrupted
-    /// build is invalid.
+    /// Adds the indexes that 0.3.0 lacks, while its servers continue: to read the whole table takes seconds. A build waits for transactions
+    /// that have begun before, and nobody waits for it. What is left of an interrupted one is invalid.
     private static func addIndexes(_ connection: Connection) throws {
         func run(_ statement: String) throws -> Rows { try connection.run([Command(statement)])[0] }
-        _ = try run("SET lock_timeout = '2s'")
-        let invalid = try run("SELECT indexrelid::regclass::text::bytea FROM pg_index WHERE indrelid = 'push'::regclass AND NOT indisvalid")
+        let invalid = try run(
+            """
+            SELECT relname::text::bytea FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+            WHERE indrelid = 'push'::regclass AND NOT indisvalid AND relname IN ('push_waiting', 'push_uncertain')
+            """)
         for name in try invalid.map({ try $0.next(String.self) }) { _ = try run("DROP INDEX CONCURRENTLY \(name)") }
         for statement in statements(of: Tables.deliveryIndexes) {
             _ = try run(statement.replacing("CREATE INDEX", with: "CREATE INDEX CONCURRENTLY"))

@@ -143,16 +143,27 @@ import Wire
         #expect(try Self.postgreSQLShape(of: folder.databaseName) == Self.postgreSQLShape(of: newFolder.databaseName))
     }
 
-    /// To build an index that nobody waits for, PostgreSQL first registers it as invalid.
-    @Test func `indexes are built beside the servers of 0.3.0, also after an interrupted build`() async throws {
+    @Test func `indexes are built while a server of 0.3.0 writes, also after an interrupted build`() async throws {
         let (folder, newFolder, release) = (try TemporaryFolder(), try TemporaryFolder(), EarlierRelease.postgreSQL)
         try release.copy(to: folder)
-        let server = try Connection(folder.newPostgreSQL())
+        let parameters = try folder.newPostgreSQL()
+        let (server, other) = (try Connection(parameters), try Connection(parameters))
+        // PostgreSQL builds an index that nobody waits for as an invalid one.
+        try TestPostgreSQL().run("CREATE INDEX push_waiting ON push (id)", in: folder.databaseName)
+        try TestPostgreSQL().run(
+            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'push_waiting'::regclass", in: folder.databaseName)
         _ = try server.run([Command("BEGIN"), Command("LOCK TABLE push IN ROW EXCLUSIVE MODE")])
-        #expect(throws: StoreError.self) { try release.open(folder, release.sealingKeys()) }
+        let opening = Task {
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().async { continuation.resume(returning: Result { try release.open(folder, release.sealingKeys()) }) }
+            }
+        }
+        let waits = "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%INDEX CONCURRENTLY%' AND wait_event_type = 'Lock'"
+        while try other.run([Command(waits)])[0].count == 0 { try Task.checkCancellation() }
+        _ = try other.run([Command("SET lock_timeout = '10s'")])
+        _ = try other.run([Command("UPDATE push SET words = NULL")])
         _ = try server.run([Command("ROLLBACK")])
-        #expect(try server.run([Command("SELECT 1 FROM pg_index WHERE NOT indisvalid")])[0].count == 1)
-        try await release.open(folder, release.sealingKeys()).close()
+        try await opening.value.get().close()
         #expect(try server.run([Command("SELECT 1 FROM pg_index WHERE NOT indisvalid")])[0].count == 0)
         try await newFolder.openPostgreSQL().close()
         #expect(try Self.postgreSQLShape(of: folder.databaseName) == Self.postgreSQLShape(of: newFolder.databaseName))

@@ -7,7 +7,7 @@ package enum GorushDataFormat: String, Sendable, CaseIterable {
     case statusGo = "status-go"
 }
 
-/// How a platform's notifications look by the settings.
+/// How notifications look by the settings of a route.
 struct NotificationShapes: Sendable {
     let format: GorushDataFormat
     private let templates: NotificationTemplates

@@ -10,6 +10,9 @@ final class NewestMark: Sendable {
     static let interval = Duration.seconds(60)
     /// The age up to which a mark proves something. Marks are pruned after a day.
     static let lifetime = Duration.seconds(23 * 3_600)
+    /// Transactions that began so much earlier than the newest one were acknowledged before it. PostgreSQL may have pruned an older mark
+    /// whose connection was idle while its clock was ahead.
+    private static let disorder = Duration.seconds(600)
 
     private struct State {
         var newest: [ObjectIdentifier: (mark: Transaction.Mark, at: Timestamp)] = [:]
@@ -33,7 +36,10 @@ final class NewestMark: Sendable {
     ///   - time: When the transaction began, by the database's clock.
     ///   - slot: The connection, whose commits come one after the other.
     func committed(_ mark: Transaction.Mark, at time: Timestamp, on slot: ConnectionSlot) {
-        state.withLock { $0.newest[ObjectIdentifier(slot)] = (mark, time) }
+        state.withLock { state in
+            state.newest[ObjectIdentifier(slot)] = (mark, time)
+            state.newest = state.newest.filter { $0.value.at.duration(to: time) < Self.disorder }
+        }
     }
 
     /// - Throws: `StoreError.wentBack` once the database has gone back in time. Nothing that this process has in memory fits it any more.
@@ -62,10 +68,10 @@ final class NewestMark: Sendable {
         let found = try database.first(
             """
             WITH missing AS (
-                SELECT max(at) AS at FROM unnest($1::int8[], $2::int8[], $3::int8[]) AS mark (writer, sequence, at)
+                SELECT min(at) AS first, max(at) AS last FROM unnest($1::int8[], $2::int8[], $3::int8[]) AS mark (writer, sequence, at)
                 WHERE NOT EXISTS (SELECT FROM last_write WHERE writer = mark.writer AND sequence >= mark.sequence))
-            SELECT pg_is_in_recovery(), \(Self.nanoseconds("now()")), at,
-                (SELECT \(Self.nanoseconds("max(written_at)")) FROM last_write WHERE \(Self.nanoseconds("written_at")) <= at)
+            SELECT pg_is_in_recovery(), \(Self.nanoseconds("now()")), last,
+                (SELECT \(Self.nanoseconds("max(written_at)")) FROM last_write WHERE \(Self.nanoseconds("written_at")) <= first)
             FROM missing
             """, SQLArray(newest.map(\.mark.writer)), SQLArray(newest.map(\.mark.sequence)), SQLArray(newest.map(\.at.nanoseconds))
         ) { row in

@@ -50,11 +50,14 @@ package struct RouteTable {
     }
 }
 
-/// The routes that a transaction has read, or nil.
+/// The routes that a transaction has read, or nil. SQLite commits several jobs in one.
 package final class LoadedRoutes {
     fileprivate var table: RouteTable?
 
     package init() {}
+
+    /// They have changed.
+    func forget() { table = nil }
 }
 
 extension SharedWriteTransaction {

@@ -85,6 +85,7 @@ extension SharedWriteTransaction {
         let isNew =
             try database.run("INSERT INTO delivered_topic (route, apn_topic) VALUES ($1, $2) ON CONFLICT DO NOTHING", route, apnTopic) == 1
         guard isNew else { return }
+        loadedRoutes.forget()
         let devices = try database.all(
             """
             UPDATE push SET trust = \(PushTrust.unproven.rawValue), next_attempt_at = CASE
